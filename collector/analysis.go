@@ -10,11 +10,10 @@ import (
 	"github.com/newsfork/seed-engine/robots"
 )
 
-// analysis is the analysis of a domain when its document is written.
+// analysis is the analysis of a domain while its document is written.
 type analysis struct {
 	*discovery.Analyser
-	// rebuilt: what was stored of the analysis is lost and this comes from the document, which therefore
-	// keeps what it says.
+	// rebuilt is true if the stored analysis is lost. This one comes from the document, which then keeps its results.
 	rebuilt bool
 }
 
@@ -40,9 +39,9 @@ func (a *analysis) score(e *contract.DocumentURL) {
 	e.Type, e.Priority, e.Action, e.Allowed = &t, &score.Priority, &action, score.Allowed
 }
 
-// analysis returns the analysis of the domain: that of this collection; for a merge the one stored with the
-// collection, or one of what the document old still says where that is lost. What is stored never has to
-// change: a merge adds the URLs that came since to it again. Reused evidence is merged into like that.
+// analysis returns the analysis of the domain: of this collection or, for a merge, the one stored with the
+// collection. If that is lost, it is rebuilt from the document old. The stored analysis never changes: every merge
+// adds the later URLs again.
 func (s *saving) analysis(ctx context.Context, old *contract.Document) (*analysis, error) {
 	if s.found != nil {
 		return &analysis{Analyser: s.found.analysis.analyser}, nil
@@ -62,17 +61,19 @@ func (s *saving) analysis(ctx context.Context, old *contract.Document) (*analysi
 	if err != nil {
 		return nil, err
 	}
-	o := discovery.Options{Model: model, Robots: r.verdict, Excluded: s.batch.excluded, Pages: s.batch.collector.Limits.URLsPerDomain}
+	o := discovery.Options{Model: model, Robots: r.verdict, Excluded: s.batch.excluded,
+		Pages: s.batch.collector.Limits.URLsPerDomain}
 	a, err := restore(data, o)
 	if err == nil {
 		return &analysis{Analyser: a}, nil
 	}
-	s.batch.collector.Log.Warn("discovery_failed", "error_type", contract.KindOf(err), "error", err.Error(), "key", s.dir.Discovery())
+	s.batch.collector.Log.Warn("discovery_failed", "error_type", contract.KindOf(err), "error", err.Error(),
+		"key", s.dir.Discovery())
 	return &analysis{Analyser: rebuild(old, o), rebuilt: true}, nil
 }
 
-// storedRulings returns the rulings of the last collection: of the robots.txt that is stored as evidence, and
-// of the others in state, as storeState kept it. A host whose rules are lost has no ruling.
+// storedRulings returns the rulings of the last collection: from the robots.txt stored as evidence, and from the
+// other files in state (see storeState). A host whose rules are lost has no ruling.
 func (s *saving) storedRulings(ctx context.Context, d *contract.Document, state []byte) (*rulings, error) {
 	c := s.batch.collector
 	r := newRulings(newPace(ctx, c.Clock, func() error { return nil }))
@@ -84,7 +85,8 @@ func (s *saving) storedRulings(ctx context.Context, d *contract.Document, state 
 		}
 	}
 	if d.Robots.StatusCode != 0 && (body != nil || !d.Robots.Exists) {
-		result := robots.Evaluate(robots.Fetched{Status: d.Robots.StatusCode, Failed: d.Robots.ErrorType != nil, Body: asFetched(body)})
+		result := robots.Evaluate(robots.Fetched{Status: d.Robots.StatusCode, Failed: d.Robots.ErrorType != nil,
+			Body: asFetched(body)})
 		group := result.File.Agent(c.UserAgent)
 		r.standIn(d.Domain, group)
 		if h := d.Technical.ServerInfo.EffectiveHost; h != nil {
@@ -98,7 +100,7 @@ func (s *saving) storedRulings(ctx context.Context, d *contract.Document, state 
 	return r, nil
 }
 
-// restore continues the analysis of a domain that was collected earlier from what is stored of it.
+// restore continues the stored analysis of a domain.
 func restore(data []byte, o discovery.Options) (*discovery.Analyser, error) {
 	state, err := discovery.ParseState(data)
 	if err != nil {
@@ -107,7 +109,7 @@ func restore(data []byte, o discovery.Options) (*discovery.Analyser, error) {
 	return discovery.Restore(state, o)
 }
 
-// rebuild starts the analysis again from what the document shows of it.
+// rebuild starts the analysis again from the URLs in the document.
 func rebuild(d *contract.Document, o discovery.Options) *discovery.Analyser {
 	o.Domain, o.Now = d.Domain, d.CollectedAt.Time
 	if d.Authority != nil {
@@ -123,8 +125,9 @@ func rebuild(d *contract.Document, o discovery.Options) *discovery.Analyser {
 	return a
 }
 
-// discovered writes the results of the analysis into a document, and returns how to fetch the domain, which dateEntries
-// adds; nil where nothing says so. A merge sends no requests, so the time that discovery took stays that of the collection.
+// discovered writes the results of the analysis into a document. It returns how to fetch the domain, which
+// dateEntries adds, or nil if that is unknown. A merge keeps the collection's discovery time, because it sends no
+// requests.
 func (s *saving) discovered(d *contract.Document, a *analysis) *discovery.FetchContract {
 	if a.rebuilt {
 		strikeExcluded(d, a.Excludes)
@@ -165,7 +168,7 @@ func (s *saving) discovered(d *contract.Document, a *analysis) *discovery.FetchC
 	return &c
 }
 
-// howToFetch is what a stored document says about how to fetch the domain; nil where it cannot be read.
+// howToFetch returns the fetch contract of a stored document, or nil if it cannot be read.
 func howToFetch(d *contract.Document) *discovery.FetchContract {
 	how := &discovery.FetchContract{}
 	if json.Unmarshal(d.Contract, how) != nil {

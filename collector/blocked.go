@@ -10,24 +10,27 @@ import (
 	"github.com/newsfork/seed-engine/markup"
 )
 
-// refusals count what a site answers: one that refuses everything, robots.txt apart, is blocked.
+// refusals counts responses. A site that refuses everything but robots.txt is blocked.
 type refusals struct {
 	refused int
-	served  int    // what was asked for, or is not there
-	said    string // the first refusal that has a text, else the first one
-	titled  bool   // it has
+	served  int    // with the requested resource, or because it does not exist
+	reason  string // the first refusal with a title, or else the first one
+	titled  bool   // reason has a title
 }
 
-// maxChallenge is the size of a page in which the marks of a challenge are looked for: articles about them are longer.
+// maxChallenge is the size of the largest page that is searched for marks of a challenge. Articles about challenges
+// are longer.
 const maxChallenge = 32 << 10
 
-// challenges are marks of pages that ask a visitor to prove that he is no program.
+// challenges are marks of pages that ask visitors to prove that they are human.
 var challenges = [...][]byte{
-	[]byte("<title>Just a moment...</title>"), []byte("Attention Required! | Cloudflare"), []byte("_Incapsula_Resource"),
-	[]byte("captcha-delivery.com"), []byte("sucuri_cloudproxy_js"), []byte("ddos-guard/js-challenge"), []byte("px-captcha"),
+	[]byte("<title>Just a moment...</title>"), []byte("Attention Required! | Cloudflare"),
+	[]byte("_Incapsula_Resource"),
+	[]byte("captcha-delivery.com"), []byte("sucuri_cloudproxy_js"), []byte("ddos-guard/js-challenge"),
+	[]byte("px-captcha"),
 }
 
-// refused reports whether an answer says that its site does not want us, rather than what was asked for.
+// refused reports whether a response rejects us, rather than answering for the resource.
 func refused(a *fetch.Answer) bool {
 	switch a.Status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
@@ -47,7 +50,7 @@ func refused(a *fetch.Answer) bool {
 	return false
 }
 
-// note counts an answer. usable: it is what was asked for, if it has the status of that.
+// note counts a response. usable reports whether its content is of the requested kind.
 func (r *refusals) note(a *fetch.Answer, usable bool) {
 	if a.Status == 0 {
 		return
@@ -59,23 +62,23 @@ func (r *refusals) note(a *fetch.Answer, usable bool) {
 		return
 	}
 	if title := pageTitle(a.Content); r.refused == 0 || title != "" && !r.titled {
-		r.said, r.titled = fmt.Sprintf("HTTP %d", a.Status), title != ""
+		r.reason, r.titled = fmt.Sprintf("HTTP %d", a.Status), title != ""
 		if r.titled {
-			r.said += ": " + title
+			r.reason += ": " + title
 		}
 	}
 	r.refused++
 }
 
-// verdict reports whether the site is blocked, and by what answer.
+// verdict reports whether the site is blocked, and the response that shows it.
 func (r *refusals) verdict() (blocked bool, reason *string) {
 	if r.refused == 0 || r.served > 0 {
 		return false, nil
 	}
-	return true, contract.ShortText(r.said)
+	return true, contract.ShortText(r.reason)
 }
 
-// pageTitle is the title of a page, "" for none.
+// pageTitle returns the title of a page, or "".
 func pageTitle(page []byte) string {
 	for i := 0; ; {
 		t, next := markup.NextTag(page, i)

@@ -21,7 +21,8 @@ func entryURLs(how discovery.FetchContract) (urls []string) {
 	return urls
 }
 
-// TestBlocked: a site that refuses everything, robots.txt apart, is blocked, and says with what; one that serves anything is not.
+// TestBlocked: a site that refuses everything, robots.txt apart, is blocked, and says with what; one that serves
+// anything is not.
 func TestBlocked(t *testing.T) {
 	html := map[string]string{"Content-Type": "text/html"}
 	refusal := func(status int, body string) fetchtest.Page {
@@ -39,19 +40,22 @@ func TestBlocked(t *testing.T) {
 		robots fetchtest.Page
 		want   string
 	}{
-		"forbidden":    {everything(refusal(403, "<title>Access &amp; denied</title>")), refusal(404, ""), "HTTP 403: Access & denied"},
+		"forbidden": {everything(refusal(403, "<title>Access &amp; denied</title>")), refusal(404, ""),
+			"HTTP 403: Access & denied"},
 		"unauthorised": {everything(refusal(401, "")), refusal(401, ""), "HTTP 401"},
 		"too many":     {everything(refusal(429, "")), refusal(429, ""), "HTTP 429"},
-		"a challenge":  {everything(refusal(503, "<title>Just a moment...</title>")), fetchtest.Page{Body: "User-agent: *\nAllow: /\n"}, "HTTP 503: Just a moment..."},
-		"with 200":     {everything(fetchtest.Page{Body: "<head><title>Robot?</title><script src='https://geo.captcha-delivery.com/x'>", Header: map[string]string{"Content-Type": "text/html"}}), refusal(404, ""), "HTTP 200: Robot?"},
-		"healthy":      {healthy(), healthy()["https://example.com/robots.txt"], ""},
-		"no sitemap":   {map[string]fetchtest.Page{"https://example.com/": refusal(403, "")}, refusal(404, ""), ""},
+		"a challenge": {everything(refusal(503, "<title>Just a moment...</title>")),
+			fetchtest.Page{Body: "User-agent: *\nAllow: /\n"}, "HTTP 503: Just a moment..."},
+		"with 200":   {everything(fetchtest.Page{Body: "<head><title>Robot?</title><script src='https://geo.captcha-delivery.com/x'>", Header: map[string]string{"Content-Type": "text/html"}}), refusal(404, ""), "HTTP 200: Robot?"},
+		"healthy":    {healthy(), healthy()["https://example.com/robots.txt"], ""},
+		"no sitemap": {map[string]fetchtest.Page{"https://example.com/": refusal(403, "")}, refusal(404, ""), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				test.pages["https://example.com/robots.txt"] = test.robots
 				w := newWorld(test.pages, nil)
-				if err := w.collect(t, message(1, "https://example.com/news/2026/a-story-of-the-day"), true); err != nil {
+				if err := w.collect(t, message(1, "https://example.com/news/2026/a-story-of-the-day"),
+					true); err != nil {
 					t.Fatal(err)
 				}
 				d := w.document(t)
@@ -75,12 +79,14 @@ func TestMoved(t *testing.T) {
 	at := func(host string) map[string]fetchtest.Page {
 		pages := map[string]fetchtest.Page{}
 		for url, p := range healthy() {
-			pages["https://"+host+url[len("https://example.com"):]] = fetchtest.Page{Status: p.Status, Header: p.Header, Body: strings.ReplaceAll(p.Body, "example.com", host)}
+			pages["https://"+host+url[len("https://example.com"):]] = fetchtest.Page{Status: p.Status,
+				Header: p.Header, Body: strings.ReplaceAll(p.Body, "example.com", host)}
 		}
 		return pages
 	}
 	redirect := func(status int, path string) fetchtest.Page {
-		return fetchtest.Page{Status: status, Header: map[string]string{"Location": "https://www.moved.example" + path}}
+		return fetchtest.Page{Status: status,
+			Header: map[string]string{"Location": "https://www.moved.example" + path}}
 	}
 	for name, test := range map[string]struct {
 		change func(map[string]fetchtest.Page)
@@ -130,7 +136,8 @@ func TestMoved(t *testing.T) {
 					t.Fatal(err)
 				}
 				check()
-				if state := w.state(t, "moved.example", "https://www.moved.example/a").State; (state != "unknown") != test.moved {
+				if state := w.state(t, "moved.example",
+					"https://www.moved.example/a").State; (state != "unknown") != test.moved {
 					t.Errorf("what is there is %s in the frontier", state)
 				}
 			})
@@ -156,8 +163,10 @@ func TestReview(t *testing.T) {
 			}
 			d := w.document(t)
 			found, how := found(t, d)
-			if !d.Excluded || how.Allowed || len(how.EntryPoints)+len(found.URLs) > 0 || *d.URLs[0].Allowed || d.Revision != 2 {
-				t.Errorf("excluded %v, allowed %v, %d entry points, %d discovered, %+v, revision %d", d.Excluded, how.Allowed, len(how.EntryPoints), len(found.URLs), d.URLs[0], d.Revision)
+			if !d.Excluded || how.Allowed || len(how.EntryPoints)+len(found.URLs) > 0 || *d.URLs[0].Allowed ||
+				d.Revision != 2 {
+				t.Errorf("excluded %v, allowed %v, %d entry points, %d discovered, %+v, revision %d", d.Excluded,
+					how.Allowed, len(how.EntryPoints), len(found.URLs), d.URLs[0], d.Revision)
 			}
 		}
 		for range 2 {
@@ -167,7 +176,9 @@ func TestReview(t *testing.T) {
 			d := w.document(t)
 			_, how := found(t, d)
 			_, was := found(t, before)
-			if d.Revision != 3 || d.Excluded || asJSON(d.URLs) != asJSON(before.URLs) || !how.Allowed || fmt.Sprint(entryURLs(how)) != fmt.Sprint(entryURLs(was)) || asJSON(d.Discovery) != asJSON(before.Discovery) {
+			if d.Revision != 3 || d.Excluded || asJSON(d.URLs) != asJSON(before.URLs) || !how.Allowed ||
+				fmt.Sprint(entryURLs(how)) != fmt.Sprint(entryURLs(was)) ||
+				asJSON(d.Discovery) != asJSON(before.Discovery) {
 				t.Errorf("revision %d, taken back:\n%s\nwant\n%s", d.Revision, asJSON(d), asJSON(before))
 			}
 			for i, e := range how.EntryPoints {
@@ -181,7 +192,8 @@ func TestReview(t *testing.T) {
 		if n := len(w.web.Visits()); n != asked {
 			t.Errorf("%d requests", n-asked)
 		}
-		if doc, err := w.NewBatch(out.URL).Review(t.Context(), partition, "missing.example", false); err != nil || doc != nil {
+		if doc, err := w.NewBatch(out.URL).Review(t.Context(), partition, "missing.example", false); err != nil ||
+			doc != nil {
 			t.Error(doc, err)
 		}
 	})

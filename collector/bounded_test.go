@@ -13,7 +13,8 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-var testDir = contract.DomainDir{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}, Domain: "example.com"}
+var testDir = contract.DomainDir{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"},
+	Domain: "example.com"}
 
 // numbered are n URLs in their order, each with a path of so many bytes.
 func numbered(n, length int) []contract.DocumentURL {
@@ -36,7 +37,8 @@ func TestLongURLsAreListedInParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		keys, omitted, err := u.storeLists(t.Context(), testDir, len(view.inline), contract.MaxURLLists, func(*contract.DocumentURL) {})
+		keys, omitted, err := u.storeLists(t.Context(), testDir, len(view.inline), contract.MaxURLLists,
+			func(*contract.DocumentURL) {})
 		if err != nil || omitted != 0 {
 			t.Fatalf("%d left out, %v", omitted, err)
 		}
@@ -80,7 +82,8 @@ func TestListsOfURLsAreFew(t *testing.T) {
 // TestRawFilesAreCapped: of very many raw files the lowest are named, in any order of arrival.
 func TestRawFilesAreCapped(t *testing.T) {
 	message := func(n int) *contract.DomainMessage {
-		return &contract.DomainMessage{Domain: "example.com", SourceFilePath: fmt.Sprintf("raw/country=sg/category=news/date=2026-01-28/raw_%04d.json", n)}
+		return &contract.DomainMessage{Domain: "example.com",
+			SourceFilePath: fmt.Sprintf("raw/country=sg/category=news/date=2026-01-28/raw_%04d.json", n)}
 	}
 	up, down := (*contract.Document)(nil), (*contract.Document)(nil)
 	const n = contract.MaxRawFiles + 200
@@ -88,14 +91,17 @@ func TestRawFilesAreCapped(t *testing.T) {
 		up = compose(up, message(i+1), &overview{})
 		down = compose(down, message(n-i), &overview{})
 	}
-	if !slices.Equal(up.Source.RawFilePaths, down.Source.RawFilePaths) || len(up.Source.RawFilePaths) != contract.MaxRawFiles || up.Source.RawFilePath != message(1).SourceFilePath {
-		t.Errorf("%d and %d raw files, the first %s", len(up.Source.RawFilePaths), len(down.Source.RawFilePaths), up.Source.RawFilePath)
+	if !slices.Equal(up.Source.RawFilePaths, down.Source.RawFilePaths) ||
+		len(up.Source.RawFilePaths) != contract.MaxRawFiles || up.Source.RawFilePath != message(1).SourceFilePath {
+		t.Errorf("%d and %d raw files, the first %s", len(up.Source.RawFilePaths), len(down.Source.RawFilePaths),
+			up.Source.RawFilePath)
 	}
 	if up.Source.Omitted != 200 || down.Source.Omitted != 200 {
 		t.Errorf("%d and %d left out, want 200", up.Source.Omitted, down.Source.Omitted)
 	}
 	var shown map[string]any
-	if err := json.Unmarshal(bytes.TrimSpace(encode(up)), &shown); err != nil || shown["source"].(map[string]any)["raw_file_paths_omitted"] != 200.0 {
+	if err := json.Unmarshal(bytes.TrimSpace(encode(up)), &shown); err != nil ||
+		shown["source"].(map[string]any)["raw_file_paths_omitted"] != 200.0 {
 		t.Errorf("source %v, %v", shown["source"], err)
 	}
 }
@@ -103,7 +109,8 @@ func TestRawFilesAreCapped(t *testing.T) {
 // TestTextsOfURLsAreShort: what Research says of a URL is bounded too.
 func TestTextsOfURLsAreShort(t *testing.T) {
 	long := strings.Repeat("제목", 10_000)
-	for _, e := range describe([]contract.URL{{URL: "https://example.com/", Title: &long, DiscoveryMethod: &long, Language: &long, DiscoveredAt: &long}}, "raw_0001") {
+	for _, e := range describe([]contract.URL{{URL: "https://example.com/", Title: &long, DiscoveryMethod: &long,
+		Language: &long, DiscoveredAt: &long}}, "raw_0001") {
 		for _, s := range []*string{e.Title, e.DiscoveryMethod, e.Language, e.DiscoveredAt} {
 			if s == nil || len(*s) > contract.MaxTextBytes || !strings.HasPrefix(*s, "제목") {
 				t.Errorf("a text of %d bytes", len(*s))

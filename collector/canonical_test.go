@@ -36,7 +36,8 @@ func forms(d *contract.Document) string {
 func TestOneURL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(healthy(), nil)
-		first := message(2, story+"?utm_source=x", "HTTPS://Example.com//news/2026/01/31/the-story#comments", "https://example.com/기사")
+		first := message(2, story+"?utm_source=x", "HTTPS://Example.com//news/2026/01/31/the-story#comments",
+			"https://example.com/기사")
 		if err := w.collect(t, first, false); err != nil {
 			t.Fatal(err)
 		}

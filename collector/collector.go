@@ -1,6 +1,7 @@
-// Package collector is step 3 of the pipeline: it asks one domain for robots.txt, sitemaps, its home
-// page and feeds, and writes its findings as one document. URLs that arrive later are merged into
-// the document without sending the domain another request.
+// Package collector is step 3 of the pipeline: it requests robots.txt, sitemaps, home page and feeds of a domain, and
+// writes its findings as one document. Later URLs are merged into the document without another request.
+//
+// A Visit works on the messages of one domain; Batch.Refresh looks at one entry point for the frontier.
 package collector
 
 import (
@@ -22,13 +23,12 @@ type Collector struct {
 	Frontier  frontier.Remotes
 	Clock     fetch.Clock
 	Model     func(context.Context) (*classify.Model, error)
-	UserAgent string // sent with every request; its product token picks the group of robots.txt
+	UserAgent string // sent with every request; its product token selects the group of robots.txt
 	Limits    Limits
 	Log       *slog.Logger
 }
 
-// Limits bound the collection of one domain. README's table gives their meaning, under the names of the
-// variables that they come from.
+// Limits bound the collection of one domain. README's table documents them under the names of their variables.
 type Limits struct {
 	RequestInterval      time.Duration
 	MaxCrawlDelay        time.Duration
@@ -39,9 +39,9 @@ type Limits struct {
 	MaxSitemapBytes      int64
 	FetchRetries         int
 	FetchRetryBase       time.Duration
-	DomainDeadline       time.Duration // politeness waits left out
-	URLsPerDomain        int           // pages of a domain that a collection or a merge puts into the frontier
-	ReuseWindow          time.Duration // how long the evidence of a domain serves other partitions
+	DomainDeadline       time.Duration // without politeness waits
+	URLsPerDomain        int           // pages that a collection or a merge puts into the frontier
+	ReuseWindow          time.Duration // for which other partitions reuse a domain's evidence
 }
 
 // Batch is the work of one event: visits to domains, and refreshes. They share its connections: at most
@@ -58,7 +58,8 @@ type Batch struct {
 func (c *Collector) NewBatch(excluded func(link string) bool) *Batch {
 	limiter := fetch.NewLimiter(fetch.MaxConnections)
 	return &Batch{
-		collector: c, store: newStore(c.Bucket, c.Clock, limiter), excluded: excluded, limiter: limiter, merging: make(chan struct{}, 1),
+		collector: c, store: newStore(c.Bucket, c.Clock, limiter), excluded: excluded, limiter: limiter,
+		merging: make(chan struct{}, 1),
 	}
 }
 
@@ -68,17 +69,21 @@ func (b *Batch) model(ctx context.Context) (*classify.Model, error) {
 	return m, contract.Wrap(contract.Storage, "collector.model", err)
 }
 
-// maxHosts is how many hosts a release may report on; a collection sends requests to fewer.
+// maxHosts caps the hosts that a release reports. A collection sends requests to fewer.
 const maxHosts = 64
 
 // Hosts returns what this event learned about the hosts of a registrable domain, for the frontier.
 func (b *Batch) Hosts(domain string) (visits []frontier.Visit) {
 	now := b.collector.Clock.Now()
-	for _, v := range b.limiter.Visits(func(host string) bool { return within(host, domain) && contract.CheckDomain("", host) == nil }) {
+	for _, v := range b.limiter.Visits(func(host string) bool {
+		return within(host, domain) &&
+			contract.CheckDomain("", host) == nil
+	}) {
 		retry := v.RetryAt.Sub(now)
 		visits = append(visits, frontier.Visit{
-			Host: v.Host, Delay: v.Delay.Milliseconds(), AskedAt: contract.Millis(v.AskedAt), RetryAfter: int64(max(0, (retry+time.Second-1)/time.Second)),
-			Throttled: v.Throttled, RobotsExpires: contract.Millis(v.RobotsExpires), Unresolved: v.Unresolved,
+			Host: v.Host, Delay: v.Delay.Milliseconds(), AskedAt: contract.Millis(v.AskedAt),
+			RetryAfter: int64(max(0, (retry+time.Second-1)/time.Second)),
+			Throttled:  v.Throttled, RobotsExpires: contract.Millis(v.RobotsExpires), Unresolved: v.Unresolved,
 		})
 	}
 	return visits[:min(len(visits), maxHosts)]

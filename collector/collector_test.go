@@ -56,8 +56,9 @@ type world struct {
 func newWorld(pages map[string]fetchtest.Page, change func(*collector.Limits)) *world {
 	limits := collector.Limits{
 		RequestInterval: time.Second, MaxCrawlDelay: 30 * time.Second, MaxRequestsPerDomain: 20,
-		RobotsTimeout: 10 * time.Second, SitemapTimeout: 15 * time.Second, PageTimeout: 5 * time.Second, MaxSitemapBytes: 50 << 20,
-		FetchRetries: 3, FetchRetryBase: time.Second, DomainDeadline: 2 * time.Minute,
+		RobotsTimeout: 10 * time.Second, SitemapTimeout: 15 * time.Second, PageTimeout: 5 * time.Second,
+		MaxSitemapBytes: 50 << 20,
+		FetchRetries:    3, FetchRetryBase: time.Second, DomainDeadline: 2 * time.Minute,
 		URLsPerDomain: 500, ReuseWindow: time.Hour,
 	}
 	if change != nil {
@@ -65,7 +66,9 @@ func newWorld(pages map[string]fetchtest.Page, change func(*collector.Limits)) *
 	}
 	time.Sleep(time.Until(time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)))
 	w := &world{web: &fetchtest.Web{Clock: clock{}, Pages: pages}, bucket: r2.NewMemory(), frontier: &shards{}}
-	w.Collector = &collector.Collector{Bucket: w.bucket, Transport: w.web, Frontier: frontier.Remotes{Caller: w.frontier, Shards: 16}, Clock: clock{}, Model: embedded.Load, UserAgent: "NewsforkBot/1.0 (+https://newsfork.com/bot)", Limits: limits, Log: slog.New(slog.DiscardHandler)}
+	w.Collector = &collector.Collector{Bucket: w.bucket, Transport: w.web,
+		Frontier: frontier.Remotes{Caller: w.frontier, Shards: 16}, Clock: clock{}, Model: embedded.Load,
+		UserAgent: "NewsforkBot/1.0 (+https://newsfork.com/bot)", Limits: limits, Log: slog.New(slog.DiscardHandler)}
 	return w
 }
 
@@ -84,11 +87,13 @@ func rawKey(n int) string {
 
 func message(n int, urls ...string) *contract.DomainMessage {
 	m := &contract.DomainMessage{
-		Domain: "example.com", DomainID: fmt.Sprintf("media:sg:%d", n), DomainURL: "https://example.com/", RegistrableDomain: "example.com",
-		Authority: "media", Partition: partition, SourceFilePath: rawKey(n),
+		Domain: "example.com", DomainID: fmt.Sprintf("media:sg:%d", n), DomainURL: "https://example.com/",
+		RegistrableDomain: "example.com",
+		Authority:         "media", Partition: partition, SourceFilePath: rawKey(n),
 	}
 	for _, u := range urls {
-		m.URLs = append(m.URLs, contract.URL{URL: u, Title: contract.Text(fmt.Sprintf("%s in %d", u, n)), Path: strings.TrimPrefix(u, "https://example.com")})
+		m.URLs = append(m.URLs, contract.URL{URL: u, Title: contract.Text(fmt.Sprintf("%s in %d", u, n)),
+			Path: strings.TrimPrefix(u, "https://example.com")})
 	}
 	return m
 }
@@ -137,7 +142,8 @@ var schema = sync.OnceValue(func() *jsonschema.Schema {
 	return c.MustCompile("schema.json")
 })
 
-// keepState has the document carry no state, as those of earlier versions, and discovery.json have this one, "" for none.
+// keepState has the document carry no state, as those of earlier versions, and discovery.json have this one, "" for
+// none.
 func (w *world) keepState(t *testing.T, state string) {
 	t.Helper()
 	d := w.document(t)
@@ -181,27 +187,34 @@ func TestCollect(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := w.document(t)
-		if d.Revision != 1 || !d.Reachable || d.Partial || d.Country != "SG" || *d.Authority != "media" || d.DomainID != "media:sg:1" {
+		if d.Revision != 1 || !d.Reachable || d.Partial || d.Country != "SG" || *d.Authority != "media" ||
+			d.DomainID != "media:sg:1" {
 			t.Errorf("got %+v", d)
 		}
-		if len(d.URLs) != 2 || d.URLs[0].URL != "https://example.com/a" || d.Processing.TotalURLs != 2 || d.Source.RawFilePath != rawKey(1) {
+		if len(d.URLs) != 2 || d.URLs[0].URL != "https://example.com/a" || d.Processing.TotalURLs != 2 ||
+			d.Source.RawFilePath != rawKey(1) {
 			t.Errorf("urls %+v, source %+v", d.URLs, d.Source)
 		}
 		r := d.Technical.RobotsTxt
-		if !r.Exists || !r.AllowsCrawling || *r.ETag != `"r1"` || r.LastModified == nil || r.Size != d.Robots.ContentLength || d.Robots.StatusCode != 200 {
+		if !r.Exists || !r.AllowsCrawling || *r.ETag != `"r1"` || r.LastModified == nil ||
+			r.Size != d.Robots.ContentLength || d.Robots.StatusCode != 200 {
 			t.Errorf("robots %+v", r)
 		}
 		s := d.Technical.SitemapXML
-		if !s.Exists || *s.Kind != "urlset" || s.URLCount != 2 || s.LastUpdated.Format(time.DateOnly) != "2026-01-20" || *d.Sitemap.URL != "https://example.com/sitemap.xml" {
+		if !s.Exists || *s.Kind != "urlset" || s.URLCount != 2 ||
+			s.LastUpdated.Format(time.DateOnly) != "2026-01-20" ||
+			*d.Sitemap.URL != "https://example.com/sitemap.xml" {
 			t.Errorf("sitemap %+v", s)
 		}
-		if i := d.Technical.ServerInfo; *i.Server != "nginx" || !i.SupportsHTTPS || *i.EffectiveHost != "example.com" || i.Requests != 3 {
+		if i := d.Technical.ServerInfo; *i.Server != "nginx" || !i.SupportsHTTPS ||
+			*i.EffectiveHost != "example.com" || i.Requests != 3 {
 			t.Errorf("server %+v", i)
 		}
 		if d.Processing.PolitenessWaitMS/100 != 20 {
 			t.Errorf("waited %d ms for politeness, want two intervals of a second", d.Processing.PolitenessWaitMS)
 		}
-		if string(w.read(t, dir.Robots())) != w.web.Pages["https://example.com/robots.txt"].Body || string(w.read(t, dir.Sitemap())) != w.web.Pages["https://example.com/sitemap.xml"].Body {
+		if string(w.read(t, dir.Robots())) != w.web.Pages["https://example.com/robots.txt"].Body ||
+			string(w.read(t, dir.Sitemap())) != w.web.Pages["https://example.com/sitemap.xml"].Body {
 			t.Error("evidence differs from what was received")
 		}
 		if len(w.read(t, dir.Checkpoint())) != 0 {
@@ -250,7 +263,8 @@ func TestMoreURLsAreMergedWithoutAsking(t *testing.T) {
 		if fmt.Sprint(urls) != "[https://example.com/a in 1 https://example.com/b in 1 https://example.com/c in 2]" {
 			t.Errorf("got %v", urls)
 		}
-		if d.Revision != 3 || d.DomainID != "media:sg:1" || len(d.Source.RawFilePaths) != 3 || d.Source.RawFilePath != rawKey(1) {
+		if d.Revision != 3 || d.DomainID != "media:sg:1" || len(d.Source.RawFilePaths) != 3 ||
+			d.Source.RawFilePath != rawKey(1) {
 			t.Errorf("revision %d, domain_id %s, source %+v", d.Revision, d.DomainID, d.Source)
 		}
 	})
@@ -272,10 +286,14 @@ func TestDescriptionOfAURL(t *testing.T) {
 	}{
 		{"one", []*contract.DomainMessage{described(1, early, &high)}, described(1, early, &high)},
 		{"nothing", []*contract.DomainMessage{described(1, nil, nil)}, described(1, nil, nil)},
-		{"two raw files", []*contract.DomainMessage{described(2, early, &high), described(1, late, &low)}, described(1, late, &low)},
-		{"two parts", []*contract.DomainMessage{described(1, late, &low), described(1, early, nil)}, described(1, early, nil)},
-		{"two parts, other confidence", []*contract.DomainMessage{described(1, early, &high), described(1, early, &low), described(1, early, nil)}, described(1, early, &low)},
-		{"a document of before", []*contract.DomainMessage{described(1, nil, nil), described(1, early, &high)}, described(1, early, &high)},
+		{"two raw files", []*contract.DomainMessage{described(2, early, &high), described(1, late, &low)},
+			described(1, late, &low)},
+		{"two parts", []*contract.DomainMessage{described(1, late, &low), described(1, early, nil)},
+			described(1, early, nil)},
+		{"two parts, other confidence", []*contract.DomainMessage{described(1, early, &high),
+			described(1, early, &low), described(1, early, nil)}, described(1, early, &low)},
+		{"a document of before", []*contract.DomainMessage{described(1, nil, nil), described(1, early, &high)},
+			described(1, early, &high)},
 	} {
 		for _, order := range []string{"forward", "backward"} {
 			t.Run(c.name+" "+order, func(t *testing.T) {
@@ -287,7 +305,9 @@ func TestDescriptionOfAURL(t *testing.T) {
 						}
 					}
 					got, want := w.document(t).URLs[0], c.want.URLs[0]
-					if asJSON([]any{got.DiscoveredAt, got.Confidence, got.DiscoveryMethod}) != asJSON([]any{want.DiscoveredAt, want.Confidence, want.DiscoveryMethod}) {
+					if asJSON([]any{got.DiscoveredAt, got.Confidence,
+						got.DiscoveryMethod}) != asJSON([]any{want.DiscoveredAt, want.Confidence,
+						want.DiscoveryMethod}) {
 						t.Errorf("got %s, want %s", asJSON(got), asJSON(want))
 					}
 				})
@@ -325,7 +345,8 @@ func TestForce(t *testing.T) {
 			t.Errorf("robots.txt was asked for %d times, want once, and once for the request with force", n)
 		}
 		if d := w.document(t); d.Robots.Exists || w.exists(t, dir.Robots()) || len(d.URLs) != 2 {
-			t.Errorf("robots.txt is gone: exists %v, evidence %v; %d urls", d.Robots.Exists, w.exists(t, dir.Robots()), len(d.URLs))
+			t.Errorf("robots.txt is gone: exists %v, evidence %v; %d urls", d.Robots.Exists, w.exists(t, dir.Robots()),
+				len(d.URLs))
 		}
 	})
 }
@@ -341,7 +362,8 @@ func TestNothingAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := w.document(t)
-		if d.Reachable || d.Robots.StatusCode != 0 || d.Sitemap.StatusCode != 404 || *d.Robots.ErrorType != "network_error" || d.Technical.RobotsTxt.AllowsCrawling ||
+		if d.Reachable || d.Robots.StatusCode != 0 || d.Sitemap.StatusCode != 404 ||
+			*d.Robots.ErrorType != "network_error" || d.Technical.RobotsTxt.AllowsCrawling ||
 			d.Technical.ServerInfo.EffectiveHost != nil || !w.exists(t, dir.Checkpoint()) {
 			t.Errorf("got %+v", d)
 		}
@@ -358,15 +380,19 @@ func TestRobotsDecide(t *testing.T) {
 		errorType string // of the sitemap
 	}{
 		{"forbids all", fetchtest.Page{Body: "User-agent: *\nDisallow: /\n"}, true, false, 1, "robots_disallowed"},
-		{"forbids us", fetchtest.Page{Body: "User-agent: NewsforkBot\nDisallow: /\n\nUser-agent: *\nAllow: /\n"}, true, false, 1, "robots_disallowed"},
+		{"forbids us", fetchtest.Page{Body: "User-agent: NewsforkBot\nDisallow: /\n\nUser-agent: *\nAllow: /\n"}, true,
+			false, 1, "robots_disallowed"},
 		{"forbids others", fetchtest.Page{Body: "User-agent: Other\nDisallow: /\n\nUser-agent: *\nAllow: /\nSitemap: https://example.com/sitemap.xml"}, true, true, 3, ""},
-		{"leaves the sitemap", fetchtest.Page{Body: "User-agent: *\nDisallow: /\nAllow: /sitemap.xml\n"}, true, false, 2, ""},
+		{"leaves the sitemap", fetchtest.Page{Body: "User-agent: *\nDisallow: /\nAllow: /sitemap.xml\n"}, true, false,
+			2, ""},
 		{"is missing", fetchtest.Page{Status: 404}, false, true, 3, ""},
 		{"is forbidden", fetchtest.Page{Status: 403}, false, true, 3, ""},
 		{"fails", fetchtest.Page{Status: 500}, false, false, 1, "robots_disallowed"},
 		{"redirects in a circle", fetchtest.Redirect(302, "/robots.txt"), false, true, 3, ""},
-		{"redirects inward", fetchtest.Redirect(302, "http://169.254.169.254/latest/meta-data/"), false, false, 1, "robots_disallowed"},
-		{"is a web page", fetchtest.Page{Body: "<!doctype html><html><body>Not found</body></html>"}, false, true, 3, ""},
+		{"redirects inward", fetchtest.Redirect(302, "http://169.254.169.254/latest/meta-data/"), false, false, 1,
+			"robots_disallowed"},
+		{"is a web page", fetchtest.Page{Body: "<!doctype html><html><body>Not found</body></html>"}, false, true, 3,
+			""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -378,7 +404,8 @@ func TestRobotsDecide(t *testing.T) {
 				}
 				d := w.document(t)
 				if d.Robots.Exists != c.exists || d.Technical.RobotsTxt.AllowsCrawling != c.allows || !d.Reachable {
-					t.Errorf("exists %v, allows %v, reachable %v; want %v, %v, true", d.Robots.Exists, d.Technical.RobotsTxt.AllowsCrawling, d.Reachable, c.exists, c.allows)
+					t.Errorf("exists %v, allows %v, reachable %v; want %v, %v, true", d.Robots.Exists,
+						d.Technical.RobotsTxt.AllowsCrawling, d.Reachable, c.exists, c.allows)
 				}
 				if n := len(w.web.Visits()); n != c.requests {
 					t.Errorf("%d requests, want %d: %v", n, c.requests, w.web.URLs())
@@ -445,16 +472,22 @@ func TestFailuresAreRecorded(t *testing.T) {
 	}{
 		{"the sitemap's server fails", root, fetchtest.Page{Status: 500}, true, false, 500, "network_error", 11},
 		{"the sitemap hangs", root, fetchtest.Hang(), true, false, 404, "timeout_error", 11},
-		{"the sitemap stalls", root, fetchtest.Page{Body: "<urlset>", Reading: time.Hour}, true, false, 200, "timeout_error", 11},
+		{"the sitemap stalls", root, fetchtest.Page{Body: "<urlset>", Reading: time.Hour}, true, false, 200,
+			"timeout_error", 11},
 		{"the sitemap is none", root, fetchtest.Page{Body: "<html>"}, false, false, 200, "parse_error", 11},
-		{"the sitemap ends early", root, fetchtest.Page{Body: "<urlset><url><loc>https://example.com/a</loc>"}, false, true, 200, "", 1},
-		{"the sitemap is a list beyond the limit", root, fetchtest.Page{Body: strings.Repeat("https://example.com/abcdef\n", 50)}, false, true, 200, "", 1},
+		{"the sitemap ends early", root, fetchtest.Page{Body: "<urlset><url><loc>https://example.com/a</loc>"}, false,
+			true, 200, "", 1},
+		{"the sitemap is a list beyond the limit", root,
+			fetchtest.Page{Body: strings.Repeat("https://example.com/abcdef\n", 50)}, false, true, 200, "", 1},
 		{"the host wants to be left alone", root, fetchtest.Page{Status: 429, Header: busy}, true, false, 429, "", 1},
-		{"it does so before the sitemap", robots, fetchtest.Page{Status: 429, Header: busy}, true, false, 404, "timeout_error", 0},
+		{"it does so before the sitemap", robots, fetchtest.Page{Status: 429, Header: busy}, true, false, 404,
+			"timeout_error", 0},
 		{"the home page hangs", home, fetchtest.Hang(), true, false, 200, "", 1},
-		{"the home page breaks off", home, fetchtest.Page{Body: "<html>", Cut: fetch.Failure(fetch.ErrReset, nil)}, true, false, 200, "", 1},
+		{"the home page breaks off", home, fetchtest.Page{Body: "<html>", Cut: fetch.Failure(fetch.ErrReset, nil)},
+			true, false, 200, "", 1},
 		{"a feed hangs", "https://example.com/rss", fetchtest.Hang(), true, false, 200, "", 1},
-		{"a feed breaks off", "https://example.com/rss", fetchtest.Page{Body: "<rss>", Cut: fetch.Failure(fetch.ErrReset, nil)}, true, false, 200, "", 1},
+		{"a feed breaks off", "https://example.com/rss", fetchtest.Page{Body: "<rss>",
+			Cut: fetch.Failure(fetch.ErrReset, nil)}, true, false, 200, "", 1},
 		{"a feed is missing", "https://example.com/rss", fetchtest.Page{Status: 404}, false, false, 200, "", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -469,16 +502,19 @@ func TestFailuresAreRecorded(t *testing.T) {
 				}
 				d := w.document(t)
 				if d.Partial != c.partial || d.Technical.SitemapXML.Truncated != c.truncated {
-					t.Errorf("partial %v, truncated %v; want %v, %v", d.Partial, d.Technical.SitemapXML.Truncated, c.partial, c.truncated)
+					t.Errorf("partial %v, truncated %v; want %v, %v", d.Partial, d.Technical.SitemapXML.Truncated,
+						c.partial, c.truncated)
 				}
 				errorType := ""
 				if d.Sitemap.ErrorType != nil {
 					errorType = *d.Sitemap.ErrorType
 				}
-				if d.Sitemap.StatusCode != c.status || errorType != c.errorType || d.Sitemap.Exists != (d.Sitemap.Error == nil) {
+				if d.Sitemap.StatusCode != c.status || errorType != c.errorType ||
+					d.Sitemap.Exists != (d.Sitemap.Error == nil) {
 					t.Errorf("sitemap %s; want %d, %q", asJSON(d.Sitemap), c.status, c.errorType)
 				}
-				if n := len(d.Technical.SitemapXML.Documents); n != c.asked || (n > 0) != (d.Sitemap.FetchedAt != nil) {
+				if n := len(d.Technical.SitemapXML.Documents); n != c.asked ||
+					(n > 0) != (d.Sitemap.FetchedAt != nil) {
 					t.Errorf("%d sitemaps listed, %d asked for, at %v", n, c.asked, d.Sitemap.FetchedAt)
 				}
 			})
@@ -498,7 +534,8 @@ func TestVisits(t *testing.T) {
 		if _, err := v.Collect(t.Context(), message(1, "https://example.com/a"), false); err != nil {
 			t.Fatal(err)
 		}
-		if got := time.Until(v.ReadyAt()); got.Round(time.Minute) != 10*time.Minute || !b.Visit("example.org").ReadyAt().IsZero() {
+		if got := time.Until(v.ReadyAt()); got.Round(time.Minute) != 10*time.Minute ||
+			!b.Visit("example.org").ReadyAt().IsZero() {
 			t.Errorf("ready in %v", got)
 		}
 		got := b.Hosts("example.com")
@@ -506,7 +543,8 @@ func TestVisits(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 		host := got[0]
-		if host.Host != "example.com" || host.Delay != 5000 || host.RetryAfter != 600 || !host.Throttled || host.Unresolved {
+		if host.Host != "example.com" || host.Delay != 5000 || host.RetryAfter != 600 || !host.Throttled ||
+			host.Unresolved {
 			t.Errorf("%+v", host)
 		}
 		if expires := time.UnixMilli(host.RobotsExpires).Sub(began).Round(time.Minute); expires != 24*time.Hour {
@@ -545,14 +583,19 @@ func TestLongCrawlDelay(t *testing.T) {
 		for _, e := range how.EntryPoints {
 			entries = append(entries, string(e.Method)+" "+e.URL)
 		}
-		if want := []string{"sitemap https://example.com/map.xml", "html https://example.com/"}; !slices.Equal(entries, want) || how.CrawlDelaySeconds != 120 {
+		if want := []string{"sitemap https://example.com/map.xml", "html https://example.com/"}; !slices.Equal(entries,
+			want) || how.CrawlDelaySeconds != 120 {
 			t.Errorf("entry points %v, want %v; delay %v", entries, want, how.CrawlDelaySeconds)
 		}
-		if !slices.ContainsFunc(found.Errors, func(f discovery.Failure) bool { return strings.Contains(f.Message, "Crawl-delay") }) {
+		if !slices.ContainsFunc(found.Errors, func(f discovery.Failure) bool {
+			return strings.Contains(f.Message,
+				"Crawl-delay")
+		}) {
 			t.Errorf("errors %+v", found.Errors)
 		}
 		for _, e := range how.EntryPoints {
-			if got := w.state(t, "example.com", e.URL); got.State != "waiting" || got.DueAt > time.Now().Add(2*time.Hour).UnixMilli() {
+			if got := w.state(t, "example.com", e.URL); got.State != "waiting" ||
+				got.DueAt > time.Now().Add(2*time.Hour).UnixMilli() {
 				t.Errorf("%s is %s, due at %v", e.URL, got.State, time.UnixMilli(got.DueAt))
 			}
 		}
@@ -562,8 +605,10 @@ func TestLongCrawlDelay(t *testing.T) {
 // TestHostsThatAreBusy: what lies on a host that may not be asked now is left out, and said.
 func TestHostsThatAreBusy(t *testing.T) {
 	for name, refused := range map[string]*contract.Error{
-		"host busy":            {Kind: contract.Timeout, Message: "host busy: cdn.example is being asked by another", Err: fetch.ErrHostBusy},
-		"frontier unavailable": {Kind: contract.Storage, Message: "frontier unavailable: cdn.example", Err: fetch.ErrFrontier},
+		"host busy": {Kind: contract.Timeout, Message: "host busy: cdn.example is being asked by another",
+			Err: fetch.ErrHostBusy},
+		"frontier unavailable": {Kind: contract.Storage, Message: "frontier unavailable: cdn.example",
+			Err: fetch.ErrFrontier},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -583,7 +628,10 @@ func TestHostsThatAreBusy(t *testing.T) {
 					t.Fatal(err)
 				}
 				d := w.document(t)
-				if slices.ContainsFunc(w.web.URLs(), func(link string) bool { return strings.Contains(link, "cdn.example") }) {
+				if slices.ContainsFunc(w.web.URLs(), func(link string) bool {
+					return strings.Contains(link,
+						"cdn.example")
+				}) {
 					t.Errorf("asked for %v", w.web.URLs())
 				}
 				var found discovery.Discovery
@@ -612,7 +660,8 @@ func TestARobotsTxtOnABusyHost(t *testing.T) {
 			v := w.NewBatch(nil).Visit("example.com")
 			v.Begin(collector.Lease{Admit: func(_ context.Context, host string) (fetch.Admission, error) {
 				if host == "other.example" {
-					return fetch.Admission{}, &contract.Error{Kind: contract.Timeout, Message: "host busy", Err: fetch.ErrHostBusy}
+					return fetch.Admission{}, &contract.Error{Kind: contract.Timeout, Message: "host busy",
+						Err: fetch.ErrHostBusy}
 				}
 				return fetch.Admission{}, nil
 			}})
@@ -621,7 +670,8 @@ func TestARobotsTxtOnABusyHost(t *testing.T) {
 				t.Errorf("last %v: %v", last, err)
 			}
 		}
-		if d := w.document(t); !d.Reachable || d.Robots.Error == nil || !strings.Contains(*d.Robots.Error, "host busy") {
+		if d := w.document(t); !d.Reachable || d.Robots.Error == nil ||
+			!strings.Contains(*d.Robots.Error, "host busy") {
 			t.Errorf("%s", asJSON(d.Robots))
 		}
 	})
@@ -629,7 +679,8 @@ func TestARobotsTxtOnABusyHost(t *testing.T) {
 
 // TestLastAttemptAtABusyDomain: that a domain may not be asked now is no contract, at whichever delivery.
 func TestLastAttemptAtABusyDomain(t *testing.T) {
-	for name, refused := range map[string]error{"host busy": fetch.ErrHostBusy, "frontier unavailable": fetch.ErrFrontier} {
+	for name, refused := range map[string]error{"host busy": fetch.ErrHostBusy,
+		"frontier unavailable": fetch.ErrFrontier} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(healthy(), nil)
@@ -637,7 +688,8 @@ func TestLastAttemptAtABusyDomain(t *testing.T) {
 				v.Begin(collector.Lease{Admit: func(context.Context, string) (fetch.Admission, error) {
 					return fetch.Admission{}, &contract.Error{Kind: contract.Timeout, Message: name, Err: refused}
 				}})
-				if _, err := v.Collect(t.Context(), message(1, "https://example.com/a"), true); !errors.Is(err, refused) {
+				if _, err := v.Collect(t.Context(), message(1, "https://example.com/a"), true); !errors.Is(err,
+					refused) {
 					t.Errorf("got %v", err)
 				}
 				if _, err := w.bucket.Head(t.Context(), dir.Document()); !errors.Is(err, r2.ErrNotFound) {
@@ -657,8 +709,10 @@ func TestFewRequests(t *testing.T) {
 				t.Fatal(err)
 			}
 			d := w.document(t)
-			if d.Partial != (n < 3) || d.Sitemap.Exists != (n > 1) || d.Sitemap.Exists != (d.Sitemap.Error == nil) || d.Technical.ServerInfo.Requests != n {
-				t.Errorf("with %d requests: partial %v, %d made, sitemap %s", n, d.Partial, d.Technical.ServerInfo.Requests, asJSON(d.Sitemap))
+			if d.Partial != (n < 3) || d.Sitemap.Exists != (n > 1) || d.Sitemap.Exists != (d.Sitemap.Error == nil) ||
+				d.Technical.ServerInfo.Requests != n {
+				t.Errorf("with %d requests: partial %v, %d made, sitemap %s", n, d.Partial,
+					d.Technical.ServerInfo.Requests, asJSON(d.Sitemap))
 			}
 		})
 	}
@@ -820,7 +874,8 @@ func anyOrder(t *testing.T, seed uint64) {
 			wg.Go(func() {
 				for i := e; i < len(deliveries); i += events {
 					for attempt := 1; ; attempt++ {
-						if _, err := w.NewBatch(nil).Visit("example.com").Collect(t.Context(), deliveries[i], false); err == nil {
+						if _, err := w.NewBatch(nil).Visit("example.com").Collect(t.Context(), deliveries[i],
+							false); err == nil {
 							break
 						} else if attempt == 100 {
 							t.Errorf("still failing after %d deliveries: %v", attempt, err)
@@ -966,16 +1021,18 @@ func TestDoneInBetween(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n := w.visitsOf("https://example.com/robots.txt"); n != want || len(w.document(t).URLs) != urls {
-				t.Errorf("forced %t: asked %d times, %d URLs; want %d and %d", forced, n, len(w.document(t).URLs), want, urls)
+				t.Errorf("forced %t: asked %d times, %d URLs; want %d and %d", forced, n, len(w.document(t).URLs),
+					want, urls)
 			}
 		})
 	}
 }
 
-// TestStoredMeanwhile: evidence is stored while the next request waits for its turn, so that a slow bucket takes no time; but
-// the document comes after it, however long it takes, and not at all when it cannot be stored.
+// TestStoredMeanwhile: evidence is stored while the next request waits for its turn, so that a slow bucket takes no
+// time; but the document comes after it, however long it takes, and not at all when it cannot be stored.
 func TestStoredMeanwhile(t *testing.T) {
-	collect := func(t *testing.T, evidence time.Duration, failing string) (took time.Duration, order []string, err error) {
+	collect := func(t *testing.T, evidence time.Duration, failing string) (took time.Duration, order []string,
+		err error) {
 		w := newWorld(healthy(), nil)
 		var mu sync.Mutex
 		w.bucket.Fail = func(op, key string) error {
@@ -1026,7 +1083,8 @@ func TestLookedOnce(t *testing.T) {
 		name   string
 		before time.Duration // when the lease before ended, since the look; 0: there was none
 		looks  int
-	}{{"never leased", 0, 1}, {"leased long before", -time.Minute, 1}, {"leased just before, by a clock that is late", -5 * time.Second, 2}, {"leased in between", time.Millisecond, 2}} {
+	}{{"never leased", 0, 1}, {"leased long before", -time.Minute, 1}, {"leased just before, by a clock that is late",
+		-5 * time.Second, 2}, {"leased in between", time.Millisecond, 2}} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				looks := 0
@@ -1076,7 +1134,8 @@ func TestLargeListsWaitForNoDomain(t *testing.T) {
 		}
 		w := newWorld(pages, nil)
 		for _, m := range messages {
-			if _, err := w.bucket.Put(t.Context(), m.URLsPath, fmt.Appendf(nil, `[{"url":"%sa","title":null,"path":"/a"}]`, m.DomainURL), nil); err != nil {
+			if _, err := w.bucket.Put(t.Context(), m.URLsPath,
+				fmt.Appendf(nil, `[{"url":"%sa","title":null,"path":"/a"}]`, m.DomainURL), nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -1143,7 +1202,8 @@ func TestAMissingListCostsNoRequest(t *testing.T) {
 		m := message(1)
 		m.URLsPath = dir.URLList("raw_0001", 1)
 		err := w.collect(t, m, false)
-		if contract.KindOf(err) != contract.Validation || !strings.Contains(err.Error(), m.URLsPath) || len(w.web.Visits()) != 0 {
+		if contract.KindOf(err) != contract.Validation || !strings.Contains(err.Error(), m.URLsPath) ||
+			len(w.web.Visits()) != 0 {
 			t.Errorf("%v after %d requests", err, len(w.web.Visits()))
 		}
 	})
@@ -1162,7 +1222,8 @@ func TestUnreachableDomainIsAskedOnceABatch(t *testing.T) {
 		first := collect(1, false)
 		asked := len(w.web.Visits())
 		for n := 2; n <= 3; n++ {
-			if err := collect(n, false); err == nil || err.Error() != first.Error() || contract.KindOf(err) != contract.Network {
+			if err := collect(n, false); err == nil || err.Error() != first.Error() ||
+				contract.KindOf(err) != contract.Network {
 				t.Errorf("message %d: %v, want %v", n, err, first)
 			}
 		}

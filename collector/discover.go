@@ -17,12 +17,13 @@ import (
 func (g *gathering) analyse() {
 	g.found.analysis.analyser = discovery.NewAnalyser(discovery.Options{
 		Domain: g.message.Domain, Now: g.collector.Clock.Now(), Model: g.model,
-		Context: classify.Context{Authority: g.message.Authority}, Robots: g.policy.rulings.verdict, Excluded: g.batch.excluded,
-		Pages: g.collector.Limits.URLsPerDomain,
+		Context: classify.Context{Authority: g.message.Authority}, Robots: g.policy.rulings.verdict,
+		Excluded: g.batch.excluded,
+		Pages:    g.collector.Limits.URLsPerDomain,
 	})
 }
 
-// listed adds an entry of the sitemap at base to the analysis. source is the entry point that the sitemap belongs to.
+// listed adds a sitemap entry to the analysis. source is the entry point of the sitemap.
 func (g *gathering) listed(e *sitemap.Entry, base string, source discovery.SourceID) {
 	f := discovery.Sighting{
 		Loc: e.Loc, Lastmod: e.Lastmod, Method: discovery.FromSitemap, Source: source,
@@ -39,12 +40,11 @@ func (g *gathering) listed(e *sitemap.Entry, base string, source discovery.Sourc
 	g.take(&f)
 }
 
-// maxLearned is how many URLs of a list too large for a message the analysis learns from before the crawl.
+// maxLearned caps the URLs from a large list that the analysis learns from before the crawl.
 const maxLearned = 5_000
 
-// learn adds the raw URLs to the analysis: their patterns suggest pages to look at. The first ones of a list
-// too large for a message are enough, and errors are ignored: the whole list is read when the document is
-// written.
+// learn adds the raw URLs to the analysis, so that their patterns suggest pages to look at. The first part of a large
+// list is enough, and errors are ignored: the whole list is read when the document is written.
 func (g *gathering) learn(ctx context.Context) {
 	see := func(u *contract.URL) { g.take(researched(u.URL, u.Title, u.Language)) }
 	for i := range g.message.URLs {
@@ -71,7 +71,7 @@ func (g *gathering) learn(ctx context.Context) {
 	}
 }
 
-// researched is the sighting of a raw URL.
+// researched returns the sighting of a raw URL.
 func researched(url string, title, language *string) *discovery.Sighting {
 	s := &discovery.Sighting{Loc: []byte(url), Method: discovery.FromResearch}
 	if title != nil {
@@ -83,7 +83,7 @@ func researched(url string, title, language *string) *discovery.Sighting {
 	return s
 }
 
-// entryMethod returns how a scraper reads a sitemap as an entry point.
+// entryMethod returns the method by which scrapers read a sitemap as an entry point.
 func entryMethod(s *sitemap.Summary) discovery.EntryMethod {
 	switch {
 	case s.Kind.IsFeed():
@@ -94,8 +94,8 @@ func entryMethod(s *sitemap.Summary) discovery.EntryMethod {
 	return discovery.SitemapEntry
 }
 
-// crawl looks at a few pages that the home page links to or that patterns suggest, within the
-// request budget. a is the answer to the request for the home page.
+// crawl looks at a few pages that the home page links to or that patterns suggest, within the request budget. a is
+// the answer for the home page.
 func (g *gathering) crawl(ctx context.Context, home string, a *fetch.Answer) {
 	g.crawling = true
 	first := reply(a)
@@ -107,7 +107,8 @@ func (g *gathering) crawl(ctx context.Context, home string, a *fetch.Answer) {
 			return
 		}
 		a, failure := g.session.Fetch(ctx, fetch.Target{
-			Method: http.MethodHead, URL: next, Accept: "text/html, */*;q=0.5", Timeout: g.collector.Limits.PageTimeout, Once: true,
+			Method: http.MethodHead, URL: next, Accept: "text/html, */*;q=0.5",
+			Timeout: g.collector.Limits.PageTimeout, Once: true,
 		})
 		if failure != nil {
 			if !g.missed(next, a, failure) {
@@ -120,7 +121,7 @@ func (g *gathering) crawl(ctx context.Context, home string, a *fetch.Answer) {
 	}
 }
 
-// reply returns what the crawl needs of an answer.
+// reply converts an answer for the crawl.
 func reply(a *fetch.Answer) discovery.Reply {
 	r := discovery.Reply{Status: a.Status, ContentType: a.Header.Get("Content-Type"), URL: a.URL}
 	if t := lastModified(a.Header); t != nil {
@@ -129,5 +130,5 @@ func reply(a *fetch.Answer) discovery.Reply {
 	return r
 }
 
-// isPage reports whether an answer is a page whose links may be followed.
+// isPage reports whether an answer is a page with links to follow.
 func isPage(failure error, a *fetch.Answer) bool { return failure == nil && a.Status == http.StatusOK }

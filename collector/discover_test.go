@@ -40,14 +40,16 @@ func TestInternationalHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ascii, native = "xn--3e0bj9ghtquur.kr", "한국뉴스.kr"
 		w := newWorld(map[string]fetchtest.Page{
-			"https://" + ascii + "/robots.txt":     {Body: "User-agent: *\nDisallow: /private\nSitemap: https://" + native + "/sitemap.xml\n"},
-			"https://" + ascii + "/sitemap.xml":    {Body: "<urlset><url><loc>https://" + native + "/news/2026/01/a</loc><lastmod>2026-01-31</lastmod></url></urlset>"},
-			"https://" + ascii + "/":               {Header: map[string]string{"Content-Type": "text/html"}, Body: `<a href="https://www.` + native + `/">www</a><a href="https://` + native + `/press-releases">Press</a>`},
+			"https://" + ascii + "/robots.txt":  {Body: "User-agent: *\nDisallow: /private\nSitemap: https://" + native + "/sitemap.xml\n"},
+			"https://" + ascii + "/sitemap.xml": {Body: "<urlset><url><loc>https://" + native + "/news/2026/01/a</loc><lastmod>2026-01-31</lastmod></url></urlset>"},
+			"https://" + ascii + "/": {Header: map[string]string{"Content-Type": "text/html"},
+				Body: `<a href="https://www.` + native + `/">www</a><a href="https://` + native + `/press-releases">Press</a>`},
 			"https://" + ascii + "/press-releases": {Header: map[string]string{"Content-Type": "text/html"}},
 		}, nil)
 		m := message(1)
 		m.Domain, m.RegistrableDomain, m.DomainURL = ascii, ascii, "https://"+native+"/"
-		for _, u := range []string{"https://" + native + "/news/2026/01/b", "https://" + native + "/private/c", "https://%ED%95%9C%EA%B5%AD%EB%89%B4%EC%8A%A4.kr/news/2026/01/d"} {
+		for _, u := range []string{"https://" + native + "/news/2026/01/b", "https://" + native + "/private/c",
+			"https://%ED%95%9C%EA%B5%AD%EB%89%B4%EC%8A%A4.kr/news/2026/01/d"} {
 			m.URLs = append(m.URLs, contract.URL{URL: u, Path: "/"})
 		}
 		doc, err := w.NewBatch(nil).Visit("example.com").Collect(t.Context(), m, false)
@@ -72,7 +74,8 @@ func TestInternationalHosts(t *testing.T) {
 				t.Errorf("shown as %s", u.URL)
 			}
 		}
-		if methods[discovery.FromSitemap] != 1 || methods[discovery.FromResearch] != 2 || methods[discovery.FromLink] != 1 {
+		if methods[discovery.FromSitemap] != 1 || methods[discovery.FromResearch] != 2 ||
+			methods[discovery.FromLink] != 1 {
 			t.Errorf("%v", methods)
 		}
 	})
@@ -175,7 +178,8 @@ func TestListsAreScored(t *testing.T) {
 		if err := w.collect(t, many(1, 5_600), false); err != nil {
 			t.Fatal(err)
 		}
-		if after := w.document(t); after.Revision != before.Revision || !slices.Equal(after.URLsFiles, before.URLsFiles) {
+		if after := w.document(t); after.Revision != before.Revision ||
+			!slices.Equal(after.URLsFiles, before.URLsFiles) {
 			t.Error("the same URLs make another document")
 		}
 		time.Sleep(time.Minute)
@@ -201,26 +205,32 @@ func TestLostState(t *testing.T) {
 	}
 	const corrupt, damaged, other = `{"version":1,"seen":"AAAA`, `{"version":1,"domain":"example.com","seen":"AAAA","nodes":[]}`, `{"version":0}`
 	for name, spoil := range map[string]func(*testing.T, *world){
-		"lost": stored(""), "corrupt": stored(corrupt), "damaged": stored(damaged), "of another version": stored(other),
-		"carried, corrupt": carried(corrupt), "carried, damaged": carried(damaged), "carried, of another version": carried(other),
+		"lost": stored(""), "corrupt": stored(corrupt), "damaged": stored(damaged),
+		"of another version": stored(other),
+		"carried, corrupt":   carried(corrupt), "carried, damaged": carried(damaged),
+		"carried, of another version": carried(other),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(healthy(), nil)
 				w.web.Pages["https://example.com/feed"] = fetchtest.Page{Body: "<rss><channel><title>x</title><item><link>https://example.com/news/dated</link><pubDate>Sat, 31 Jan 2026 09:00:00 GMT</pubDate></item></channel></rss>"}
 				w.web.Pages["https://example.com/"] = fetchtest.Page{Header: map[string]string{"Content-Type": "text/html"}, Body: `<link rel="alternate" type="application/rss+xml" href="/feed">`}
-				if err := w.collect(t, message(2, "https://example.com/news/dated", "https://example.com/private/x", "https://example.com/contact"), false); err != nil {
+				if err := w.collect(t, message(2, "https://example.com/news/dated", "https://example.com/private/x",
+					"https://example.com/contact"), false); err != nil {
 					t.Fatal(err)
 				}
 				before := w.document(t)
 				time.Sleep(time.Minute)
 				spoil(t, w)
 				// The contact page gets its description from a lower raw file.
-				if err := w.collect(t, message(1, "https://example.com/contact", "https://example.com/news/more", "https://example.com/private/y"), false); err != nil {
+				if err := w.collect(t, message(1, "https://example.com/contact", "https://example.com/news/more",
+					"https://example.com/private/y"), false); err != nil {
 					t.Fatal(err)
 				}
 				after := w.document(t)
-				if string(after.Discovery) != string(before.Discovery) || string(after.Contract) != string(before.Contract) || !after.ValidUntil.Equal(before.ValidUntil.Time) {
+				if string(after.Discovery) != string(before.Discovery) ||
+					string(after.Contract) != string(before.Contract) ||
+					!after.ValidUntil.Equal(before.ValidUntil.Time) {
 					t.Error("the discovery, the contract or its validity changed")
 				}
 				scores := map[string]contract.DocumentURL{}
@@ -232,8 +242,10 @@ func TestLostState(t *testing.T) {
 				}
 				for _, u := range before.URLs {
 					now := scores[u.URL]
-					if *now.Type != *u.Type || *now.Priority != *u.Priority || *now.Action != *u.Action || *now.Allowed != *u.Allowed {
-						t.Errorf("%s was %s %v %s %v, is %s %v %s %v", u.URL, *u.Type, *u.Priority, *u.Action, *u.Allowed, *now.Type, *now.Priority, *now.Action, *now.Allowed)
+					if *now.Type != *u.Type || *now.Priority != *u.Priority || *now.Action != *u.Action ||
+						*now.Allowed != *u.Allowed {
+						t.Errorf("%s was %s %v %s %v, is %s %v %s %v", u.URL, *u.Type, *u.Priority, *u.Action,
+							*u.Allowed, *now.Type, *now.Priority, *now.Action, *now.Allowed)
 					}
 				}
 				if u := scores["https://example.com/contact"]; u.SourceFile != "raw_0001" {
@@ -250,8 +262,8 @@ func TestLostState(t *testing.T) {
 	}
 }
 
-// TestWhereTheStateIs: a merge scores alike whether the document carries the state or an object of its own has it, as it
-// does for many URLs and did in earlier versions. One that is not needed any more is deleted.
+// TestWhereTheStateIs: a merge scores alike whether the document carries the state or an object of its own has it, as
+// it does for many URLs and did in earlier versions. One that is not needed any more is deleted.
 func TestWhereTheStateIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		merged := func(apart bool) *contract.Document {
@@ -338,7 +350,8 @@ func TestMergeKeepsProcessingTime(t *testing.T) {
 		html := map[string]string{"Content-Type": "text/html"}
 		w := newWorld(healthy(), nil)
 		w.web.Pages["https://example.com/"] = fetchtest.Page{Header: html, Body: `<a href="/press-releases">Press</a>`}
-		w.web.Pages["https://example.com/press-releases"] = fetchtest.Page{Header: html, Latency: 300 * time.Millisecond}
+		w.web.Pages["https://example.com/press-releases"] = fetchtest.Page{Header: html,
+			Latency: 300 * time.Millisecond}
 		for n := 1; n <= 3; n++ {
 			if err := w.collect(t, message(n, fmt.Sprintf("https://example.com/%d", n)), false); err != nil {
 				t.Fatal(err)
@@ -419,7 +432,8 @@ func busy() map[string]fetchtest.Page {
 	html := map[string]string{"Content-Type": "text/html"}
 	pages["https://example.com/sitemap.xml"] = fetchtest.Page{Body: "<urlset>" + sitemap.String() + "<url><loc>https://example.com/blog/news</loc></url><url><loc>https://example.com/news</loc></url></urlset>"}
 	pages["https://example.com/blog/feed"] = fetchtest.Page{Body: "<rss><channel><title>x</title>" + feed.String() + "</channel></rss>"}
-	pages["https://example.com/"] = fetchtest.Page{Header: html, Body: `<link rel="alternate" type="application/rss+xml" href="/blog/feed"><a href="/blog/press-releases">Press</a>`}
+	pages["https://example.com/"] = fetchtest.Page{Header: html,
+		Body: `<link rel="alternate" type="application/rss+xml" href="/blog/feed"><a href="/blog/press-releases">Press</a>`}
 	pages["https://example.com/blog/press-releases"] = fetchtest.Page{Header: html}
 	return pages
 }
@@ -436,7 +450,8 @@ func TestExclusionsReachTheContract(t *testing.T) {
 					d := w.document(t)
 					return strings.Count(string(d.Discovery), "/blog/") + strings.Count(string(d.Contract), "/blog/")
 				}
-				if err := w.collect(t, message(1, "https://example.com/blog/news/raw-one", "https://example.com/news/raw-two"), false); err != nil {
+				if err := w.collect(t, message(1, "https://example.com/blog/news/raw-one",
+					"https://example.com/news/raw-two"), false); err != nil {
 					t.Fatal(err)
 				}
 				if named() == 0 {
@@ -455,11 +470,13 @@ func TestExclusionsReachTheContract(t *testing.T) {
 						}
 					}
 				}
-				if _, err := w.NewBatch(blog).Visit("example.com").Collect(t.Context(), message(2, "https://example.com/blog/news/raw-three"), false); err != nil {
+				if _, err := w.NewBatch(blog).Visit("example.com").Collect(t.Context(),
+					message(2, "https://example.com/blog/news/raw-three"), false); err != nil {
 					t.Fatal(err)
 				}
 				if n := named(); n > 0 {
-					t.Errorf("merged: the blog is named %d times: %s %s", n, w.document(t).Discovery, w.document(t).Contract)
+					t.Errorf("merged: the blog is named %d times: %s %s", n, w.document(t).Discovery,
+						w.document(t).Contract)
 				}
 				raw()
 				time.Sleep(time.Minute)
@@ -495,7 +512,8 @@ func TestExcludedHost(t *testing.T) {
 	for _, last := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(healthy(), nil)
-			_, err := w.NewBatch(excludes("https://example.com/*")).Visit("example.com").Collect(t.Context(), message(1, "https://example.com/a"), last)
+			_, err := w.NewBatch(excludes("https://example.com/*")).Visit("example.com").Collect(t.Context(),
+				message(1, "https://example.com/a"), last)
 			if !errors.Is(err, collector.ErrExcluded) {
 				t.Errorf("got %v", err)
 			}
@@ -510,7 +528,9 @@ func TestExcludedHost(t *testing.T) {
 func TestExcludedSitemap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(healthy(), nil)
-		if _, err := w.NewBatch(excludes("https://example.com/*.xml", "https://example.com/sitemap*")).Visit("example.com").Collect(t.Context(), message(1, "https://example.com/a"), false); err != nil {
+		if _, err := w.NewBatch(excludes("https://example.com/*.xml",
+			"https://example.com/sitemap*")).Visit("example.com").Collect(t.Context(),
+			message(1, "https://example.com/a"), false); err != nil {
 			t.Fatal(err)
 		}
 		d := w.document(t)
@@ -634,8 +654,9 @@ func TestSitemapHints(t *testing.T) {
 				}
 			}
 			want := map[string]string{
-				"/news/aa": "news hourly 0.2 real_time", "/news/bb": "news monthly 0.9 monthly", "/news/cc": "news null null daily",
-				"/": "root null 0.5 irregular",
+				"/news/aa": "news hourly 0.2 real_time", "/news/bb": "news monthly 0.9 monthly",
+				"/news/cc": "news null null daily",
+				"/":        "root null 0.5 irregular",
 			}
 			if !maps.Equal(got, want) {
 				t.Errorf("got %v\nwant %v", got, want)
@@ -646,7 +667,8 @@ func TestSitemapHints(t *testing.T) {
 		}
 		check()
 		time.Sleep(time.Minute)
-		if err := w.collect(t, message(2, "https://example.com/news/aa"), false); err != nil { // research is worth more
+		// research is worth more
+		if err := w.collect(t, message(2, "https://example.com/news/aa"), false); err != nil {
 			t.Fatal(err)
 		}
 		d, _ := found(t, w.document(t))
@@ -654,7 +676,8 @@ func TestSitemapHints(t *testing.T) {
 			t.Errorf("%v", d.URLs)
 		}
 		for _, u := range d.URLs {
-			if u.URL == "https://example.com/news/aa" && (u.Changefreq == nil || *u.Changefreq != "hourly" || u.Method != discovery.FromResearch) {
+			if u.URL == "https://example.com/news/aa" && (u.Changefreq == nil || *u.Changefreq != "hourly" ||
+				u.Method != discovery.FromResearch) {
 				t.Errorf("merged: %+v", u)
 			}
 		}

@@ -13,7 +13,8 @@ func TestEncode(t *testing.T) {
 	for _, d := range []*contract.Document{
 		{},
 		{URLs: numbered(20, 100), URLsFiles: []string{}, State: `{"a":[1,{"b":"\\"}]}`},
-		{Technical: contract.Technical{RobotsTxt: contract.RobotsTxt{SitemapURLs: []string{`https://a.sg/"{[,:]}\\`, "https://줄.sg/\u2028", ""}}}},
+		{Technical: contract.Technical{RobotsTxt: contract.RobotsTxt{SitemapURLs: []string{`https://a.sg/"{[,:]}\\`,
+			"https://줄.sg/\u2028", ""}}}},
 	} {
 		var want bytes.Buffer
 		if err := json.Indent(&want, contract.Encode(d), "", "  "); err != nil {

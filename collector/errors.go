@@ -17,16 +17,15 @@ const (
 	excluded      = "excluded"          // an operator excluded it
 )
 
-// ErrExcluded is the failure of a collection that may not ask any host of the domain, because operators
-// excluded them all. Nothing is written then.
+// ErrExcluded is returned when operators have excluded every host of the domain. Nothing is written then.
 var ErrExcluded = fetch.ErrExcluded
 
-// postponed reports whether a request was not sent because its host may not be asked now.
+// postponed reports whether a request was not sent because its host is busy or not ready.
 func postponed(err error) bool {
 	return errors.Is(err, fetch.ErrHostBusy) || errors.Is(err, fetch.ErrFrontier)
 }
 
-// failed describes an error in a document.
+// failed returns the document's description of an error.
 func failed(err error) contract.Failure {
 	var e *contract.Error
 	message := contract.Reason(err)
@@ -45,15 +44,14 @@ func failed(err error) contract.Failure {
 	return contract.Failure{Error: contract.ShortText(message), ErrorType: contract.Text(kind)}
 }
 
-// unanswered reports whether a request may be answered another time. It is for failures that are no limits.
-func unanswered(failure error) bool {
+// retryable reports whether a failed request is worth repeating: it failed, and not because of a limit.
+func retryable(failure error) bool {
 	kind := contract.KindOf(failure)
 	return failure != nil && (kind == contract.Network || kind == contract.Timeout)
 }
 
-// undiscovered records a failure that made the discovery incomplete, in the document's errors[] and in the
-// log. A file that does not exist, robots.txt and exclusions do not make it incomplete: why has no
-// error_type then, or one of those.
+// undiscovered records a failure that made the discovery incomplete, in the document's errors and in the log. A
+// missing file, robots.txt and exclusions do not: why then has no error_type, or one of theirs.
 func (g *gathering) undiscovered(link string, retries int, why contract.Failure) {
 	if why.ErrorType == nil || *why.ErrorType == disallowed || *why.ErrorType == excluded {
 		return
@@ -67,37 +65,42 @@ func (g *gathering) undiscovered(link string, retries int, why contract.Failure)
 	case contract.Internal:
 		t = discovery.ClassificationFailure
 	}
-	f := discovery.Failure{Type: t, ErrorType: *why.ErrorType, URL: link[:min(len(link), contract.MaxLinkBytes)], Message: *why.Error, RetryCount: retries}
+	f := discovery.Failure{Type: t, ErrorType: *why.ErrorType, URL: link[:min(len(link), contract.MaxLinkBytes)],
+		Message: *why.Error, RetryCount: retries}
 	if !g.found.analysis.analyser.Fail(f) {
 		return
 	}
-	g.collector.Log.Error("url_discovery_error", "domain_id", g.message.DomainID, "registrable_domain", g.message.Domain,
+	g.collector.Log.Error("url_discovery_error", "domain_id", g.message.DomainID,
+		"registrable_domain", g.message.Domain,
 		"type", f.Type, "error_type", f.ErrorType, "url", f.URL, "message", f.Message, "retry_count", f.RetryCount)
 }
 
-// take adds a URL to the analysis. If the analysis panics the URL is left out: one unforeseen URL must not
-// cost the domain its document.
+// take adds a URL to the analysis. A URL on which the analysis panics is skipped, so that it does not cost the domain
+// its document.
 func (g *gathering) take(f *discovery.Sighting) {
 	defer func() {
 		if broken := recover(); broken != nil {
-			err := &contract.Error{Kind: contract.Internal, Op: "collector.take", Message: fmt.Sprintf("the URL could not be classified: %v", broken)}
-			g.collector.Log.Error("discovery_failed", "error_type", err.Kind, "error", err.Message, "domain_id", g.message.DomainID, "stack", string(debug.Stack()))
+			err := &contract.Error{Kind: contract.Internal, Op: "collector.take",
+				Message: fmt.Sprintf("the URL could not be classified: %v", broken)}
+			g.collector.Log.Error("discovery_failed", "error_type", err.Kind, "error", err.Message,
+				"domain_id", g.message.DomainID, "stack", string(debug.Stack()))
 			g.undiscovered(string(f.Loc), 0, failed(err))
 		}
 	}()
 	g.found.analysis.analyser.Add(f)
 }
 
-// missed records that the home page, a feed or a page was not read although it may exist. It reports
-// whether more requests may be sent.
+// missed records that the home page, a feed or a page was not read although it might exist. It reports whether more
+// requests may be sent.
 func (g *gathering) missed(link string, a *fetch.Answer, failure error) bool {
 	if g.stopped(failure) {
 		return false
 	}
 	why := failed(failure)
 	g.undiscovered(link, a.Retries, why)
-	g.found.failed = g.found.failed || !g.crawling && unanswered(failure)
-	if kind := contract.Kind(*why.ErrorType); kind == contract.Network || kind == contract.Timeout || kind == unknownRobots || postponed(failure) {
+	g.found.failed = g.found.failed || !g.crawling && retryable(failure)
+	if kind := contract.Kind(*why.ErrorType); kind == contract.Network || kind == contract.Timeout ||
+		kind == unknownRobots || postponed(failure) {
 		g.found.partial = g.found.partial || !g.crawling
 	}
 	return true

@@ -27,17 +27,20 @@ func TestErrorsOfEveryDocument(t *testing.T) {
 		want string // of the error: type, error_type and retries
 	}{
 		{"robots.txt fails", robots, fetchtest.Page{Status: 503}, "network network_error 2"},
-		{"robots.txt breaks off", robots, fetchtest.Page{Body: "User-agent: *\n", Cut: fetch.Failure(fetch.ErrReset, nil)}, "network network_error 2"},
+		{"robots.txt breaks off", robots, fetchtest.Page{Body: "User-agent: *\n",
+			Cut: fetch.Failure(fetch.ErrReset, nil)}, "network network_error 2"},
 		{"the sitemap fails", root, fetchtest.Page{Status: 500}, "network network_error 2"},
 		{"the sitemap resets", root, reset, "network network_error 2"},
 		{"the sitemap hangs", root, fetchtest.Hang(), "timeout timeout_error 2"},
 		{"the sitemap is none", root, fetchtest.Page{Body: "<html>"}, "parsing parse_error 0"},
 		{"the home page fails", home, fetchtest.Page{Status: 502}, "network network_error 2"},
 		{"the home page resets", home, reset, "network network_error 2"},
-		{"the home page leads inward", home, fetchtest.Redirect(302, "http://10.0.0.1/"), "network validation_error 0"},
+		{"the home page leads inward", home, fetchtest.Redirect(302, "http://10.0.0.1/"),
+			"network validation_error 0"},
 		{"the feed fails", rss, fetchtest.Page{Status: 500}, "network network_error 2"},
 		{"the feed hangs", rss, fetchtest.Hang(), "timeout timeout_error 2"},
-		{"the feed breaks off", rss, fetchtest.Page{Body: "<rss>", Cut: fetch.Failure(fetch.ErrReset, nil)}, "network network_error 0"},
+		{"the feed breaks off", rss, fetchtest.Page{Body: "<rss>", Cut: fetch.Failure(fetch.ErrReset, nil)},
+			"network network_error 0"},
 		{"the feed is none", rss, fetchtest.Page{Body: "<html>"}, "parsing parse_error 0"},
 		{"a page resets", page, reset, "network network_error 0"},
 		{"the sitemap is missing", root, fetchtest.Page{Status: 404}, ""},
@@ -79,7 +82,8 @@ func TestErrorsOfEveryDocument(t *testing.T) {
 						t.Fatal(err)
 					}
 					if e.Event == "url_discovery_error" {
-						if logged = append(logged, e.discoveryError); e.Level != "error" || e.Registrable_domain != "example.com" || e.Domain_id != "media:sg:1" {
+						if logged = append(logged, e.discoveryError); e.Level != "error" ||
+							e.Registrable_domain != "example.com" || e.Domain_id != "media:sg:1" {
 							t.Errorf("logged %s", line)
 						}
 					}

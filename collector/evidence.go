@@ -21,23 +21,23 @@ type evidence struct {
 	err    error // of the bucket
 }
 
-// storing stores objects in the background; two of one key in the order in which they came. It is used by one goroutine.
+// storing stores objects in the background. Writes to one key keep their order. It is used by one goroutine.
 type storing struct {
 	last   map[string]chan struct{} // by key; closed when the last one is stored
 	failed atomic.Pointer[failure]
 }
 
-// failure is why an object was not stored.
+// failure is the reason why an object was not stored.
 type failure struct {
 	err      error
 	panicked any
 }
 
-// evidencePause lets the requests of the event that can go out now do so first: their answers are what it waits for, and
-// there is one thread.
+// evidencePause delays storing, so that the event's requests are sent first: there is one thread, and it waits for
+// their answers.
 const evidencePause = time.Millisecond
 
-// begin has put store the object of a key, soon.
+// begin starts storing the object of a key by calling put.
 func (s *storing) begin(ctx context.Context, clock fetch.Clock, key string, put func() error) {
 	before, done := s.last[key], make(chan struct{})
 	if s.last == nil {
@@ -60,7 +60,7 @@ func (s *storing) begin(ctx context.Context, clock fetch.Clock, key string, put 
 	}()
 }
 
-// err returns why an object was not stored, if that is known already.
+// err returns the first failure so far.
 func (s *storing) err() error {
 	f := s.failed.Load()
 	if f == nil {
@@ -72,7 +72,7 @@ func (s *storing) err() error {
 	return f.err
 }
 
-// wait waits until all objects are stored, and returns the error of the first one that was not.
+// wait waits until all objects are stored, and returns the first failure.
 func (s *storing) wait() error {
 	for _, stored := range s.last {
 		<-stored
@@ -80,7 +80,7 @@ func (s *storing) wait() error {
 	return s.err()
 }
 
-// evidence begins to store a body under a key.
+// evidence starts storing a body under a key.
 func (s *store) evidence(ctx context.Context, key string) (*evidence, error) {
 	u, err := s.Create(ctx, key, &r2.PutOptions{ContentType: "application/xml"})
 	if err != nil {
@@ -100,7 +100,7 @@ func (e *evidence) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// abort discards the body. It returns cause, and the error of discarding if that fails too.
+// abort discards the body. It returns cause, joined with the error of discarding.
 func (e *evidence) abort(cause error) error {
 	return errors.Join(cause, contract.Wrap(contract.Storage, "collector.evidence", e.upload.Abort()))
 }

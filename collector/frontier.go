@@ -18,16 +18,17 @@ import (
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/markup"
+	"github.com/newsfork/seed-engine/robots"
 )
 
-// validators are what an entry point is compared with when it is asked again.
+// validators tell whether an entry point has changed since it was read.
 type validators struct {
 	etag, lastModified string // as received
 	sha256             string // of the content, in hexadecimal
 	charset            string // of the content
 }
 
-// canonical is the form of a URL in which a document has it.
+// canonical returns a URL in the form used in documents.
 func canonical(link string) string {
 	if b, ok := markup.AppendCanonical(nil, []byte(link)); ok {
 		return string(b)
@@ -35,8 +36,8 @@ func canonical(link string) string {
 	return link
 }
 
-// read notes the validators of an entry point. sum is the digest of its content, nil where it was not
-// computed; of content that was cut off it says nothing.
+// read keeps the validators of an entry point. sum is the digest of its content, or nil if there is none. It is not
+// used for truncated content.
 func (f *findings) read(a *fetch.Answer, sum hash.Hash, charset string, truncated bool) {
 	v := validators{etag: a.Header.Get("ETag"), lastModified: a.Header.Get("Last-Modified"), charset: charset}
 	if sum != nil && !truncated && !a.Body.Truncated() {
@@ -49,15 +50,15 @@ func (f *findings) read(a *fetch.Answer, sum hash.Hash, charset string, truncate
 }
 
 const (
-	// putTries is how often a put is tried before the message fails, which costs the domain a second collection.
-	putTries = 3
+	putTries = 3 // attempts; if all fail, the message is retried, which costs the domain a second collection
 	putPause = time.Second
 )
 
-// queue puts the best pages of the analysis and the entry points of the document into the frontier: those of
-// the collection, or for a merge what it adds. It comes before the document, or a merge that is killed
-// in between would find nothing to add when it is repeated; the frontier recognises what it was given.
-func (s *saving) queue(ctx context.Context, old, doc *contract.Document, how *discovery.FetchContract, a *analysis) error {
+// queue puts the best pages of the analysis and the document's entry points into the frontier; for a merge, those
+// that it adds. It runs before the document is written. Otherwise a merge killed between the two would find nothing
+// new when repeated. The frontier recognises duplicates.
+func (s *saving) queue(ctx context.Context, old, doc *contract.Document, how *discovery.FetchContract,
+	a *analysis) error {
 	if s.found != nil && s.found.queue.done {
 		return nil
 	}
@@ -65,7 +66,7 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, how *di
 	of := doc.Technical.MirrorOf
 	switch {
 	case of != nil:
-		put.MirrorOf = *of // its pages are fetched there
+		put.MirrorOf = *of // its pages are fetched from there
 	case doc.Reachable:
 		put.Entries = s.entries(old, doc, how)
 	}
@@ -97,7 +98,7 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, how *di
 	return nil
 }
 
-// put is frontier.Remote.Put, tried again where the shard gave no answer.
+// put is like frontier.Remote.Put, with retries if the shard does not answer.
 func (b *Batch) put(ctx context.Context, p frontier.Put) (answer frontier.PutAnswer, err error) {
 	err = b.persist(ctx, p.Domain, func(shard frontier.Remote) (err error) {
 		answer, err = shard.Put(ctx, p)
@@ -106,7 +107,7 @@ func (b *Batch) put(ctx context.Context, p frontier.Put) (answer frontier.PutAns
 	return answer, err
 }
 
-// persist calls the shard of a domain, and again where it gave no answer.
+// persist calls the shard of a domain, with retries if it does not answer.
 func (b *Batch) persist(ctx context.Context, domain string, call func(frontier.Remote) error) error {
 	c := b.collector
 	for try := 1; ; try++ {
@@ -114,12 +115,15 @@ func (b *Batch) persist(ctx context.Context, domain string, call func(frontier.R
 		if err == nil {
 			return nil
 		}
-		c.Log.Error("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain", domain)
+		c.Log.Error("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(),
+			"registrable_domain", domain)
 		switch kind := contract.KindOf(err); {
 		case kind != contract.Storage && kind != contract.Timeout:
 			return err
 		case try == putTries:
-			return &contract.Error{Kind: kind, Op: "collector.put", Message: "the frontier did not take what was learned of " + domain, Err: errors.Join(fetch.ErrFrontier, err)}
+			return &contract.Error{Kind: kind, Op: "collector.put",
+				Message: "the frontier did not accept the findings about " + domain,
+				Err:     errors.Join(fetch.ErrFrontier, err)}
 		}
 		if err := c.Clock.Sleep(ctx, putPause); err != nil {
 			return err
@@ -127,7 +131,7 @@ func (b *Batch) persist(ctx context.Context, domain string, call func(frontier.R
 	}
 }
 
-// lookedAt is when the domain was collected before, in ms; 0 when it never was, or there is no record of it.
+// lookedAt returns when the domain was collected before, in ms, or 0 if there is no record of it.
 func (s *saving) lookedAt(old, doc *contract.Document) int64 {
 	var at time.Time
 	if s.visit != nil {
@@ -139,26 +143,27 @@ func (s *saving) lookedAt(old, doc *contract.Document) int64 {
 	return contract.Millis(at)
 }
 
-// Bounds of the time after which a domain is collected again, if it did not change in between.
+// Bounds of the time after which an unchanged domain is collected again.
 const (
-	leastCollected = 24 * time.Hour // as long as a robots.txt counts (RFC 9309, 2.4); its entry points are asked more often
+	leastCollected = robots.MaxAge // while its entry points are refreshed
 	mostCollected  = 30 * 24 * time.Hour
 )
 
-// wholeDomain is the entry point that stands for the domain: it is collected again when the document expires,
-// or, while its entry points are refreshed, when robots.txt does. What could not be reached is tried sooner.
+// wholeDomain returns the entry point that stands for the domain. It is due when the document expires or, while entry
+// points are refreshed, when robots.txt expires. An unreachable domain is due sooner.
 func (s *saving) wholeDomain(old, doc *contract.Document, how *discovery.FetchContract) []frontier.NewEntry {
 	e := collectEntry(doc, how, s.found.at)
 	if e.Failed = !doc.Reachable; !e.Failed {
 		e.Status, e.SHA256 = http.StatusOK, termsOf(how)
 	}
 	if bare := robotsOf(doc.Domain); old != nil && !old.Reachable && e.URL != bare {
-		return []frontier.NewEntry{e, {NewPage: frontier.NewPage{URL: bare}}} // another host answers now
+		// another host answers now, so the entry point of the old one is removed
+		return []frontier.NewEntry{e, {NewPage: frontier.NewPage{URL: bare}}}
 	}
 	return []frontier.NewEntry{e}
 }
 
-// collectEntry is the entry point by which a domain that was collected at a time is collected again.
+// collectEntry returns the entry point that schedules the next collection of a domain collected at a time.
 func collectEntry(doc *contract.Document, how *discovery.FetchContract, at time.Time) frontier.NewEntry {
 	e := frontier.NewEntry{NewPage: frontier.NewPage{URL: collectURL(doc)}, Method: frontier.MethodCollect}
 	valid := doc.ValidUntil.Sub(at)
@@ -169,7 +174,7 @@ func collectEntry(doc *contract.Document, how *discovery.FetchContract, at time.
 	return e
 }
 
-// collectURL is the URL of the entry point that stands for the whole domain.
+// collectURL returns the URL of the entry point that stands for the whole domain.
 func collectURL(doc *contract.Document) string {
 	if host := doc.Technical.ServerInfo.EffectiveHost; host != nil {
 		return robotsOf(*host)
@@ -179,8 +184,7 @@ func collectURL(doc *contract.Document) string {
 
 func robotsOf(host string) string { return "https://" + host + "/robots.txt" }
 
-// termsOf is a digest of what scrapers go by in a contract: whether it changed decides how soon a domain is
-// collected again.
+// termsOf returns a digest of the terms for scrapers. A domain whose terms change is collected more often.
 func termsOf(how *discovery.FetchContract) string {
 	sum := sha256.New()
 	fmt.Fprintln(sum, how.Allowed, how.CrawlDelaySeconds)
@@ -193,7 +197,7 @@ func termsOf(how *discovery.FetchContract) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// announce lists the document among the changes that readers follow. It may be done twice.
+// announce tells the readers of changes about the document. It may be called twice.
 func (s *saving) announce(ctx context.Context, doc *contract.Document) error {
 	change := Announcement(s.message.Partition, doc)
 	if s.visit.deferred(change) {
@@ -204,19 +208,20 @@ func (s *saving) announce(ctx context.Context, doc *contract.Document) error {
 	})
 }
 
-// Announcement is what the readers of changes are told of the document of a partition.
+// Announcement returns the change that announces the document of a partition.
 func Announcement(p contract.Partition, doc *contract.Document) frontier.Changed {
 	return frontier.Changed{Domain: doc.Domain, Changes: []frontier.Change{
-		{Partition: p, Revision: doc.Revision, ChangedAt: max(doc.Processing.ProcessedAt.UnixMilli(), 1), Reachable: doc.Reachable},
+		{Partition: p, Revision: doc.Revision, ChangedAt: max(doc.Processing.ProcessedAt.UnixMilli(), 1),
+			Reachable: doc.Reachable},
 	}}
 }
 
-// newPages are pages as the frontier takes them. An item of a feed without a date is new when the domain was collected
-// before.
+// newPages converts pages for the frontier. An undated feed item is new if the domain was collected before.
 func newPages(pages []discovery.Page, before bool) []frontier.NewPage {
 	list := make([]frontier.NewPage, len(pages))
 	for i, p := range pages {
-		list[i] = frontier.NewPage{URL: p.URL, Title: p.Title, Type: string(p.Type), Priority: p.Priority, FoundBy: string(p.Method)}
+		list[i] = frontier.NewPage{URL: p.URL, Title: p.Title, Type: string(p.Type), Priority: p.Priority,
+			FoundBy: string(p.Method)}
 		if !p.Lastmod.IsZero() {
 			list[i].LastMod = p.Lastmod.Unix()
 		} else {
@@ -226,12 +231,12 @@ func newPages(pages []discovery.Page, before bool) []frontier.NewPage {
 	return list
 }
 
-// entries are the entry points of a document that the frontier does not have from the document before, and
-// after a complete collection also those that are gone since.
+// entries returns the document's entry points that the previous document lacks; after a complete collection all of
+// them, and the removals of those that are gone.
 func (s *saving) entries(old, doc *contract.Document, how *discovery.FetchContract) []frontier.NewEntry {
 	var before []frontier.NewEntry
 	switch {
-	case s.reused != nil: // the same domain, in the same shard
+	case s.reused != nil: // the frontier has the entries of that document
 		before = entriesOf(howToFetch(s.reused.document), doc.Domain)
 	case old != nil:
 		before = entriesOf(howToFetch(old), doc.Domain)
@@ -245,11 +250,11 @@ func (s *saving) entries(old, doc *contract.Document, how *discovery.FetchContra
 		if s.found != nil {
 			v := s.found.queue.validators[e.URL]
 			if e.Method == string(discovery.HTMLEntry) {
-				v = validators{} // what it links to was not taken over
+				v = validators{} // its links were not put
 			}
 			e.ETag, e.LastModified, e.SHA256 = v.etag, v.lastModified, v.sha256
 			if s.found.later && v == (validators{}) {
-				e.Interval = 1 // not read yet: as soon as the frontier's least interval allows
+				e.Interval = 1 // not read yet: due after the least interval
 			}
 		} else if named(before, e.URL) {
 			continue
@@ -267,8 +272,7 @@ func (s *saving) entries(old, doc *contract.Document, how *discovery.FetchContra
 	return list
 }
 
-// entriesOf returns the entry points of a contract that are on hosts of a registrable domain: those of others are in other
-// shards.
+// entriesOf returns the entry points of a contract on hosts of a registrable domain. Other shards have the rest.
 func entriesOf(how *discovery.FetchContract, domain string) []frontier.NewEntry {
 	if how == nil {
 		return nil
@@ -278,7 +282,8 @@ func entriesOf(how *discovery.FetchContract, domain string) []frontier.NewEntry 
 		if !within(markup.HostOf(e.URL), domain) {
 			continue
 		}
-		n := frontier.NewEntry{NewPage: frontier.NewPage{URL: canonical(e.URL), Priority: e.Confidence}, Method: string(e.Method), Interval: 60 * int64(e.IntervalMinutes)}
+		n := frontier.NewEntry{NewPage: frontier.NewPage{URL: canonical(e.URL), Priority: e.Confidence},
+			Method: string(e.Method), Interval: 60 * int64(e.IntervalMinutes)}
 		if e.ContentType != nil {
 			n.Type = string(*e.ContentType)
 		}
@@ -287,8 +292,8 @@ func entriesOf(how *discovery.FetchContract, domain string) []frontier.NewEntry 
 	return list
 }
 
-// Refill returns what a document says of the frontier: by what the domain is collected again, its entry points, and
-// the best of its URLs, at most limit. Of a domain that did not answer, or is a mirror, it is only the first.
+// Refill returns what a document contributes to the frontier: the entry point that schedules its next collection, its
+// entry points, and at most limit of its best URLs. An unreachable domain or a mirror only has the first.
 func Refill(d *contract.Document, limit int) frontier.Put {
 	put := frontier.Put{Domain: d.Domain, Partition: d.Processing.Partition}
 	how := howToFetch(d)
@@ -298,7 +303,7 @@ func Refill(d *contract.Document, limit int) frontier.Put {
 	}
 	put.Entries = append(put.Entries, entriesOf(how, d.Domain)...)
 	var found discovery.Discovery
-	_ = json.Unmarshal(d.Discovery, &found) // none for a document that says nothing
+	_ = json.Unmarshal(d.Discovery, &found) // empty if the document has none
 	at := map[string]int{}
 	add := func(p frontier.NewPage) {
 		if i, there := at[p.URL]; there {
@@ -315,7 +320,8 @@ func Refill(d *contract.Document, limit int) frontier.Put {
 	}
 	for i := range d.URLs {
 		u := &d.URLs[i]
-		if u.Type == nil || u.Priority == nil || u.Action == nil || *u.Action == string(discovery.Ignore) || u.Allowed != nil && !*u.Allowed {
+		if u.Type == nil || u.Priority == nil || u.Action == nil || *u.Action == string(discovery.Ignore) ||
+			u.Allowed != nil && !*u.Allowed {
 			continue
 		}
 		p := frontier.NewPage{URL: u.URL, Type: *u.Type, Priority: *u.Priority}

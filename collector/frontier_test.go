@@ -72,11 +72,13 @@ func (w *world) stats(t *testing.T, domain string) frontier.Stats {
 }
 
 // entries leases what entry points of a domain are due, one after another, and reports what answer makes of each.
-func (w *world) entries(t *testing.T, domain string, answer func(*frontier.Item) frontier.Result) map[string]frontier.Item {
+func (w *world) entries(t *testing.T, domain string,
+	answer func(*frontier.Item) frontier.Result) map[string]frontier.Item {
 	t.Helper()
 	leased := map[string]frontier.Item{}
 	for {
-		lease, err := w.Frontier.Of(domain).Lease(t.Context(), frontier.LeaseRequest{Max: 20, Seconds: 60, Kinds: []string{frontier.KindEntry}})
+		lease, err := w.Frontier.Of(domain).Lease(t.Context(),
+			frontier.LeaseRequest{Max: 20, Seconds: 60, Kinds: []string{frontier.KindEntry}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,8 +109,9 @@ func newsSite(n int) map[string]fetchtest.Page {
 		fmt.Fprintf(&urls, "<url><loc>https://example.com/private/%d</loc></url>", i)
 	}
 	pages["https://example.com/sitemap.xml"] = fetchtest.Page{
-		Body:   "<urlset>" + urls.String() + "<url><loc>https://elsewhere.org/news/story</loc></url></urlset>",
-		Header: map[string]string{"Content-Type": "application/xml", "ETag": `"s1"`, "Last-Modified": "Thu, 29 Jan 2026 09:00:00 GMT"},
+		Body: "<urlset>" + urls.String() + "<url><loc>https://elsewhere.org/news/story</loc></url></urlset>",
+		Header: map[string]string{"Content-Type": "application/xml", "ETag": `"s1"`,
+			"Last-Modified": "Thu, 29 Jan 2026 09:00:00 GMT"},
 	}
 	pages["https://example.com/"] = fetchtest.Page{
 		Body:   `<html><head><link rel="alternate" type="application/rss+xml" href="/feed.xml"></head><body><a href="/about">About</a></body></html>`,
@@ -127,7 +130,8 @@ func TestFrontierTakesTheBest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(newsSite(2000), nil)
 		w.frontier.open(t)
-		if err := w.collect(t, message(1, "https://example.com/raw/minister-opens-bridge", "https://example.com/private/raw"), false); err != nil {
+		if err := w.collect(t, message(1, "https://example.com/raw/minister-opens-bridge",
+			"https://example.com/private/raw"), false); err != nil {
 			t.Fatal(err)
 		}
 		if n := w.frontier.real.Calls("put"); n != 1 {
@@ -137,13 +141,15 @@ func TestFrontierTakesTheBest(t *testing.T) {
 		if s.URLs != 500 || s.Hosts != 1 {
 			t.Errorf("%+v", s)
 		}
-		lease, err := w.Frontier.Of("example.com").Lease(t.Context(), frontier.LeaseRequest{Max: 20, Seconds: 60, PerHost: 20})
+		lease, err := w.Frontier.Of("example.com").Lease(t.Context(),
+			frontier.LeaseRequest{Max: 20, Seconds: 60, PerHost: 20})
 		if err != nil || len(lease.Items) != 20 {
 			t.Fatal(lease, err)
 		}
 		titled := false
 		for _, i := range lease.Items {
-			if raw := i.URL == "https://example.com/raw/minister-opens-bridge"; (i.Type != "news") != raw || strings.Contains(i.URL, "/private/") || i.Partition != partition {
+			if raw := i.URL == "https://example.com/raw/minister-opens-bridge"; (i.Type != "news") != raw ||
+				strings.Contains(i.URL, "/private/") || i.Partition != partition {
 				t.Errorf("leased %+v", i)
 			}
 			titled = titled || i.Title == "The third story"
@@ -152,25 +158,28 @@ func TestFrontierTakesTheBest(t *testing.T) {
 			t.Error("the newest story is not among the first, or has no title")
 		}
 		for url, state := range map[string]string{
-			"https://example.com/private/1": "unknown", "https://example.com/private/raw": "unknown", "https://elsewhere.org/news/story": "unknown",
+			"https://example.com/private/1": "unknown", "https://example.com/private/raw": "unknown",
+			"https://elsewhere.org/news/story": "unknown",
 		} {
 			if got := w.state(t, "example.com", url); got.State != state {
 				t.Errorf("%s: %+v", url, got)
 			}
 		}
 		time.Sleep(100 * 24 * time.Hour)
-		got := w.entries(t, "example.com", func(i *frontier.Item) frontier.Result { return frontier.Result{Status: 304} })
+		got := w.entries(t, "example.com",
+			func(i *frontier.Item) frontier.Result { return frontier.Result{Status: 304} })
 		if f := got["https://example.com/feed.xml"]; f.Method != "rss" || f.ETag != `"f1"` {
 			t.Errorf("feed %+v", f)
 		}
-		if m := got["https://example.com/sitemap.xml"]; m.Method != "sitemap" || m.ETag != `"s1"` || m.LastModified != "Thu, 29 Jan 2026 09:00:00 GMT" {
+		if m := got["https://example.com/sitemap.xml"]; m.Method != "sitemap" || m.ETag != `"s1"` ||
+			m.LastModified != "Thu, 29 Jan 2026 09:00:00 GMT" {
 			t.Errorf("sitemap %+v", m)
 		}
 	})
 }
 
-// TestFrontierHasWhatTheDocumentNames: the URLs of the document are put, although the sections to which they belong have
-// fewer pages than others that look the same.
+// TestFrontierHasWhatTheDocumentNames: the URLs of the document are put, although the sections to which they belong
+// have fewer pages than others that look the same.
 func TestFrontierHasWhatTheDocumentNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := healthy()
@@ -178,12 +187,15 @@ func TestFrontierHasWhatTheDocumentNames(t *testing.T) {
 		for i := range 3000 {
 			day := time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC).Add(-time.Duration(i) * time.Hour)
 			section := []string{"national", "world", "sport"}[i/1000]
-			fmt.Fprintf(&urls, "<url><loc>https://example.com/%s/story-%d</loc><lastmod>%s</lastmod></url>", section, 1+i%1000, day.Format(time.DateOnly))
+			fmt.Fprintf(&urls, "<url><loc>https://example.com/%s/story-%d</loc><lastmod>%s</lastmod></url>", section,
+				1+i%1000, day.Format(time.DateOnly))
 		}
-		pages["https://example.com/sitemap.xml"] = fetchtest.Page{Body: "<urlset>" + urls.String() + "</urlset>", Header: map[string]string{"Content-Type": "application/xml"}}
+		pages["https://example.com/sitemap.xml"] = fetchtest.Page{Body: "<urlset>" + urls.String() + "</urlset>",
+			Header: map[string]string{"Content-Type": "application/xml"}}
 		w := newWorld(pages, nil)
 		w.frontier.open(t)
-		raw := []string{"https://example.com/national/story-1", "https://example.com/sport/story-999", "https://example.com/about/what-we-do"}
+		raw := []string{"https://example.com/national/story-1", "https://example.com/sport/story-999",
+			"https://example.com/about/what-we-do"}
 		if err := w.collect(t, message(1, raw...), false); err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +241,8 @@ func TestRowsOfACollection(t *testing.T) {
 		if err := w.collect(t, m, false); err != nil {
 			t.Fatal(err)
 		}
-		if rows := w.frontier.real.Written() - before; rows > 12 || rows < 3 { // two of them for the readers of changes
+		// two of them for the readers of changes
+		if rows := w.frontier.real.Written() - before; rows > 12 || rows < 3 {
 			t.Errorf("%d rows were written, want at most 12", rows)
 		}
 	})
@@ -250,7 +263,8 @@ func TestFrontierHasDigests(t *testing.T) {
 			return frontier.Result{Status: 200, SHA256: hex.EncodeToString(sum[:])}
 		})
 		for _, url := range []string{"https://example.com/feed.xml", "https://example.com/sitemap.xml"} {
-			if u := w.state(t, "example.com", url); u.Entry == nil || len(u.Entry.Checks) != 2 || u.Entry.Checks[1].Changed {
+			if u := w.state(t, "example.com", url); u.Entry == nil || len(u.Entry.Checks) != 2 ||
+				u.Entry.Checks[1].Changed {
 				t.Errorf("%+v", u)
 			}
 		}
@@ -262,7 +276,8 @@ func TestMergeQueuesWhatItAdds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(newsSite(3), nil)
 		w.frontier.open(t)
-		for n, url := range []string{"https://example.com/news/first-raw-story", "https://example.com/news/second-raw-story"} {
+		for n, url := range []string{"https://example.com/news/first-raw-story",
+			"https://example.com/news/second-raw-story"} {
 			if err := w.collect(t, message(n+1, url), false); err != nil {
 				t.Fatal(err)
 			}
@@ -325,10 +340,12 @@ func TestUnreachableQueuesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		inAnHour := time.Now().Add(time.Hour)
-		if d := w.document(t); d.Reachable || w.stats(t, "example.com").URLs != 0 || !d.ValidUntil.Equal(inAnHour.Truncate(time.Second)) {
+		if d := w.document(t); d.Reachable || w.stats(t, "example.com").URLs != 0 ||
+			!d.ValidUntil.Equal(inAnHour.Truncate(time.Second)) {
 			t.Errorf("reachable %v, valid until %v, %+v", d.Reachable, d.ValidUntil, w.stats(t, "example.com"))
 		}
-		if e := w.state(t, "example.com", "https://example.com/robots.txt"); e.Entry == nil || e.Entry.Method != frontier.MethodCollect || e.DueAt != inAnHour.UnixMilli() {
+		if e := w.state(t, "example.com", "https://example.com/robots.txt"); e.Entry == nil ||
+			e.Entry.Method != frontier.MethodCollect || e.DueAt != inAnHour.UnixMilli() {
 			t.Errorf("it is to be asked again in an hour: %+v", e)
 		}
 		// A merge does not promise anything else.
@@ -365,7 +382,8 @@ func TestReuse(t *testing.T) {
 		time.Sleep(59 * time.Minute)
 		v = w.NewBatch(nil).Visit("example.com")
 		v.Begin(collector.Lease{Domain: "example.com", Evidence: e})
-		m := reusing(message(1, "https://example.com/news/of-the-29th", "https://example.com/private/29"), "2026-01-29")
+		m := reusing(message(1, "https://example.com/news/of-the-29th", "https://example.com/private/29"),
+			"2026-01-29")
 		got, err := v.Collect(t.Context(), m, false)
 		if err != nil {
 			t.Fatal(err)
@@ -392,13 +410,15 @@ func TestReuse(t *testing.T) {
 		if len(got.URLs) != 2 || *got.URLs[0].Type != "news" || !*got.URLs[0].Allowed || *got.URLs[1].Allowed {
 			t.Errorf("urls %+v", got.URLs)
 		}
-		if !got.CollectedAt.Equal(source.CollectedAt.Truncate(time.Second)) || got.Revision != 1 || got.Technical.ServerInfo.Requests != 0 || !got.Processing.ProcessedAt.After(got.CollectedAt.Time) {
+		if !got.CollectedAt.Equal(source.CollectedAt.Truncate(time.Second)) || got.Revision != 1 ||
+			got.Technical.ServerInfo.Requests != 0 || !got.Processing.ProcessedAt.After(got.CollectedAt.Time) {
 			t.Errorf("%+v", got)
 		}
 		var ours, theirs struct {
 			Entries []any `json:"entry_points"`
 		}
-		if json.Unmarshal(got.Contract, &ours) != nil || json.Unmarshal(source.Contract, &theirs) != nil || len(ours.Entries) != 2 || !reflect.DeepEqual(ours, theirs) {
+		if json.Unmarshal(got.Contract, &ours) != nil || json.Unmarshal(source.Contract, &theirs) != nil ||
+			len(ours.Entries) != 2 || !reflect.DeepEqual(ours, theirs) {
 			t.Errorf("entry points %v, want %v", ours, theirs)
 		}
 		if s := w.state(t, "example.com", "https://example.com/news/of-the-29th"); s.State == "unknown" {
@@ -409,7 +429,8 @@ func TestReuse(t *testing.T) {
 		}
 		// A further raw file of that partition is merged as always.
 		second := reusing(message(2, "https://example.com/news/more-of-the-29th"), "2026-01-29")
-		if got, err = w.NewBatch(nil).Visit("example.com").Collect(t.Context(), second, false); err != nil || len(got.URLs) != 3 || got.Technical.ReusedFrom == nil {
+		if got, err = w.NewBatch(nil).Visit("example.com").Collect(t.Context(), second, false); err != nil ||
+			len(got.URLs) != 3 || got.Technical.ReusedFrom == nil {
 			t.Errorf("%v %+v", err, got)
 		}
 	})
@@ -422,7 +443,8 @@ func TestReuseWithinABatch(t *testing.T) {
 		w.frontier.open(t)
 		v := w.NewBatch(nil).Visit("example.com")
 		for day := 1; day <= 28; day++ {
-			if _, err := v.Collect(t.Context(), reusing(message(1), fmt.Sprintf("2026-01-%02d", day)), false); err != nil {
+			if _, err := v.Collect(t.Context(), reusing(message(1), fmt.Sprintf("2026-01-%02d", day)),
+				false); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -436,15 +458,27 @@ func TestReuseWithinABatch(t *testing.T) {
 // or gone.
 func TestNotReused(t *testing.T) {
 	for name, change := range map[string]func(*testing.T, *world, *contract.DomainMessage){
-		"an hour is over":     func(*testing.T, *world, *contract.DomainMessage) { time.Sleep(61 * time.Minute) },
-		"requested since":     func(_ *testing.T, _ *world, m *contract.DomainMessage) { m.Force, m.RequestedAt = true, time.Now() },
+		"an hour is over": func(*testing.T, *world, *contract.DomainMessage) { time.Sleep(61 * time.Minute) },
+		"requested since": func(_ *testing.T, _ *world, m *contract.DomainMessage) {
+			m.Force, m.RequestedAt = true,
+				time.Now()
+		},
 		"document gone":       func(t *testing.T, w *world, _ *contract.DomainMessage) { w.delete(t, dir.Document()) },
 		"robots.txt gone":     func(t *testing.T, w *world, _ *contract.DomainMessage) { w.delete(t, dir.Robots()) },
 		"sitemap.xml gone":    func(t *testing.T, w *world, _ *contract.DomainMessage) { w.delete(t, dir.Sitemap()) },
 		"discovery.json gone": func(t *testing.T, w *world, _ *contract.DomainMessage) { w.keepState(t, "") },
-		"document damaged":    func(t *testing.T, w *world, _ *contract.DomainMessage) { w.put(t, dir.Document(), "{") },
-		"robots.txt changed":  func(t *testing.T, w *world, _ *contract.DomainMessage) { w.put(t, dir.Robots(), "User-agent: *") },
-		"sitemap.xml changed": func(t *testing.T, w *world, _ *contract.DomainMessage) { w.put(t, dir.Sitemap(), "<urlset/>") },
+		"document damaged": func(t *testing.T, w *world, _ *contract.DomainMessage) {
+			w.put(t, dir.Document(),
+				"{")
+		},
+		"robots.txt changed": func(t *testing.T, w *world, _ *contract.DomainMessage) {
+			w.put(t, dir.Robots(),
+				"User-agent: *")
+		},
+		"sitemap.xml changed": func(t *testing.T, w *world, _ *contract.DomainMessage) {
+			w.put(t, dir.Sitemap(),
+				"<urlset/>")
+		},
 		"discovery.json of a later collection": func(t *testing.T, w *world, _ *contract.DomainMessage) {
 			time.Sleep(time.Minute)
 			w.keepState(t, fmt.Sprintf(`{"version":1,"now":%q}`, time.Now().UTC().Format(time.RFC3339Nano)))
@@ -466,7 +500,8 @@ func TestNotReused(t *testing.T) {
 				v.Begin(collector.Lease{Domain: "example.com", Evidence: e})
 				got, err := v.Collect(t.Context(), m, false)
 				if err != nil || got.Technical.ReusedFrom != nil || len(w.web.Visits()) != 2*requests {
-					t.Errorf("%v, reused from %v, %d requests", err, got.Technical.ReusedFrom, len(w.web.Visits())-requests)
+					t.Errorf("%v, reused from %v, %d requests", err, got.Technical.ReusedFrom,
+						len(w.web.Visits())-requests)
 				}
 				if again := v.End().Evidence; again.Partition != m.Partition || !again.At.After(e.At) {
 					t.Errorf("gathered %+v", again)
@@ -518,14 +553,16 @@ func TestReuseWhatIsExcluded(t *testing.T) {
 		if err != nil || got.Technical.ReusedFrom == nil {
 			t.Fatal(err, got)
 		}
-		if strings.Contains(string(got.Contract), "feed.xml") || strings.Contains(string(got.Discovery), "story-number-1\"") {
+		if strings.Contains(string(got.Contract), "feed.xml") ||
+			strings.Contains(string(got.Discovery), "story-number-1\"") {
 			t.Errorf("%s\n%s", got.Contract, got.Discovery)
 		}
 		v = w.NewBatch(func(link string) bool {
 			return strings.HasPrefix(link, "https://example.com/") || strings.HasPrefix(link, "http://example.com/")
 		}).Visit("example.com")
 		v.Begin(collector.Lease{Domain: "example.com", Evidence: e})
-		if _, err := v.Collect(t.Context(), reusing(message(1), "2026-01-30"), false); !errors.Is(err, collector.ErrExcluded) {
+		if _, err := v.Collect(t.Context(), reusing(message(1), "2026-01-30"), false); !errors.Is(err,
+			collector.ErrExcluded) {
 			t.Errorf("an excluded host: %v", err)
 		}
 	})
@@ -567,7 +604,8 @@ func TestReuseStorageFails(t *testing.T) {
 		if n := len(w.web.Visits()); n != requests || failures < 10 {
 			t.Errorf("%d requests were sent because the bucket failed, %d times", n-requests, failures)
 		}
-		there := contract.DomainDir{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-29"}, Domain: "example.com"}
+		there := contract.DomainDir{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-29"},
+			Domain: "example.com"}
 		checkSchema(t, w.read(t, there.Document()))
 		if !w.exists(t, there.Checkpoint()) || w.bucket.OpenUploads() != 0 {
 			t.Errorf("checkpoint %v, %d uploads are open", w.exists(t, there.Checkpoint()), w.bucket.OpenUploads())
@@ -631,7 +669,10 @@ func TestMirrors(t *testing.T) {
 			h.Body = strings.Replace(h.Body, "The News of Today", "copy.net", 1)
 			p["https://copy.net/"] = h
 		}, false},
-		"no sitemap":           {"copy.net", func(p map[string]fetchtest.Page) { delete(p, "https://copy.net/sitemap.xml") }, false},
+		"no sitemap": {"copy.net", func(p map[string]fetchtest.Page) {
+			delete(p,
+				"https://copy.net/sitemap.xml")
+		}, false},
 		"the domain once more": {"example.com", func(map[string]fetchtest.Page) {}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -645,7 +686,8 @@ func TestMirrors(t *testing.T) {
 				collect := func(domain, date string) *contract.Document {
 					m := reusing(message(1), date)
 					m.Domain, m.RegistrableDomain, m.DomainURL = domain, domain, "https://"+domain+"/"
-					lease, err := w.Frontier.Of(domain).Acquire(t.Context(), frontier.AcquireRequest{Domain: domain, Owner: date, Seconds: 60})
+					lease, err := w.Frontier.Of(domain).Acquire(t.Context(),
+						frontier.AcquireRequest{Domain: domain, Owner: date, Seconds: 60})
 					if err != nil || !lease.Granted {
 						t.Fatal(lease, err)
 					}
@@ -655,7 +697,8 @@ func TestMirrors(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if _, err := w.Frontier.Of(domain).Release(t.Context(), frontier.ReleaseRequest{Domain: domain, Owner: date}); err != nil {
+					if _, err := w.Frontier.Of(domain).Release(t.Context(),
+						frontier.ReleaseRequest{Domain: domain, Owner: date}); err != nil {
 						t.Fatal(err)
 					}
 					checkSchema(t, w.read(t, contract.DomainDir{Partition: m.Partition, Domain: domain}.Document()))

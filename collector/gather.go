@@ -18,10 +18,10 @@ import (
 const (
 	maxRedirects  = 5                // RFC 9309, 2.3.1.2
 	maxWall       = 10 * time.Minute // of one collection, politeness waits included
-	maxPageBytes  = 1 << 20          // of the home page; feeds are declared in its head
-	maxFeeds      = 3                // feeds read of one domain
+	maxPageBytes  = 1 << 20          // of the home page, whose head declares feeds
+	maxFeeds      = 3                // feeds read per domain
 	maxFeedBytes  = 5 << 20          // of one feed
-	afterSitemaps = 1 + maxFeeds     // requests kept for the home page and feeds while sitemaps are read
+	afterSitemaps = 1 + maxFeeds     // requests reserved for the home page and feeds
 )
 
 // findings is the result of visiting a domain.
@@ -63,7 +63,7 @@ type feedFindings struct {
 	omitted int // that the site declares or submits, and the list lacks
 }
 
-// siteFindings is what the answers say about the site and its server.
+// siteFindings describes the site and its server.
 type siteFindings struct {
 	origin   *fetch.Origin
 	server   contract.ServerInfo
@@ -83,7 +83,7 @@ type analysisFindings struct {
 	stored   bool              // state is in discovery.json
 }
 
-// queueFindings is what the frontier gets, and what it answers.
+// queueFindings goes to the frontier, or comes from it.
 type queueFindings struct {
 	validators map[string]validators // of feeds and sitemaps that were read, by URL
 	details    details
@@ -112,7 +112,7 @@ type gathering struct {
 	asked    []string          // feeds that were requested, as they were named
 }
 
-// policy is what the robots.txt files of the site's hosts say.
+// policy holds the rules of the robots.txt files that were read.
 type policy struct {
 	group      *robots.Group       // our group for the host that answered
 	named      []string            // all its Sitemap lines
@@ -122,8 +122,8 @@ type policy struct {
 	otherHosts int                 // authorities beside the site's own whose robots.txt was requested
 }
 
-// gather asks the domain for robots.txt, sitemaps, home page and feeds, in this order. Evidence is stored
-// meanwhile; findings.storing says when it is. Only failures of our stores are errors; those of the domain are findings.
+// gather requests robots.txt, sitemaps, home page and feeds of the domain, in this order. Evidence is stored in the
+// background: wait for findings.storing. It only fails if our stores do; failures of the domain are findings.
 func (v *Visit) gather(ctx context.Context, m *contract.DomainMessage) (*findings, error) {
 	b, c, l := v.batch, v.batch.collector, v.batch.collector.Limits
 	model, err := b.model(ctx)
@@ -133,10 +133,12 @@ func (v *Visit) gather(ctx context.Context, m *contract.DomainMessage) (*finding
 	g := &gathering{
 		collector: c, batch: b, model: model, message: m, dir: m.Dir(), roots: map[string]string{},
 		policy: policy{elsewhere: map[string][]string{}, unread: map[string]error{}},
-		found:  &findings{feeds: feedFindings{list: []contract.Feed{}}, site: siteFindings{likeness: likeness{domain: m.Domain}}},
+		found: &findings{feeds: feedFindings{list: []contract.Feed{}},
+			site: siteFindings{likeness: likeness{domain: m.Domain}}},
 	}
 	session := fetch.NewSession(fetch.Config{
-		UserAgent: c.UserAgent, Excluded: b.excluded, Rules: g.rules, Admit: v.lease.Admit, Interval: l.RequestInterval, MaxCrawlDelay: l.MaxCrawlDelay,
+		UserAgent: c.UserAgent, Excluded: b.excluded, Rules: g.rules, Admit: v.lease.Admit,
+		Interval: l.RequestInterval, MaxCrawlDelay: l.MaxCrawlDelay,
 		MaxRequests: l.MaxRequestsPerDomain, MaxRedirects: maxRedirects,
 		Retries: l.FetchRetries, RetryBase: l.FetchRetryBase,
 		Deadline: l.DomainDeadline, MaxWall: maxWall,
@@ -148,7 +150,7 @@ func (v *Visit) gather(ctx context.Context, m *contract.DomainMessage) (*finding
 	g.policy.rulings = newRulings(g.pace)
 	gathered := false
 	defer func() {
-		if !gathered { // also after a panic nothing is left of it when its event ends
+		if !gathered { // after a panic, too, nothing goes on in the background
 			_ = g.found.storing.wait()
 		}
 	}()
@@ -175,7 +177,8 @@ func (g *gathering) run(ctx context.Context) error {
 		g.found.site.server = serverInfo(g.found.site.origin.Answer.Header)
 		g.found.sitemap.code = http.StatusNotFound
 		if g.found.robots.code != 0 {
-			g.found.sitemap.Failure = contract.Failure{Error: contract.Text("robots.txt does not let us ask"), ErrorType: contract.Text(disallowed)}
+			g.found.sitemap.Failure = contract.Failure{Error: contract.Text("robots.txt allows no requests"),
+				ErrorType: contract.Text(disallowed)}
 		} else {
 			g.found.sitemap.Failure = g.found.robots.Failure
 		}
@@ -199,30 +202,31 @@ func (g *gathering) run(ctx context.Context) error {
 	if g.policy.rulings.exhausted() {
 		g.found.partial = true
 		g.undiscovered(g.found.site.origin.Answer.URL, 0, contract.Failure{
-			Error:     contract.Text("its rules take too long to match: not all URLs were"),
+			Error:     contract.Text("matching robots.txt took too long; some URLs were not checked"),
 			ErrorType: contract.Text(string(contract.Timeout)),
 		})
 	}
 	return nil
 }
 
-// stopped reports whether err is a limit of the session that ends the collection, and records that it did.
+// stopped reports whether err is a limit of the session that ends the collection, and records it.
 func (g *gathering) stopped(err error) bool {
-	if errors.Is(err, fetch.ErrDeadline) || errors.Is(err, fetch.ErrBudget) || g.slow && errors.Is(err, fetch.ErrCrawlDelay) {
+	if errors.Is(err, fetch.ErrDeadline) || errors.Is(err, fetch.ErrBudget) || g.slow &&
+		errors.Is(err, fetch.ErrCrawlDelay) {
 		g.found.partial = true
 		return true
 	}
 	return false
 }
 
-// leaveToLater records that the site's own host wants longer pauses than a collection waits. What it would
-// have been asked for are entry points of the contract all the same.
+// leaveToLater ends a collection whose host wants longer pauses than it waits. The URLs that are left become entry
+// points of the contract.
 func (g *gathering) leaveToLater() {
 	f := g.found
 	f.partial, f.later = true, true
 	base := f.site.origin.Scheme + "://" + f.site.origin.Host
 	g.undiscovered(base+"/", 0, contract.Failure{
-		Error:     contract.Text("its Crawl-delay is above MAX_CRAWL_DELAY_MS: what is left to ask is fetched later, at that pace"),
+		Error:     contract.Text("its Crawl-delay is above MAX_CRAWL_DELAY_MS; the rest is fetched later, at that pace"),
 		ErrorType: contract.Text(string(contract.Timeout)),
 	})
 	wanted := []discovery.Source{{Method: discovery.HTMLEntry, URL: base + "/"}}
@@ -270,11 +274,13 @@ func (f *findings) describe(d *contract.Document) {
 	d.CollectedAt = contract.Time{Time: f.at}
 	d.Robots = contract.RobotsSummary{
 		StatusCode: f.robots.code, ContentLength: f.robots.Size, Exists: f.robots.Exists,
-		FetchedAt: contract.At(f.robots.at), SitemapURLs: f.robots.SitemapURLs, URLsOmitted: f.robots.URLsOmitted, Failure: f.robots.Failure,
+		FetchedAt: contract.At(f.robots.at), SitemapURLs: f.robots.SitemapURLs, URLsOmitted: f.robots.URLsOmitted,
+		Failure: f.robots.Failure,
 	}
 	d.Sitemap = contract.SitemapSummary{
 		StatusCode: f.sitemap.code, ContentLength: f.sitemap.Size, Exists: f.sitemap.Exists,
-		FetchedAt: contract.At(f.sitemap.at), URLCount: f.sitemap.URLCount, URL: contract.Text(f.sitemap.url), Failure: f.sitemap.Failure,
+		FetchedAt: contract.At(f.sitemap.at), URLCount: f.sitemap.URLCount, URL: contract.Text(f.sitemap.url),
+		Failure: f.sitemap.Failure,
 	}
 	if f.sitemap.LastUpdated == nil {
 		f.sitemap.LastUpdated = f.sitemap.LastModified
@@ -286,7 +292,9 @@ func (f *findings) describe(d *contract.Document) {
 		f.site.server.SupportsHTTPS = f.site.origin.HTTPS
 		f.site.server.EffectiveHost = contract.Text(f.site.origin.Host)
 	}
-	d.Technical = contract.Technical{RobotsTxt: f.robots.RobotsTxt, SitemapXML: f.sitemap.SitemapXML, Feeds: f.feeds.list, FeedsOmitted: f.feeds.omitted, ServerInfo: f.site.server, MirrorOf: contract.Text(f.site.mirrorOf)}
+	d.Technical = contract.Technical{RobotsTxt: f.robots.RobotsTxt, SitemapXML: f.sitemap.SitemapXML,
+		Feeds: f.feeds.list, FeedsOmitted: f.feeds.omitted, ServerInfo: f.site.server,
+		MirrorOf: contract.Text(f.site.mirrorOf)}
 	d.Processing.PolitenessWaitMS = f.site.stats.PolitenessWait.Milliseconds()
 	d.Processing.ProcessingDurationMS = (f.site.stats.Elapsed - f.site.stats.PolitenessWait).Milliseconds()
 }

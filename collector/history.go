@@ -11,10 +11,10 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// statesOf are the states of entry points, by URL, as the frontier gives them.
+// statesOf maps the URLs of entry points to the states that the frontier returned for them.
 func statesOf(entries []frontier.NewEntry, states []frontier.EntryState) map[string]frontier.EntryState {
 	byURL := map[string]frontier.EntryState{}
-	for i := range min(len(entries), len(states)) { // a shard of an older version gives none
+	for i := range min(len(entries), len(states)) { // a shard of an older version returns none
 		if states[i].Method != "" {
 			byURL[entries[i].URL] = states[i]
 		}
@@ -23,7 +23,8 @@ func statesOf(entries []frontier.NewEntry, states []frontier.EntryState) map[str
 }
 
 func history(e *frontier.EntryState) discovery.EntryHistory {
-	h := discovery.EntryHistory{ChangedAt: contract.AtMillis(e.ChangedAt), NextCheckAt: contract.AtMillis(e.DueAt), Checks: []contract.FrontierCheck{}}
+	h := discovery.EntryHistory{ChangedAt: contract.AtMillis(e.ChangedAt), NextCheckAt: contract.AtMillis(e.DueAt),
+		Checks: []contract.FrontierCheck{}}
 	for _, c := range e.Checks {
 		check := contract.FrontierCheck{At: *contract.AtMillis(max(c.At, 1) * 1000), Changed: c.Changed}
 		if status := c.Status; status != 0 {
@@ -34,7 +35,7 @@ func history(e *frontier.EntryState) discovery.EntryHistory {
 	return h
 }
 
-// answer is validators as a document has them.
+// answer returns the validators in the document's form.
 func (v *validators) answer() discovery.EntryAnswer {
 	a := discovery.EntryAnswer{ETag: contract.ShortText(v.etag), Charset: contract.Text(v.charset)}
 	if t, err := http.ParseTime(v.lastModified); err == nil {
@@ -43,7 +44,7 @@ func (v *validators) answer() discovery.EntryAnswer {
 	return a
 }
 
-// answered is what an entry point answered last, of which the frontier does not keep the charset.
+// answered returns the last answer of an entry point. The frontier does not store its charset.
 func answered(e *frontier.EntryState, charset *string) discovery.EntryAnswer {
 	v := validators{etag: e.ETag, lastModified: e.LastModified}
 	a := v.answer()
@@ -51,8 +52,8 @@ func answered(e *frontier.EntryState, charset *string) discovery.EntryAnswer {
 	return a
 }
 
-// dateEntries writes the contract into a document, with what its entry points answered and their history: what was just
-// received and what the frontier has just said, else what the document before says.
+// dateEntries writes the contract into a document, with the answers and history of its entry points: from the
+// responses and the frontier's states if available, otherwise from the previous document.
 func (s *saving) dateEntries(old, doc *contract.Document, how *discovery.FetchContract) {
 	if how == nil {
 		return
@@ -60,7 +61,7 @@ func (s *saving) dateEntries(old, doc *contract.Document, how *discovery.FetchCo
 	if s.reused != nil {
 		old = s.reused.document
 	}
-	var before []discovery.EntryPoint // without them there is no history
+	var before []discovery.EntryPoint // for their history
 	if old != nil {
 		if how := howToFetch(old); how != nil {
 			before = how.EntryPoints
@@ -96,8 +97,8 @@ func (s *saving) dateEntries(old, doc *contract.Document, how *discovery.FetchCo
 	doc.Contract = marshal(how)
 }
 
-// dateFailed has the document of an unreachable domain expire when the domain is asked again, as the frontier said when it
-// was put, else when the document before says.
+// dateFailed sets the expiry of an unreachable domain's document to its next collection, by the frontier's state if
+// available, otherwise by the previous document.
 func (s *saving) dateFailed(old, doc *contract.Document) {
 	switch {
 	case doc.Reachable:
@@ -110,8 +111,8 @@ func (s *saving) dateFailed(old, doc *contract.Document) {
 	}
 }
 
-// rewrite brings what the newest document says of the domain's entry points up to date, if what scrapers go by has changed.
-// With again, that was done before, and may have ended before the readers of changes were told.
+// rewrite updates the entry points in the newest document if its terms for scrapers changed. again is true if that
+// was done before but might not have been announced.
 func (f *refresh) rewrite(ctx context.Context, again bool) error {
 	entries, err := f.batch.collector.Frontier.Of(f.message.Domain).Entries(ctx, f.message.Domain)
 	if err != nil {
@@ -142,11 +143,11 @@ func (f *refresh) rewrite(ctx context.Context, again bool) error {
 			return err
 		}
 	}
-	return nil // whoever keeps changing the document has put the entry points, too
+	return nil // the events that keep changing the document also update its entry points
 }
 
-// update writes the state of the entry points into a document. It reports whether scrapers should know: the interval
-// that the document states is half or twice that of now, or an entry point began to fail, or ceased to.
+// update writes the state of the entry points into a document. It reports whether scrapers should know: an interval
+// halved or doubled, or an entry point started or stopped failing.
 func (f *refresh) update(doc *contract.Document, entries []frontier.EntryInfo) (changed bool) {
 	how := howToFetch(doc)
 	if how == nil {
@@ -175,7 +176,7 @@ func (f *refresh) update(doc *contract.Document, entries []frontier.EntryInfo) (
 	return changed
 }
 
-// failing reports whether the last checks that a document shows failed.
+// failing reports whether the last checks in a document failed.
 func failing(checks []contract.FrontierCheck) bool {
 	if len(checks) < frontier.FailuresShown {
 		return false

@@ -17,16 +17,16 @@ import (
 	"github.com/newsfork/seed-engine/sitemap"
 )
 
-// homePage requests the home page, for what it shows about the server, the feeds it declares and the
-// pages it links to. A site that has neither a sitemap nor a declared feed is asked for feeds at
-// well-known paths.
+// homePage requests the home page, which shows the server, declares feeds and links to pages. A site without sitemap
+// and declared feed is searched for feeds at well-known paths.
 //
-// Its errors are those of the bucket.
+// It returns the bucket's errors.
 func (g *gathering) homePage(ctx context.Context) error {
 	f := g.found
 	base := f.site.origin.Scheme + "://" + f.site.origin.Host
 	a, failure := g.session.Fetch(ctx, fetch.Target{
-		URL: base + "/", Accept: "text/html, application/xhtml+xml, */*;q=0.5", Timeout: g.collector.Limits.PageTimeout,
+		URL: base + "/", Accept: "text/html, application/xhtml+xml, */*;q=0.5",
+		Timeout:  g.collector.Limits.PageTimeout,
 		MaxBytes: maxPageBytes, Whole: true,
 	})
 	if failure != nil {
@@ -48,7 +48,7 @@ func (g *gathering) homePage(ctx context.Context) error {
 		f.site.server = serverInfo(f.site.origin.Answer.Header)
 	}
 	if blocked, _ := f.site.refusals.verdict(); blocked {
-		return nil // it was asked often enough
+		return nil // no further requests
 	}
 	g.findFeeds(ctx, g.base(), a, failure)
 	if mayCrawl(failure, a) {
@@ -59,8 +59,8 @@ func (g *gathering) homePage(ctx context.Context) error {
 	return nil
 }
 
-// mayCrawl reports whether pages of a host may be requested after its home page: if the home page answered
-// and the host is not overloaded, or if only the home page itself must not be requested.
+// mayCrawl reports whether pages of a host may be requested after its home page. They may if the home page answered
+// and the host is not overloaded, or if only the home page itself is forbidden.
 func mayCrawl(failure error, home *fetch.Answer) bool {
 	if failure != nil {
 		return errors.Is(failure, fetch.ErrDisallowed) || errors.Is(failure, fetch.ErrExcluded)
@@ -78,7 +78,7 @@ func (g *gathering) findFeeds(ctx context.Context, base string, home *fetch.Answ
 		links := feed.Links(home.Content, home.URL)
 		for i, c := range links {
 			if len(f.feeds.list) >= maxFeeds || i >= 2*maxFeeds {
-				// Declared, not read.
+				// Declared but not read.
 				f.feeds.omitted += len(links) - i
 				for _, c := range links[i:min(len(links), contract.MaxFeeds)] {
 					if _, err := fetch.Guard(c.URL); err != nil {
@@ -136,19 +136,23 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 	}
 	var items []discovery.Sighting
 	sum := sha256.New()
-	s, err := feed.Parse(a.Body, a.URL, sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: maxFeedBytes, Tee: sum, Now: g.collector.Clock.Now(), Details: true}, func(i *feed.Item) {
+	s, err := feed.Parse(a.Body, a.URL, sitemap.Options{ContentType: a.Header.Get("Content-Type"),
+		MaxBytes: maxFeedBytes, Tee: sum, Now: g.collector.Clock.Now(), Details: true}, func(i *feed.Item) {
 		g.found.queue.details.note(g.collector.Clock.Now(), i.Link, i.Date, a.URL, i.Summary, i.SummaryText, i.Image)
-		items = append(items, discovery.Sighting{Loc: slices.Clone(i.Link), Lastmod: i.Date, Method: discovery.FromFeed, Title: slices.Clone(i.Title)})
+		items = append(items, discovery.Sighting{Loc: slices.Clone(i.Link), Lastmod: i.Date,
+			Method: discovery.FromFeed, Title: slices.Clone(i.Title)})
 	})
 	if err != nil {
 		return g.missed(link, a, err)
 	}
 	switch {
 	case s.Kind == "" && foundBy == declaredBy:
-		g.undiscovered(link, a.Retries, contract.Failure{Error: contract.ShortText(cmp.Or(s.Problem, "it is not a feed")), ErrorType: contract.Text(string(contract.Parse))})
+		g.undiscovered(link, a.Retries, contract.Failure{Error: contract.ShortText(cmp.Or(s.Problem,
+			"it is not a feed")), ErrorType: contract.Text(string(contract.Parse))})
 	case s.Kind != "":
 		g.found.site.refusals.note(a, true)
-		source := g.found.analysis.analyser.Source(discovery.Source{Method: feedMethod(s.Kind), URL: a.URL, Read: true})
+		source := g.found.analysis.analyser.Source(discovery.Source{Method: feedMethod(s.Kind), URL: a.URL,
+			Read: true})
 		for i := range items {
 			items[i].Source, items[i].Language = source, s.Language
 			g.take(&items[i])
@@ -176,5 +180,6 @@ func (g *gathering) noteFeed(f contract.Feed) {
 }
 
 func serverInfo(h http.Header) contract.ServerInfo {
-	return contract.ServerInfo{Server: contract.ShortText(h.Get("Server")), ContentEncoding: contract.ShortText(h.Get("Content-Encoding"))}
+	return contract.ServerInfo{Server: contract.ShortText(h.Get("Server")),
+		ContentEncoding: contract.ShortText(h.Get("Content-Encoding"))}
 }

@@ -17,27 +17,28 @@ import (
 	"github.com/newsfork/seed-engine/robots"
 )
 
-// maxOtherHosts is for how many authorities beside the site's own robots.txt is read. Each costs a request
-// of the domain's budget and a pause.
+// maxOtherHosts caps the authorities beside the site's own whose robots.txt is read. Each costs a request of the
+// domain's budget and a pause.
 const maxOtherHosts = 4
 
-// rulings are the robots.txt rules of the hosts of one domain, and of those it leads to. A robots.txt
-// applies to an authority, that is scheme, host and port (RFC 9309, 2.3).
+// rulings are the robots.txt rules of a domain's hosts, and of the hosts it leads to. A robots.txt applies to an
+// authority: scheme, host and port (RFC 9309, 2.3).
 type rulings struct {
 	groups map[string]*robots.Group // our group, by authority
 	hosts  map[string]*robots.Group // by host name: the first one read of its authorities
 	pace   *pace
 	steps  int // left for verdicts
 
-	last  *robots.Group // of the URLs that begin with its
-	begin string        // authority, with the "/" behind it; "" for none
+	// A cache: last is the group for URLs with the prefix begin, an authority and "/". It is empty if begin is "".
+	last  *robots.Group
+	begin string
 }
 
 func newRulings(p *pace) *rulings {
 	return &rulings{groups: map[string]*robots.Group{}, hosts: map[string]*robots.Group{}, pace: p, steps: maxSteps}
 }
 
-// exhausted reports whether matching took too long, so that further URLs get no verdict.
+// exhausted reports whether matching took too long. Further URLs get no verdict.
 func (r *rulings) exhausted() bool { return r.steps <= 0 }
 
 // add records the group of an authority, unless it has one.
@@ -48,20 +49,19 @@ func (r *rulings) add(authority string, group *robots.Group) {
 	}
 }
 
-// standIn makes a group apply to the URLs of a host without one.
+// standIn sets the group for a host without a robots.txt of its own.
 func (r *rulings) standIn(host string, group *robots.Group) {
 	if r.hosts[host] == nil {
 		r.hosts[host], r.begin = group, ""
 	}
 }
 
-// replace records the group of an authority, and of its host, in place of that which it had.
+// replace sets the group of an authority and its host.
 func (r *rulings) replace(authority string, group *robots.Group) {
 	r.groups[authority], r.hosts[markup.HostOf(authority)], r.begin = group, group, ""
 }
 
-// groupOf returns the group that applies to a URL in canonical form, nil for none. Those of a sitemap mostly have one
-// authority.
+// groupOf returns the group that applies to a canonical URL, or nil. Most URLs of a sitemap share an authority.
 func (r *rulings) groupOf(link string) *robots.Group {
 	if r.begin != "" && strings.HasPrefix(link, r.begin) {
 		return r.last
@@ -74,9 +74,8 @@ func (r *rulings) groupOf(link string) *robots.Group {
 	return r.last
 }
 
-// verdict returns whether robots.txt allows a URL in canonical form. If that of its authority was not
-// read, another one of the host applies; ok is false if there is none, or the rulings are exhausted. It
-// may yield.
+// verdict reports whether robots.txt allows a canonical URL. If the authority's own file was not read, another file
+// of the host applies. ok is false if there is none, or the rulings are exhausted. It might yield.
 func (r *rulings) verdict(link string) (allowed, ok bool) {
 	group := r.groupOf(link)
 	if group == nil || r.exhausted() {
@@ -89,9 +88,8 @@ func (r *rulings) verdict(link string) (allowed, ok bool) {
 	return allowed, true
 }
 
-// store writes the groups that are not in a document and its robots.txt: all but main, as texts of
-// robots.txt by authority. They have no blanks, so that one is not larger than the file that it is from, of
-// which load would not read all.
+// store returns all groups but main, which the document and its robots.txt have, as texts of robots.txt by authority.
+// They have no blanks, so that none exceeds the size of its file, which load would truncate.
 func (r *rulings) store(main *robots.Group) map[string]string {
 	stored := map[string]string{}
 	for authority, group := range r.groups {
@@ -129,13 +127,13 @@ func authorityOf(link string) string {
 	return link
 }
 
-// state is what storeState keeps.
+// state is the content of discovery.json.
 type state struct {
 	*discovery.State
 	Rules map[string]string `json:"rules,omitempty"` // see rulings.store
 }
 
-// storedRules reads the rules of a stored state. Those of an earlier version had none.
+// storedRules returns the rules in a stored state. Older versions stored none.
 func storedRules(data []byte) map[string]string {
 	var stored map[string]string
 	if json.Unmarshal([]byte(gjson.GetBytes(data, "rules").Raw), &stored) != nil {
@@ -152,8 +150,8 @@ func (g *gathering) robotsTarget(link string) fetch.Target {
 	}
 }
 
-// asFetched is what is stored of a robots.txt, as robots.Parse is to read it: one of robots.MaxBytes may have
-// been longer, and the line that was cut there is no rule.
+// asFetched returns a stored robots.txt for robots.Parse. A file of robots.MaxBytes might have been truncated; the
+// added byte makes the parser ignore its last line, as it did at first.
 func asFetched(stored []byte) []byte {
 	if len(stored) == robots.MaxBytes {
 		return append(stored, ' ')
@@ -161,7 +159,7 @@ func asFetched(stored []byte) []byte {
 	return stored
 }
 
-// evaluate evaluates the outcome of requesting a robots.txt.
+// evaluate evaluates the result of requesting a robots.txt.
 func evaluate(a *fetch.Answer, failure error) robots.Result {
 	return robots.Evaluate(robots.Fetched{
 		Status: a.Status, Redirects: len(a.Hops), ContentType: a.Header.Get("Content-Type"), Body: a.Content,
@@ -169,9 +167,9 @@ func evaluate(a *fetch.Answer, failure error) robots.Result {
 	})
 }
 
-// adopt makes a group apply to every authority whose /robots.txt was requested on the way to it: where a
-// redirect leads to the /robots.txt of another authority, the answer is that of both. It expires then; a
-// robots.txt that could not be read does at once, with a zero expires.
+// adopt applies a group to every authority whose /robots.txt was requested on the way to it: if a redirect leads to
+// the /robots.txt of another authority, the answer counts for both. expires is zero for a robots.txt that could not
+// be read.
 func (g *gathering) adopt(a *fetch.Answer, group *robots.Group, expires time.Time) {
 	links := []string{a.URL}
 	for _, hop := range a.Hops {
@@ -191,8 +189,8 @@ func (g *gathering) adopt(a *fetch.Answer, group *robots.Group, expires time.Tim
 	}
 }
 
-// rules reads the robots.txt of an authority that the site leads to, if that is worth its requests. It is
-// the fetch.Rules of the session, so nothing of a host is requested before.
+// rules implements fetch.Rules: it reads the robots.txt of another authority that the site leads to, if that is worth
+// the requests. Nothing else is requested from a host before.
 func (g *gathering) rules(ctx context.Context, authority *url.URL) (func(link string) bool, error) {
 	name := authority.String()
 	if err := g.policy.unread[name]; err != nil {
@@ -200,21 +198,22 @@ func (g *gathering) rules(ctx context.Context, authority *url.URL) (func(link st
 	}
 	switch left := g.collector.Limits.MaxRequestsPerDomain - g.session.Stats().Requests; {
 	case g.crawling:
-		return nil, unread(contract.Validation, "the pages looked at are those of the site's own host")
+		return nil, unread(contract.Validation, "only pages of the site's own host are looked at")
 	case g.policy.otherHosts == maxOtherHosts:
-		return nil, unread(contract.Validation, "the site leads to more other hosts than are asked")
+		return nil, unread(contract.Validation, "the site leads to too many other hosts")
 	case left < 2+g.reserve:
-		return nil, unread(contract.Validation, "the requests left for the domain are needed elsewhere")
+		return nil, unread(contract.Validation, "the domain's remaining requests are reserved")
 	}
 	g.policy.otherHosts++
 	t := g.robotsTarget(name + "/robots.txt")
 	t.Once = !within(authority.Hostname(), g.message.Domain) // a foreign host is not worth retries
 	a, failure := g.session.Fetch(ctx, t)
-	if errors.Is(failure, fetch.ErrBudget) || errors.Is(failure, fetch.ErrDeadline) || errors.Is(failure, fetch.ErrDisallowed) || errors.Is(failure, fetch.ErrExcluded) {
+	if errors.Is(failure, fetch.ErrBudget) || errors.Is(failure, fetch.ErrDeadline) ||
+		errors.Is(failure, fetch.ErrDisallowed) || errors.Is(failure, fetch.ErrExcluded) {
 		return nil, failure
 	}
 	if postponed(failure) {
-		g.policy.unread[name] = failure // to ask again would cost the host's shard a call
+		g.policy.unread[name] = failure // another attempt would cost a call of the host's shard
 		return nil, failure
 	}
 	result := evaluate(a, failure)
@@ -234,5 +233,6 @@ func (g *gathering) rules(ctx context.Context, authority *url.URL) (func(link st
 
 // unread returns the error for a host whose robots.txt was not read.
 func unread(kind contract.Kind, why string) error {
-	return &contract.Error{Kind: kind, Op: "collector.rules", Message: "robots.txt of its host was not read: " + why, Err: fetch.ErrRobotsUnknown}
+	return &contract.Error{Kind: kind, Op: "collector.rules", Message: "robots.txt of its host was not read: " + why,
+		Err: fetch.ErrRobotsUnknown}
 }

@@ -63,14 +63,17 @@ func patient(l *collector.Limits) { l.FetchRetries, l.MaxRequestsPerDomain = 0, 
 func TestRobotsOfOtherHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(scattered(), patient)
-		if err := w.collect(t, message(1, "https://example.com/a", "https://www.example.com/b", "https://www.example.com/secret", "https://unread.example.com/c"), false); err != nil {
+		if err := w.collect(t, message(1, "https://example.com/a", "https://www.example.com/b",
+			"https://www.example.com/secret", "https://unread.example.com/c"), false); err != nil {
 			t.Fatal(err)
 		}
 		robotsFirst(t, w.web.Visits())
 		asked := w.web.URLs()
 		for link, want := range map[string]bool{
-			"https://cdn.example.net/open.xml": true, "https://cdn.example.net/closed.xml": false, "http://example.com/plain.xml": true,
-			"https://down.example.org/map.xml": false, "https://www.example.com/home": true, "https://cdn.example.net/feed": true,
+			"https://cdn.example.net/open.xml": true, "https://cdn.example.net/closed.xml": false,
+			"http://example.com/plain.xml":     true,
+			"https://down.example.org/map.xml": false, "https://www.example.com/home": true,
+			"https://cdn.example.net/feed": true,
 		} {
 			if slices.Contains(asked, link) != want {
 				t.Errorf("%s was asked for: %v, want %v", link, !want, want)
@@ -83,7 +86,9 @@ func TestRobotsOfOtherHosts(t *testing.T) {
 				why[s.URL] = *s.Error
 			}
 		}
-		if !strings.Contains(why["https://down.example.org/map.xml"], "HTTP 503") || !strings.Contains(why["https://example.com/moved.xml"], "robots.txt forbids it") || len(d.Technical.Feeds) != 1 || d.Sitemap.URLCount != 3 {
+		if !strings.Contains(why["https://down.example.org/map.xml"], "HTTP 503") ||
+			!strings.Contains(why["https://example.com/moved.xml"], "robots.txt forbids it") ||
+			len(d.Technical.Feeds) != 1 || d.Sitemap.URLCount != 3 {
 			t.Errorf("%d URLs, %d feeds, errors %v", d.Sitemap.URLCount, len(d.Technical.Feeds), why)
 		}
 		allowed := map[string]string{}
@@ -94,7 +99,8 @@ func TestRobotsOfOtherHosts(t *testing.T) {
 			t.Errorf("allowed: %s", got)
 		}
 		// What a sitemap listed before robots.txt of its host was read is judged by it all the same.
-		if strings.Contains(string(d.Discovery), "/secret/news") || strings.Contains(string(d.Contract), "/secret/news") {
+		if strings.Contains(string(d.Discovery), "/secret/news") ||
+			strings.Contains(string(d.Contract), "/secret/news") {
 			t.Errorf("a forbidden URL is recommended:\n%s\n%s", d.Discovery, d.Contract)
 		}
 		// The verdicts of other hosts outlast the collection.
@@ -102,7 +108,8 @@ func TestRobotsOfOtherHosts(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, u := range w.document(t).URLs {
-			if want := !strings.Contains(u.URL, "/secret"); u.Allowed != nil && *u.Allowed != want || u.Allowed == nil && !strings.Contains(u.URL, "unread") {
+			if want := !strings.Contains(u.URL, "/secret"); u.Allowed != nil && *u.Allowed != want ||
+				u.Allowed == nil && !strings.Contains(u.URL, "unread") {
 				t.Errorf("after a merge: %s allowed: %s", u.URL, asJSON(u.Allowed))
 			}
 		}
@@ -179,7 +186,8 @@ func TestTheLastRequestsAreForTheHomePage(t *testing.T) {
 		if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
 			t.Fatal(err)
 		}
-		if asked := w.web.URLs(); !slices.Contains(asked, "https://example.com/") || slices.Contains(asked, "https://cdn.example.net/robots.txt") {
+		if asked := w.web.URLs(); !slices.Contains(asked, "https://example.com/") ||
+			slices.Contains(asked, "https://cdn.example.net/robots.txt") {
 			t.Errorf("asked for %q", asked)
 		}
 		if d := w.document(t); !d.Partial || d.Technical.ServerInfo.Server == nil {
@@ -195,7 +203,8 @@ func TestAMergeObeysTheSameRules(t *testing.T) {
 		const cut = "Disallow: /news"
 		head, tail := "User-agent: *\nDisallow: /private\n", "\n"+cut
 		pages := healthy()
-		pages["https://example.com/robots.txt"] = fetchtest.Page{Body: head + strings.Repeat("#", robots.MaxBytes-len(head)-len(tail)) + tail + "paper/archive\n"}
+		pages["https://example.com/robots.txt"] = fetchtest.Page{Body: head + strings.Repeat("#",
+			robots.MaxBytes-len(head)-len(tail)) + tail + "paper/archive\n"}
 		var other strings.Builder
 		other.WriteString("User-agent:*\n")
 		for i := 0; other.Len() < robots.MaxBytes-40; i++ {
@@ -209,7 +218,8 @@ func TestAMergeObeysTheSameRules(t *testing.T) {
 		for n := range 2 {
 			if err := w.collect(t, message(n+1,
 				fmt.Sprintf("https://example.com/news/%d", n), fmt.Sprintf("https://example.com/private/%d", n),
-				fmt.Sprintf("https://www.example.com/news/%d", n), fmt.Sprintf("https://www.example.com/private/%d", n)), false); err != nil {
+				fmt.Sprintf("https://www.example.com/news/%d", n), fmt.Sprintf("https://www.example.com/private/%d",
+					n)), false); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Minute)
@@ -253,7 +263,10 @@ func TestPoliteToOtherHosts(t *testing.T) {
 func TestExcludedHostsAreLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(scattered(), patient)
-		v := w.NewBatch(func(link string) bool { return strings.Contains(link, "cdn.example.net") }).Visit("example.com")
+		v := w.NewBatch(func(link string) bool {
+			return strings.Contains(link,
+				"cdn.example.net")
+		}).Visit("example.com")
 		if _, err := v.Collect(t.Context(), message(1, "https://example.com/a"), false); err != nil {
 			t.Fatal(err)
 		}
@@ -269,7 +282,8 @@ func TestExcludedHostsAreLeftAlone(t *testing.T) {
 func TestCrawlStaysOnItsHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := healthy()
-		pages["https://example.com/"] = fetchtest.Page{Body: `<a href="/news/today-in-brief">News</a>`, Header: map[string]string{"Content-Type": "text/html"}}
+		pages["https://example.com/"] = fetchtest.Page{Body: `<a href="/news/today-in-brief">News</a>`,
+			Header: map[string]string{"Content-Type": "text/html"}}
 		pages["https://example.com/news/today-in-brief"] = fetchtest.Redirect(302, "https://elsewhere.example/")
 		pages["https://elsewhere.example/"] = fetchtest.Page{}
 		w := newWorld(pages, nil)
@@ -277,7 +291,8 @@ func TestCrawlStaysOnItsHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		asked := w.web.URLs()
-		if !slices.Contains(asked, "https://example.com/news/today-in-brief") || slices.ContainsFunc(asked, func(link string) bool { return strings.Contains(link, "elsewhere") }) {
+		if !slices.Contains(asked, "https://example.com/news/today-in-brief") ||
+			slices.ContainsFunc(asked, func(link string) bool { return strings.Contains(link, "elsewhere") }) {
 			t.Errorf("asked for %q", asked)
 		}
 	})

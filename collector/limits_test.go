@@ -53,7 +53,8 @@ func forbidden(t *testing.T, visited string) bool {
 		t.Fatal(err)
 	}
 	path := u.EscapedPath()
-	return strings.HasPrefix(path, "/newsroom") || strings.HasPrefix(path, "/media/") || strings.Contains(path[1:], "/closed") || strings.Contains(path, "-secret")
+	return strings.HasPrefix(path, "/newsroom") || strings.HasPrefix(path, "/media/") ||
+		strings.Contains(path[1:], "/closed") || strings.Contains(path, "-secret")
 }
 
 // TestLimits: however much a site offers, a domain costs at most 20 requests and 30 seconds, a second
@@ -97,8 +98,10 @@ func TestLimits(t *testing.T) {
 // TestForbiddenIsNoticed: the check of TestLimits finds a forbidden request.
 func TestForbiddenIsNoticed(t *testing.T) {
 	for u, want := range map[string]bool{
-		"https://example.gov.sg/newsroom/2026": true, "https://example.gov.sg/news/closed/1": true, "https://example.gov.sg/part-1-secret.xml": true,
-		"https://example.gov.sg/media/feed": true, "https://example.gov.sg/press-releases/2026": false, "https://example.gov.sg/": false,
+		"https://example.gov.sg/newsroom/2026": true, "https://example.gov.sg/news/closed/1": true,
+		"https://example.gov.sg/part-1-secret.xml": true,
+		"https://example.gov.sg/media/feed":        true, "https://example.gov.sg/press-releases/2026": false,
+		"https://example.gov.sg/": false,
 	} {
 		if forbidden(t, u) != want {
 			t.Errorf("%s: %v", u, !want)

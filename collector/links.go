@@ -5,11 +5,11 @@ import (
 	"github.com/newsfork/seed-engine/markup"
 )
 
-// maxAnchorMarkup bounds the markup of a link in which its text is looked for: what is longer is no menu entry.
+// maxAnchorMarkup caps the markup of a link that is searched for its text. Longer links are not menu entries.
 const maxAnchorMarkup = 2048
 
-// pageLinks returns the links of a page in document order, with the text of each: what a reader sees, or else its
-// title or the description of its image. What scripts write is not read.
+// pageLinks returns the links of a page in document order with their texts: the visible text, or else the title, or
+// the description of the image. Links written by scripts are not found.
 func pageLinks(page []byte, base string) []discovery.Link {
 	var links []discovery.Link
 	var open markup.Tag // the link whose content begins at from; that of the next one does not belong to it
@@ -41,7 +41,7 @@ func pageLinks(page []byte, base string) []discovery.Link {
 	}
 }
 
-// linkText returns the text of a link with this content, to which the tag that ends it may belong.
+// linkText returns the text of a link. content might include the tag that ends it.
 func linkText(content []byte, a *markup.Tag) string {
 	if text := oneLine(withoutTags(content)); text != "" {
 		return text

@@ -19,10 +19,12 @@ func TestPageLinks(t *testing.T) {
 		<a href="/abbr"><abbr title="x">MOM</abbr> <address>news</address></a> beside <a href="/first">first <a href="/second">second</a>
 		<a href="/empty"></a><a href="/open">open`
 	want := []discovery.Link{
-		{URL: "https://www.x.go.kr/kor/menu.es?mid=a10101", Text: "보도자료"}, {URL: "https://www.x.go.kr/kor/press", Text: "Press & media"},
+		{URL: "https://www.x.go.kr/kor/menu.es?mid=a10101", Text: "보도자료"},
+		{URL: "https://www.x.go.kr/kor/press", Text: "Press & media"},
 		{URL: "https://www.x.go.kr/logo", Text: "Home page"}, {URL: "https://www.x.go.kr/named", Text: "Contact us"},
 		{URL: "https://www.x.go.kr/two", Text: "one two"}, {URL: "https://www.x.go.kr/abbr", Text: "MOM news"},
-		{URL: "https://www.x.go.kr/first", Text: "first"}, {URL: "https://www.x.go.kr/second", Text: "second"}, {URL: "https://www.x.go.kr/empty"}, {URL: "https://www.x.go.kr/open", Text: "open"},
+		{URL: "https://www.x.go.kr/first", Text: "first"}, {URL: "https://www.x.go.kr/second", Text: "second"},
+		{URL: "https://www.x.go.kr/empty"}, {URL: "https://www.x.go.kr/open", Text: "open"},
 	}
 	if got := pageLinks([]byte(page), "https://www.x.go.kr/kor/"); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
@@ -61,7 +63,8 @@ func TestHostileMarkup(t *testing.T) {
 		return least
 	}
 	plain := took(`<p>Press releases, <a href="/news">news</a> and notices</p>`, "</title>")
-	for _, hostile := range [][2]string{{"<a", ""}, {"<a", ">"}, {"<1", ">"}, {"</", ""}, {"<a href=x>", ""}, {"<a href=x>a ", ""}, {"<a href=x></", ""}, {"&lt;<a href=//b.c>", ""}, {"<!-->", ""}, {"<title>", ""}} {
+	for _, hostile := range [][2]string{{"<a", ""}, {"<a", ">"}, {"<1", ">"}, {"</", ""}, {"<a href=x>", ""},
+		{"<a href=x>a ", ""}, {"<a href=x></", ""}, {"&lt;<a href=//b.c>", ""}, {"<!-->", ""}, {"<title>", ""}} {
 		if d := took(hostile[0], hostile[1]); d > 30*plain {
 			t.Errorf("%q %q: %v, a plain page %v", hostile[0], hostile[1], d, plain)
 		}

@@ -14,23 +14,23 @@ import (
 	"github.com/newsfork/seed-engine/markup"
 )
 
-// What a site must show before another that shows the same counts as its mirror: a home page of some bytes,
-// and a sitemap of some URLs. Empty pages are alike everywhere.
+// A site with the same content as another one is its mirror only if there is enough of it: empty pages are alike
+// everywhere.
 const (
 	minMirrorPage = 64
 	minMirrorURLs = 2
 	maxMirrorURLs = 1000 // compared one by one; of further ones only how many there are
 )
 
-// likeness is the digest of what a mirror shows, too: the home page and the URLs of the root sitemap, both without
-// the host's own name.
+// likeness is a digest of the home page and of the root sitemap's URLs, without the host's own name. A mirror has the
+// same.
 type likeness struct {
 	domain string
 	home   []byte // its digest; nil when there is none
 	root   []byte // that of the root sitemap's URLs; nil when there is none
 }
 
-// listing is the digest of the URLs of one sitemap.
+// listing computes the digest of a sitemap's URLs.
 type listing struct {
 	hash.Hash
 	domain string
@@ -45,7 +45,7 @@ func (l *listing) add(loc []byte) {
 	l.Write([]byte{'\n'})
 }
 
-// ownless is a URL from its path on when its host is the domain or below it, else all of it.
+// ownless returns a URL from its path on if its host belongs to the domain, and otherwise all of it.
 func ownless(url []byte, domain string) []byte {
 	_, rest, ok := bytes.Cut(url, []byte("://"))
 	if !ok {
@@ -61,7 +61,7 @@ func ownless(url []byte, domain string) []byte {
 	return rest[end:]
 }
 
-// list notes the root sitemap.
+// list sets the digest of the root sitemap.
 func (l *likeness) list(s *listing) {
 	if l.root = nil; s.urls >= minMirrorURLs {
 		fmt.Fprint(s, s.urls)
@@ -69,7 +69,7 @@ func (l *likeness) list(s *listing) {
 	}
 }
 
-// show notes the home page, without the names of the site's hosts where they stand in URLs.
+// show sets the digest of the home page, without the names of the site's hosts in URLs.
 func (l *likeness) show(a *fetch.Answer, host string) {
 	if a.Status != http.StatusOK || a.Body.Truncated() || len(a.Content) < minMirrorPage {
 		return
@@ -84,7 +84,7 @@ func (l *likeness) show(a *fetch.Answer, host string) {
 	l.home = sum[:]
 }
 
-// digest is in hexadecimal, "" when the site does not show enough.
+// digest returns the likeness in hexadecimal, or "" if the site has too little content.
 func (l *likeness) digest() string {
 	if l.home == nil || l.root == nil {
 		return ""
@@ -93,8 +93,8 @@ func (l *likeness) digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// mirrorOf returns the domain that showed before what a domain shows now, "" when it is none or the shard that
-// would know it does not answer: that is not worth asking the site again.
+// mirrorOf returns the domain with the same content that was found first. It returns "" if there is none, or the
+// shard that would know does not answer: the site gets no second visit for that.
 func (b *Batch) mirrorOf(ctx context.Context, domain string, f *findings) string {
 	digest := f.site.likeness.digest()
 	if digest == "" {
@@ -102,7 +102,8 @@ func (b *Batch) mirrorOf(ctx context.Context, domain string, f *findings) string
 	}
 	of, err := b.collector.Frontier.Mirror(ctx, domain, digest)
 	if err != nil {
-		b.collector.Log.Error("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain", domain)
+		b.collector.Log.Error("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(),
+			"registrable_domain", domain)
 		return ""
 	}
 	return of

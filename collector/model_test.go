@@ -11,14 +11,15 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// TestNoModel: while the classifier's model cannot be read, a domain is neither asked nor merged into, and its messages
-// wait for another attempt, even at the last one.
+// TestNoModel: while the classifier's model cannot be read, a domain is neither asked nor merged into, and its
+// messages wait for another attempt, even at the last one.
 func TestNoModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(healthy(), nil)
 		missing := func(context.Context) (*classify.Model, error) { return nil, errors.New("404") }
 		collect := func(n int) error {
-			_, err := w.NewBatch(func(string) bool { return false }).Visit("example.com").Collect(t.Context(), message(n, "https://example.com/c"), true)
+			_, err := w.NewBatch(func(string) bool { return false }).Visit("example.com").Collect(t.Context(),
+				message(n, "https://example.com/c"), true)
 			return err
 		}
 		w.Model = missing

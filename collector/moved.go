@@ -12,12 +12,13 @@ import (
 	"github.com/newsfork/seed-engine/markup"
 )
 
-// moved notes where an answer says that the site is now: on a host of another registrable domain, to which it
-// redirects for good. What is found there counts as the site's own from then on. It reports whether that is news.
+// moved records the host of another registrable domain to which the site redirects permanently, and whose URLs count
+// as the site's own from then on. It reports whether that is new.
 func (g *gathering) moved(a *fetch.Answer) bool {
 	host := markup.HostOf(a.URL)
 	domain := fetch.Registrable(host)
-	if a.Status == 0 || a.Status >= 300 && a.Status < 400 || g.found.site.movedTo != "" || host == "" || domain == "" || within(host, g.message.Domain) {
+	if a.Status == 0 || a.Status >= 300 && a.Status < 400 || g.found.site.movedTo != "" || host == "" ||
+		domain == "" || within(host, g.message.Domain) {
 		return false
 	}
 	status := 0 // of the redirect that leaves the domain
@@ -34,8 +35,9 @@ func (g *gathering) moved(a *fetch.Answer) bool {
 	return true
 }
 
-// queueMoved puts what a site has on the host to which it has moved into the frontier, where another shard may have it.
-func (s *saving) queueMoved(ctx context.Context, doc *contract.Document, how *discovery.FetchContract, pages []discovery.Page) error {
+// queueMoved puts entry points and pages on the site's new host into the frontier, which may be in another shard.
+func (s *saving) queueMoved(ctx context.Context, doc *contract.Document, how *discovery.FetchContract,
+	pages []discovery.Page) error {
 	if doc.MovedTo == nil || s.found == nil {
 		return nil
 	}
@@ -50,12 +52,15 @@ func (s *saving) queueMoved(ctx context.Context, doc *contract.Document, how *di
 	return err
 }
 
-// pagesOf are the pages on hosts of a registrable domain.
+// pagesOf returns the pages on hosts of a registrable domain.
 func pagesOf(pages []discovery.Page, domain string) []discovery.Page {
-	return slices.DeleteFunc(slices.Clone(pages), func(p discovery.Page) bool { return !within(markup.HostOf(p.URL), domain) })
+	return slices.DeleteFunc(slices.Clone(pages), func(p discovery.Page) bool {
+		return !within(markup.HostOf(p.URL),
+			domain)
+	})
 }
 
-// base is the origin of the site's pages.
+// base returns the origin of the site's pages.
 func (g *gathering) base() string {
 	f := g.found
 	if f.site.movedTo != "" {

@@ -39,7 +39,8 @@ func TestSitemapsNotRead(t *testing.T) {
 	for i := range 15 {
 		chain[fmt.Sprintf("%s/%d.xml", site, i+1)] = index(fmt.Sprintf("%s/%d.xml", site, i+2))
 	}
-	circle := map[string]fetchtest.Page{site + "/sitemap.xml": index(site+"/1.xml", site+"/sitemap.xml"), site + "/1.xml": index(site + "/sitemap.xml")}
+	circle := map[string]fetchtest.Page{site + "/sitemap.xml": index(site+"/1.xml", site+"/sitemap.xml"),
+		site + "/1.xml": index(site + "/sitemap.xml")}
 	few := map[string]fetchtest.Page{site + "/sitemap.xml": index(many[:5]...)}
 	for _, child := range many[:5] {
 		few[child] = fetchtest.Page{Body: oneURL}
@@ -82,15 +83,16 @@ func TestSitemapsNotRead(t *testing.T) {
 					c.asked, c.notRead = 1, 5
 				}
 				if x.NotRead != c.notRead || d.Partial != (c.notRead > 0) || len(x.Documents) != c.asked {
-					t.Errorf("%d sitemaps not read, %d asked for, partial %v; want %d and %d", x.NotRead, len(x.Documents), d.Partial, c.notRead, c.asked)
+					t.Errorf("%d sitemaps not read, %d asked for, partial %v; want %d and %d", x.NotRead,
+						len(x.Documents), d.Partial, c.notRead, c.asked)
 				}
 			})
 		})
 	}
 }
 
-// TestGuessesAreNoErrors: what a site answers at well-known paths that it never named is no failure unless the answer is
-// cut short.
+// TestGuessesAreNoErrors: what a site answers at well-known paths that it never named is no failure unless the answer
+// is cut short.
 func TestGuessesAreNoErrors(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -115,7 +117,8 @@ func TestGuessesAreNoErrors(t *testing.T) {
 				}
 				d := w.document(t)
 				var found discovery.Discovery
-				if err := json.Unmarshal(d.Discovery, &found); err != nil || len(found.Errors) != c.errors || d.Sitemap.ErrorType == nil {
+				if err := json.Unmarshal(d.Discovery, &found); err != nil || len(found.Errors) != c.errors ||
+					d.Sitemap.ErrorType == nil {
 					t.Errorf("errors %+v, want %d; sitemap %s", found.Errors, c.errors, asJSON(d.Sitemap))
 				}
 			})
@@ -134,9 +137,12 @@ func TestNewsAtWellKnownPath(t *testing.T) {
 		root  string
 		urls  int
 	}{
-		{"news, then the main one", map[string]string{"/news-sitemap.xml": news, "/sitemap.txt": "https://example.com/a\nhttps://example.com/b\n"}, "/sitemap.txt", 3},
-		{"news first of all", map[string]string{"/sitemap.xml": news, "/sitemap-index.xml": main}, "/sitemap-index.xml", 3},
-		{"news twice", map[string]string{"/sitemap.xml": news, "/sitemap_index.xml": strings.ReplaceAll(news, "today", "now")}, "/sitemap.xml", 2},
+		{"news, then the main one", map[string]string{"/news-sitemap.xml": news,
+			"/sitemap.txt": "https://example.com/a\nhttps://example.com/b\n"}, "/sitemap.txt", 3},
+		{"news first of all", map[string]string{"/sitemap.xml": news, "/sitemap-index.xml": main},
+			"/sitemap-index.xml", 3},
+		{"news twice", map[string]string{"/sitemap.xml": news,
+			"/sitemap_index.xml": strings.ReplaceAll(news, "today", "now")}, "/sitemap.xml", 2},
 		{"news only", map[string]string{"/news-sitemap.xml": news}, "/news-sitemap.xml", 1},
 		{"the main one", map[string]string{"/sitemap.xml": main, "/news-sitemap.xml": news}, "/sitemap.xml", 2},
 	} {
@@ -153,10 +159,12 @@ func TestNewsAtWellKnownPath(t *testing.T) {
 					t.Fatal(err)
 				}
 				d := w.document(t)
-				if d.Sitemap.URL == nil || *d.Sitemap.URL != "https://example.com"+c.root || d.Sitemap.URLCount != c.urls || d.Partial {
+				if d.Sitemap.URL == nil || *d.Sitemap.URL != "https://example.com"+c.root ||
+					d.Sitemap.URLCount != c.urls || d.Partial {
 					t.Errorf("sitemap %s, partial %v", asJSON(d.Sitemap), d.Partial)
 				}
-				if stored := string(w.read(t, dir.Sitemap())); stored != c.found[c.root] || d.Sitemap.ContentLength != int64(len(stored)) {
+				if stored := string(w.read(t, dir.Sitemap())); stored != c.found[c.root] ||
+					d.Sitemap.ContentLength != int64(len(stored)) {
 					t.Errorf("stored %q, %d bytes by the document", stored, d.Sitemap.ContentLength)
 				}
 				if n := w.bucket.OpenUploads(); n != 0 {
@@ -188,15 +196,18 @@ func TestListsAreCapped(t *testing.T) {
 		}
 		long := strings.Repeat("한", 60_000)
 		pages := map[string]fetchtest.Page{
-			"https://example.com/robots.txt": {Body: robots.String(), Header: map[string]string{"ETag": `"` + long + `"`}},
-			"https://example.com/":           {Body: home.String(), Header: map[string]string{"Server": long, "Content-Encoding": long}},
+			"https://example.com/robots.txt": {Body: robots.String(),
+				Header: map[string]string{"ETag": `"` + long + `"`}},
+			"https://example.com/": {Body: home.String(),
+				Header: map[string]string{"Server": long, "Content-Encoding": long}},
 		}
 		w := newWorld(pages, nil)
 		w.web.Serve = func(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 			if strings.Contains(r.URL, "/feed/") {
 				return fetchtest.Page{Body: "<rss><channel><title>" + long + "</title></channel></rss>"}, true
 			}
-			return fetchtest.Page{Body: oneURL}, !strings.HasSuffix(r.URL, ".com/") && !strings.HasSuffix(r.URL, "robots.txt")
+			return fetchtest.Page{Body: oneURL}, !strings.HasSuffix(r.URL, ".com/") &&
+				!strings.HasSuffix(r.URL, "robots.txt")
 		}
 		var before, after runtime.MemStats
 		runtime.GC()
@@ -212,8 +223,10 @@ func TestListsAreCapped(t *testing.T) {
 			all                   int
 		}{
 			{"robots.sitemap_urls", len(d.Robots.SitemapURLs), d.Robots.URLsOmitted, contract.MaxSitemapURLs, lines},
-			{"robots_txt.sitemap_urls", len(d.Technical.RobotsTxt.SitemapURLs), d.Technical.RobotsTxt.URLsOmitted, contract.MaxSitemapURLs, lines},
-			{"content_signals", len(d.Technical.RobotsTxt.ContentSignals), d.Technical.RobotsTxt.SignalsOmitted, contract.MaxContentSignals, 30},
+			{"robots_txt.sitemap_urls", len(d.Technical.RobotsTxt.SitemapURLs), d.Technical.RobotsTxt.URLsOmitted,
+				contract.MaxSitemapURLs, lines},
+			{"content_signals", len(d.Technical.RobotsTxt.ContentSignals), d.Technical.RobotsTxt.SignalsOmitted,
+				contract.MaxContentSignals, 30},
 			{"feeds", len(d.Technical.Feeds), d.Technical.FeedsOmitted, 3, 200},
 		} {
 			if c.listed != c.want || c.listed+c.omitted != c.all {
@@ -251,14 +264,15 @@ func TestFeedsNamedAsSitemapsAreCapped(t *testing.T) {
 		if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
 			t.Fatal(err)
 		}
-		if d := w.document(t); len(d.Technical.Feeds) != contract.MaxFeeds || d.Technical.FeedsOmitted != feeds-contract.MaxFeeds {
+		if d := w.document(t); len(d.Technical.Feeds) != contract.MaxFeeds ||
+			d.Technical.FeedsOmitted != feeds-contract.MaxFeeds {
 			t.Errorf("%d feeds listed, %d left out, of %d", len(d.Technical.Feeds), d.Technical.FeedsOmitted, feeds)
 		}
 	})
 }
 
-// TestFailedSitemapIsPartial: a sitemap that may list URLs but could not be read leaves a gap. One that is missing does
-// not, nor does an error for a path that was only guessed.
+// TestFailedSitemapIsPartial: a sitemap that may list URLs but could not be read leaves a gap. One that is missing
+// does not, nor does an error for a path that was only guessed.
 func TestFailedSitemapIsPartial(t *testing.T) {
 	const index = `<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><sitemap><loc>https://example.com/child.xml</loc></sitemap></sitemapindex>`
 	const robots = "User-agent: *\nSitemap: https://example.com/map.xml\n"
@@ -267,16 +281,21 @@ func TestFailedSitemapIsPartial(t *testing.T) {
 		pages   map[string]fetchtest.Page
 		partial bool
 	}{
-		"child 500":   {map[string]fetchtest.Page{"robots.txt": {Body: robots}, "map.xml": {Body: index, Header: xml}, "child.xml": {Status: 500}}, true},
-		"child 429":   {map[string]fetchtest.Page{"robots.txt": {Body: robots}, "map.xml": {Body: index, Header: xml}, "child.xml": {Status: 429}}, true},
-		"child 404":   {map[string]fetchtest.Page{"robots.txt": {Body: robots}, "map.xml": {Body: index, Header: xml}}, false},
-		"named reset": {map[string]fetchtest.Page{"robots.txt": {Body: robots}, "map.xml": fetchtest.Fail(fetch.ErrReset)}, true},
+		"child 500": {map[string]fetchtest.Page{"robots.txt": {Body: robots}, "map.xml": {Body: index, Header: xml},
+			"child.xml": {Status: 500}}, true},
+		"child 429": {map[string]fetchtest.Page{"robots.txt": {Body: robots}, "map.xml": {Body: index, Header: xml},
+			"child.xml": {Status: 429}}, true},
+		"child 404": {map[string]fetchtest.Page{"robots.txt": {Body: robots}, "map.xml": {Body: index, Header: xml}},
+			false},
+		"named reset": {map[string]fetchtest.Page{"robots.txt": {Body: robots},
+			"map.xml": fetchtest.Fail(fetch.ErrReset)}, true},
 		"guess reset": {map[string]fetchtest.Page{"sitemap.xml": fetchtest.Fail(fetch.ErrReset)}, true},
 		"guess 500":   {map[string]fetchtest.Page{"sitemap.xml": {Status: 500}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(map[string]fetchtest.Page{"https://example.com/": {Body: "<title>News</title>"}}, func(l *collector.Limits) { l.FetchRetries = 0 })
+				w := newWorld(map[string]fetchtest.Page{"https://example.com/": {Body: "<title>News</title>"}},
+					func(l *collector.Limits) { l.FetchRetries = 0 })
 				for path, page := range c.pages {
 					w.web.Pages["https://example.com/"+path] = page
 				}

@@ -17,11 +17,11 @@ const (
 	stepsPerYield = 2_000_000 // between two pauses
 )
 
-// maxSteps bounds the steps that match the URLs of a domain against robots.txt. It is a variable for tests.
+// maxSteps caps the steps of matching a domain's URLs against robots.txt. Tests change it.
 var maxSteps = robots.MaxSteps
 
-// pace lets other goroutines run during long work. Go has one thread in WebAssembly, and timers fire only
-// while every goroutine waits: without pauses no lease is renewed, and no timeout fires.
+// pace yields to other goroutines during long work. Go has one thread in WebAssembly, and timers fire only while
+// every goroutine waits: without pauses no lease is renewed and no timeout fires.
 type pace struct {
 	ctx     context.Context
 	clock   fetch.Clock
@@ -34,7 +34,7 @@ func newPace(ctx context.Context, clock fetch.Clock, expired func() error) *pace
 	return &pace{ctx: ctx, clock: clock, expired: expired}
 }
 
-// spend counts steps, and pauses when it is time to.
+// spend counts steps, and pauses when enough have been counted.
 func (p *pace) spend(steps int) {
 	if p.steps += steps; p.steps < stepsPerYield || p.err != nil {
 		return
@@ -47,8 +47,9 @@ func (p *pace) spend(steps int) {
 	p.err = p.expired()
 }
 
-// parse is sitemap.Parse, ended early when the work must end.
-func (g *gathering) parse(body io.Reader, base string, o sitemap.Options, fn func(*sitemap.Entry)) (sitemap.Summary, error) {
+// parse is like sitemap.Parse, but ends early when the work must end.
+func (g *gathering) parse(body io.Reader, base string, o sitemap.Options, fn func(*sitemap.Entry)) (sitemap.Summary,
+	error) {
 	s, err := sitemap.Parse(&paced{body, g.pace}, base, o, func(e *sitemap.Entry) {
 		if g.pace.err == nil {
 			fn(e)

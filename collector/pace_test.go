@@ -40,7 +40,8 @@ func long(n int) map[string]fetchtest.Page {
 		fmt.Fprintf(&b, "<url><loc>https://example.com/news/story-%d</loc></url>", i)
 	}
 	b.WriteString("</urlset>")
-	pages["https://example.com/sitemap.xml"] = fetchtest.Page{Body: b.String(), Header: map[string]string{"Content-Type": "application/xml"}}
+	pages["https://example.com/sitemap.xml"] = fetchtest.Page{Body: b.String(),
+		Header: map[string]string{"Content-Type": "application/xml"}}
 	return pages
 }
 
@@ -89,7 +90,8 @@ func TestLongWorkEnds(t *testing.T) {
 		if !doc.Partial || d.Stats.Analyzed < 1_000 || d.Stats.Analyzed > 30_000 {
 			t.Errorf("partial %v, %d URLs analysed", doc.Partial, d.Stats.Analyzed)
 		}
-		if len(d.Errors) != 1 || d.Errors[0].URL != "https://example.com/sitemap.xml" || d.Errors[0].ErrorType != "timeout_error" {
+		if len(d.Errors) != 1 || d.Errors[0].URL != "https://example.com/sitemap.xml" ||
+			d.Errors[0].ErrorType != "timeout_error" {
 			t.Errorf("%+v", d.Errors)
 		}
 	})
@@ -137,15 +139,18 @@ func TestSlowRules(t *testing.T) {
 		urls.WriteString("</urlset>")
 		pages["https://example.com/robots.txt"] = fetchtest.Page{Body: rules.String()}
 		pages["https://example.com/sitemap.xml"] = fetchtest.Page{Body: urls.String()}
-		pages["https://example.com/"] = fetchtest.Page{Header: map[string]string{"Content-Type": "text/html"}, Body: `<a href="/news/today">x</a>`}
+		pages["https://example.com/"] = fetchtest.Page{Header: map[string]string{"Content-Type": "text/html"},
+			Body: `<a href="/news/today">x</a>`}
 		w := newWorld(pages, nil)
-		doc, err := w.NewBatch(nil).Visit("example.com").Collect(t.Context(), message(1, "https://example.com/private/raw"), false)
+		doc, err := w.NewBatch(nil).Visit("example.com").Collect(t.Context(),
+			message(1, "https://example.com/private/raw"), false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		checkSchema(t, w.read(t, dir.Document()))
 		d, _ := found(t, doc)
-		if !doc.Partial || len(d.Errors) != 1 || d.Errors[0].URL != "https://example.com/robots.txt" || d.Errors[0].ErrorType != "timeout_error" {
+		if !doc.Partial || len(d.Errors) != 1 || d.Errors[0].URL != "https://example.com/robots.txt" ||
+			d.Errors[0].ErrorType != "timeout_error" {
 			t.Errorf("partial %v, errors %+v", doc.Partial, d.Errors)
 		}
 		if d.Stats.Analyzed < 2_000 {

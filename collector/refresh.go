@@ -27,37 +27,37 @@ import (
 
 // Bounds of one refresh. It has to end within the time for which the frontier gives it the host.
 const (
-	maxRefreshTime   = 60 * time.Second // politeness waits left out
-	maxRefreshWall   = 90 * time.Second
-	maxRefreshRun    = 3 * time.Minute // after which no other entry point of the host follows
-	maxRefreshAsked  = 8               // requests: robots.txt, redirects, sitemaps of an index
-	maxChildren      = 3               // sitemaps of an index that are read
-	maxRefreshPages  = 1000            // URLs that are put into the frontier
-	freshFor         = 48 * time.Hour  // a page dated so recently may be new, however often its entry point is asked
-	maxRefreshMemory = 5 * maxRefreshPages
+	maxRefreshTime     = 60 * time.Second // without politeness waits
+	maxRefreshWall     = 90 * time.Second
+	maxRefreshRun      = 3 * time.Minute // after which no other entry point of the host follows
+	maxRefreshRequests = 8               // requests: robots.txt, redirects, sitemaps of an index
+	maxChildren        = 3               // sitemaps of an index that are read
+	maxRefreshPages    = 1000            // URLs that are put into the frontier
+	freshFor           = 48 * time.Hour  // pages with a later date might be new, even if the entry point was read since
+	maxRefreshSeen     = 5 * maxRefreshPages
 )
 
-// Refreshed is what became of a refresh.
+// Refreshed is the result of a refresh.
 type Refreshed struct {
-	// Again is after how long the message is to be delivered again, because somebody else has the host; zero when it
-	// is done.
+	// Again is the delay for delivering the message again if somebody else has the host; otherwise zero.
 	Again time.Duration
-	// Collect is to be queued: the domain is due as a whole, or its robots.txt is another one than its document says.
+	// Collect is a message to be queued, if the domain is due as a whole or its robots.txt has changed.
 	Collect *contract.DomainMessage
-	// Rewritten are the documents that were written.
+	// Rewritten lists the documents that were written.
 	Rewritten []*contract.Document
 }
 
-// Refresh asks one entry point of a domain for what is new, and puts it into the frontier; then others of its host that
-// are due, one after the other, as long as the frontier gives it the host. Of an error nothing remains: the frontier gives
-// the entry point again.
+// Refresh reads one entry point and puts its new pages into the frontier. It continues with other due entry points of
+// the host as long as the frontier grants it the host. On error nothing is saved, and the frontier schedules the
+// refresh again.
 func (b *Batch) Refresh(ctx context.Context, r *contract.Refresh) (Refreshed, error) {
 	if r.Method == frontier.MethodCollect {
 		m, err := b.collectAgain(ctx, r)
 		return Refreshed{Collect: m}, err
 	}
 	owner := rand.Text()
-	begun, err := b.collector.Frontier.Of(r.Domain).BeginRefresh(ctx, frontier.RefreshRequest{Domain: r.Domain, URL: r.URL, Owner: owner})
+	begun, err := b.collector.Frontier.Of(r.Domain).BeginRefresh(ctx,
+		frontier.RefreshRequest{Domain: r.Domain, URL: r.URL, Owner: owner})
 	switch {
 	case err != nil || begun.Over:
 		return Refreshed{}, err
@@ -84,7 +84,7 @@ func (b *Batch) Refresh(ctx context.Context, r *contract.Refresh) (Refreshed, er
 	}
 }
 
-// do does a refresh that has begun, and returns the next one of its host if there is one to be done.
+// do performs a refresh that has begun, and returns the next one of its host, if any.
 func (f *refresh) do(ctx context.Context) (next *frontier.NextRefresh, err error) {
 	c, r := f.batch.collector, f.message
 	result, err := f.run(ctx)
@@ -95,27 +95,28 @@ func (f *refresh) do(ctx context.Context) (next *frontier.NextRefresh, err error
 		err = f.rewrite(ctx, true)
 		result.Rewritten = err == nil
 	}
-	if !f.outdated { // else the whole domain comes next
+	if !f.outdated { // otherwise the whole domain is collected next
 		result.Next = f.next
 	}
 	ended, failure := c.Frontier.Of(r.Domain).EndRefresh(ctx, result)
 	if failure != nil {
 		return nil, errors.Join(err, failure)
 	}
-	c.Log.Info("refresh_complete", "registrable_domain", r.Domain, "url", r.URL, "method", r.Method, "status", result.Status,
+	c.Log.Info("refresh_complete", "registrable_domain", r.Domain, "url", r.URL, "method", r.Method,
+		"status", result.Status,
 		"changed", ended.Changed, "accepted", ended.Accepted, "added", ended.Added, "announced", ended.Announced, "interval_seconds", ended.Interval)
 	if f.outdated {
 		f.collect, failure = f.batch.collectAgain(ctx, r)
 		return nil, errors.Join(err, failure)
 	}
 	if ended.Rewrite && err == nil {
-		err = f.rewrite(ctx, false) // the next refresh makes sure of it
+		err = f.rewrite(ctx, false) // if that fails, the next refresh does it
 	}
 	return ended.Next, err
 }
 
-// collectAgain is the message that has a domain collected whose turn it is. Where its document is gone, there is nothing to
-// be kept up to date: the domain leaves the schedule, and there is no message.
+// collectAgain returns the message that collects a domain again. If its document is gone, it removes the domain from
+// the schedule and returns nil.
 func (b *Batch) collectAgain(ctx context.Context, r *contract.Refresh) (*contract.DomainMessage, error) {
 	doc, _, err := b.store.document(ctx, contract.DomainDir{Partition: r.Partition, Domain: r.Domain})
 	if err != nil {
@@ -129,8 +130,8 @@ func (b *Batch) collectAgain(ctx context.Context, r *contract.Refresh) (*contrac
 	return m, m.Validate()
 }
 
-// unschedule removes the entry points of a domain whose newest document is gone. Those that a collection has put meanwhile
-// are of another partition, and stay.
+// unschedule removes the entry points of a domain whose newest document is gone. Entry points of other partitions,
+// put by a later collection, stay.
 func (b *Batch) unschedule(ctx context.Context, r *contract.Refresh) error {
 	shard := b.collector.Frontier.Of(r.Domain)
 	entries, err := shard.Entries(ctx, r.Domain)
@@ -146,7 +147,8 @@ func (b *Batch) unschedule(ctx context.Context, r *contract.Refresh) error {
 	if _, err := shard.Put(ctx, put); err != nil {
 		return err
 	}
-	b.collector.Log.Info("domain_unscheduled", "registrable_domain", r.Domain, "partition_info", r.Partition, "entry_points", len(put.Entries))
+	b.collector.Log.Info("domain_unscheduled", "registrable_domain", r.Domain, "partition_info", r.Partition,
+		"entry_points", len(put.Entries))
 	return nil
 }
 
@@ -160,14 +162,14 @@ type refresh struct {
 
 	session   *fetch.Session
 	group     *robots.Group // of robots.txt, if it was read now
-	outdated  bool          // only a collection can tell what the domain's entry points are now
+	outdated  bool          // robots.txt has changed: the domain has to be collected
 	collect   *contract.DomainMessage
-	rulings   *rulings // of what is stored of the domain, once they are needed
-	authority string   // of the domain, as is stored
+	rulings   *rulings // of the last collection, once they are needed
+	authority string   // of the domain, as stored
 	children  []child
 	pages     []frontier.NewPage
 	rewritten *contract.Document
-	undated   int // of the URLs that the entry point lists
+	undated   int // number of listed URLs without a date
 }
 
 // child is a sitemap that an index lists.
@@ -186,8 +188,10 @@ func (f *refresh) run(ctx context.Context) (result frontier.RefreshResult, err e
 		}
 	}
 	f.session = fetch.NewSession(fetch.Config{
-		UserAgent: c.UserAgent, Excluded: f.batch.excluded, Rules: f.rules, Admit: f.admit, Interval: max(c.Limits.RequestInterval, time.Duration(host.Delay)*time.Millisecond),
-		MaxCrawlDelay: c.Limits.MaxCrawlDelay, MaxRequests: maxRefreshAsked, MaxRedirects: maxRedirects, Deadline: maxRefreshTime, MaxWall: maxRefreshWall,
+		UserAgent: c.UserAgent, Excluded: f.batch.excluded, Rules: f.rules, Admit: f.admit,
+		Interval:      max(c.Limits.RequestInterval, time.Duration(host.Delay)*time.Millisecond),
+		MaxCrawlDelay: c.Limits.MaxCrawlDelay, MaxRequests: maxRefreshRequests, MaxRedirects: maxRedirects,
+		Deadline: maxRefreshTime, MaxWall: maxRefreshWall,
 	}, c.Transport, c.Clock, f.batch.limiter)
 	defer f.session.Close()
 	if host.RobotsExpires <= c.Clock.Now().UnixMilli() {
@@ -200,8 +204,9 @@ func (f *refresh) run(ctx context.Context) (result frontier.RefreshResult, err e
 		}
 	}
 	a, failure := f.session.Fetch(ctx, fetch.Target{
-		URL: f.message.URL, Accept: accepts[f.message.Method], IfNoneMatch: f.begun.Entry.ETag, IfModifiedSince: f.begun.Entry.LastModified,
-		Timeout: c.Limits.SitemapTimeout, MaxBytes: f.maxBytes(), Once: true,
+		URL: f.message.URL, Accept: accepts[f.message.Method], IfNoneMatch: f.begun.Entry.ETag,
+		IfModifiedSince: f.begun.Entry.LastModified,
+		Timeout:         c.Limits.SitemapTimeout, MaxBytes: f.maxBytes(), Once: true,
 	})
 	if failure != nil || a.Status != http.StatusOK {
 		return f.finish(result, a, failure)
@@ -251,14 +256,17 @@ func (f *refresh) maxBytes() int64 {
 	return maxFeedBytes
 }
 
-// finish completes the result: what the last answer says of the host, and why the entry point could not be
-// read. Only an error of our own is returned: what the host does wrong is a result.
-func (f *refresh) finish(result frontier.RefreshResult, a *fetch.Answer, failure error) (frontier.RefreshResult, error) {
+// finish completes the result with what the last answer says about the host, and why the entry point could not be
+// read. Only our own failures are errors: those of the host are results.
+func (f *refresh) finish(result frontier.RefreshResult, a *fetch.Answer, failure error) (frontier.RefreshResult,
+	error) {
 	now := f.batch.collector.Clock.Now()
 	if errors.Is(failure, context.Canceled) {
 		return result, failure
 	}
-	result.Skipped = errors.Is(failure, fetch.ErrExcluded) || errors.Is(failure, fetch.ErrCrawlDelay) || postponed(failure) // it stays due
+	// it stays due
+	result.Skipped = errors.Is(failure, fetch.ErrExcluded) || errors.Is(failure, fetch.ErrCrawlDelay) ||
+		postponed(failure)
 	if f.session.Stats().Requests > 0 {
 		result.Visit.AskedAt = now.UnixMilli()
 	}
@@ -279,8 +287,8 @@ func (f *refresh) finish(result frontier.RefreshResult, a *fetch.Answer, failure
 	return result, nil
 }
 
-// robots reads robots.txt of the entry point's host, because what is known of it has expired. failure is why the
-// entry point may not be asked for, with the answer that says so, if any; err is the bucket's.
+// robots reads an expired robots.txt of the entry point's host. failure is the reason why the entry point must not be
+// requested, with its answer, if any; err is the bucket's.
 func (f *refresh) robots(ctx context.Context, result *frontier.RefreshResult) (a *fetch.Answer, failure, err error) {
 	c := f.batch.collector
 	authority := authorityOf(f.message.URL)
@@ -305,7 +313,7 @@ func (f *refresh) robots(ctx context.Context, result *frontier.RefreshResult) (a
 	allowed := f.group.Allowed(f.message.URL)
 	f.outdated = f.outdated || !allowed
 	var expires time.Time
-	if !f.outdated { // else every refresh reads it, until a collection has
+	if !f.outdated { // otherwise every refresh reads it until the domain is collected
 		expires = c.Clock.Now().Add(robots.MaxAge)
 	}
 	delay, _ := f.group.CrawlDelay()
@@ -318,29 +326,31 @@ func (f *refresh) robots(ctx context.Context, result *frontier.RefreshResult) (a
 	return a, nil, nil
 }
 
-// leave leaves a robots.txt that is on another host to a collection, which can get the right to ask that host, unless
-// there was one since the file expired.
+// leave handles a robots.txt on another host. A collection can lease that host, so the domain is collected unless
+// that was done since the file expired.
 func (f *refresh) leave(ctx context.Context) error {
-	doc, _, err := f.batch.store.document(ctx, contract.DomainDir{Partition: f.message.Partition, Domain: f.message.Domain})
+	doc, _, err := f.batch.store.document(ctx, contract.DomainDir{Partition: f.message.Partition,
+		Domain: f.message.Domain})
 	f.outdated = doc != nil && f.batch.collector.Clock.Now().Sub(doc.CollectedAt.Time) >= robots.MaxAge
 	return err
 }
 
-// admit lets the session ask the host that the frontier gave to the refresh, and no other.
+// admit implements fetch.Admit: only the host that the frontier granted is admitted.
 func (f *refresh) admit(_ context.Context, host string) (fetch.Admission, error) {
 	if host != markup.HostOf(f.message.URL) {
-		return fetch.Admission{}, &contract.Error{Kind: contract.Timeout, Op: "collector.Refresh", Message: "host busy: a refresh asks one host, and " + host + " is another", Err: fetch.ErrHostBusy}
+		return fetch.Admission{}, &contract.Error{Kind: contract.Timeout, Op: "collector.Refresh",
+			Message: "host busy: a refresh sends requests to one host, not to " + host, Err: fetch.ErrHostBusy}
 	}
 	return fetch.Admission{}, nil
 }
 
 var errUnreadable = errors.New("its robots.txt cannot be read")
 
-// rules lets the session ask the entry point, and what it redirects to on the same host as far as the
-// robots.txt allows it that was read when the domain was collected. A refresh has no other host.
+// rules implements fetch.Rules. It allows the entry point, and redirects on the same host that the last collection's
+// robots.txt allows.
 func (f *refresh) rules(ctx context.Context, authority *url.URL) (func(link string) bool, error) {
 	if authority.String() != authorityOf(f.message.URL) {
-		return nil, unread(contract.Validation, "a refresh asks one host; the domain is collected again when it is due")
+		return nil, unread(contract.Validation, "a refresh sends requests to one host only")
 	}
 	return func(link string) bool {
 		if link == f.message.URL {
@@ -355,10 +365,11 @@ func (f *refresh) rules(ctx context.Context, authority *url.URL) (func(link stri
 	}, nil
 }
 
-// read takes the URLs that the entry point lists. why is what is wrong with it; err is the bucket's, or that our time is
-// over.
+// read collects the URLs that the entry point lists. why is what is wrong with it; err is the bucket's, or that time
+// is up.
 func (f *refresh) read(ctx context.Context, a *fetch.Answer, sum hash.Hash) (why, err error) {
-	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: f.maxBytes(), Now: f.batch.collector.Clock.Now(), Tee: sum, Details: true}
+	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: f.maxBytes(),
+		Now: f.batch.collector.Clock.Now(), Tee: sum, Details: true}
 	switch m := discovery.EntryMethod(f.message.Method); m {
 	case discovery.RSSEntry, discovery.AtomEntry, discovery.JSONFeedEntry:
 		s, err := feed.Parse(a.Body, a.URL, options, func(i *feed.Item) {
@@ -409,14 +420,15 @@ func (f *refresh) readSitemap(a *fetch.Answer, o sitemap.Options, method discove
 	return err
 }
 
-// unchanged reports whether an entry point is as it was when it was last read.
+// unchanged reports whether an entry point is the same as when it was last read.
 func (f *refresh) unchanged(result *frontier.RefreshResult) bool {
 	known := f.begun.SHA256
-	return known != "" && len(result.SHA256) >= len(known) && result.SHA256[:len(known)] == known && len(f.children) == 0
+	return known != "" && len(result.SHA256) >= len(known) && result.SHA256[:len(known)] == known &&
+		len(f.children) == 0
 }
 
-// take notes a URL that may be new: dated since the entry point was read before, or without a date. It returns nil for
-// any other.
+// take adds a URL that might be new: one dated since the entry point was last read, or without a date. It returns nil
+// for any other.
 func (f *refresh) take(loc, title []byte, date time.Time, method discovery.Method) *frontier.NewPage {
 	now := f.batch.collector.Clock.Now()
 	p := frontier.NewPage{URL: string(loc), Title: string(title), FoundBy: string(method)}
@@ -429,14 +441,14 @@ func (f *refresh) take(loc, title []byte, date time.Time, method discovery.Metho
 	default:
 		p.LastMod = date.Unix()
 	}
-	if len(f.pages) >= maxRefreshMemory || !within(markup.HostOf(p.URL), f.message.Domain) {
+	if len(f.pages) >= maxRefreshSeen || !within(markup.HostOf(p.URL), f.message.Domain) {
 		return nil
 	}
 	f.pages = append(f.pages, p)
 	return &f.pages[len(f.pages)-1]
 }
 
-// since is the date from which on a page may be new.
+// since returns the date from which a page might be new.
 func (f *refresh) since(now time.Time) time.Time {
 	since := now.Add(-freshFor)
 	if before := time.UnixMilli(f.begun.Since); f.begun.Since > 0 && before.Before(since) {
@@ -445,8 +457,7 @@ func (f *refresh) since(now time.Time) time.Time {
 	return since
 }
 
-// readChildren reads the sitemaps of an index that have changed, the newest first, as far as they are on the
-// same host.
+// readChildren reads the changed sitemaps of an index that are on the same host, newest first.
 func (f *refresh) readChildren(ctx context.Context) error {
 	c := f.batch.collector
 	now := c.Clock.Now()
@@ -457,21 +468,23 @@ func (f *refresh) readChildren(ctx context.Context) error {
 	slices.SortStableFunc(list, func(a, b child) int { return b.lastmod.Compare(a.lastmod) })
 	for _, k := range list[:min(len(list), maxChildren)] {
 		a, failure := f.session.Fetch(ctx, fetch.Target{
-			URL: k.url, Accept: accepts[string(discovery.SitemapEntry)], Timeout: c.Limits.SitemapTimeout, MaxBytes: c.Limits.MaxSitemapBytes, Once: true,
+			URL: k.url, Accept: accepts[string(discovery.SitemapEntry)], Timeout: c.Limits.SitemapTimeout,
+			MaxBytes: c.Limits.MaxSitemapBytes, Once: true,
 		})
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if failure == nil && a.Status == http.StatusOK {
-			o := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: c.Limits.MaxSitemapBytes, Now: now, Details: true}
-			_ = f.readSitemap(a, o, discovery.FromSitemap) // what is wrong with one is for the next collection to say
+			o := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: c.Limits.MaxSitemapBytes,
+				Now: now, Details: true}
+			_ = f.readSitemap(a, o, discovery.FromSitemap) // the next collection reports what is wrong
 		}
 	}
 	return nil
 }
 
-// assess chooses what is put into the frontier, and classifies it. Of a long list without dates nobody could say what
-// is new.
+// assess selects and classifies the pages for the frontier. In a long list without dates nothing can be recognised as
+// new.
 func (f *refresh) assess(ctx context.Context) ([]frontier.NewPage, error) {
 	pages := f.pages
 	if f.undated > maxRefreshPages {
@@ -506,7 +519,7 @@ func (f *refresh) assess(ctx context.Context) ([]frontier.NewPage, error) {
 	return chosen, nil
 }
 
-// stored gives the rulings of the domain's last collection, with the robots.txt that was read now.
+// stored returns the rulings of the last collection, updated with the robots.txt read now.
 func (f *refresh) stored(ctx context.Context) (*rulings, error) {
 	if f.rulings != nil {
 		return f.rulings, nil
@@ -540,22 +553,26 @@ func (f *refresh) stored(ctx context.Context) (*rulings, error) {
 	return r, nil
 }
 
-// analyser returns what assesses the pages of the domain.
+// analyser returns an analyser that assesses the domain's pages.
 func (f *refresh) analyser(ctx context.Context, r *rulings) (*discovery.Analyser, error) {
 	model, err := f.batch.model(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return discovery.NewAnalyser(discovery.Options{
-		Domain: f.message.Domain, Now: f.batch.collector.Clock.Now(), Context: classify.Context{Authority: f.authority}, Model: model,
+		Domain: f.message.Domain, Now: f.batch.collector.Clock.Now(),
+		Context: classify.Context{Authority: f.authority}, Model: model,
 		Robots: r.verdict, Excluded: f.batch.excluded,
 	}), nil
 }
 
-// sameRules reports whether two groups have the same rules in the same order. The rest of a robots.txt, such as the time
-// at which it was made, is no reason to collect a domain.
+// sameRules reports whether two groups have the same rules in the same order. Other changes, such as a timestamp, are
+// no reason to collect a domain.
 func sameRules(a, b *robots.Group) bool {
-	return slices.EqualFunc(a.Rules(), b.Rules(), func(a, b robots.Rule) bool { return a.Allow == b.Allow && a.Pattern == b.Pattern })
+	return slices.EqualFunc(a.Rules(), b.Rules(), func(a, b robots.Rule) bool {
+		return a.Allow == b.Allow &&
+			a.Pattern == b.Pattern
+	})
 }
 
 // readAll reads a page and its digest.

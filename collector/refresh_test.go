@@ -51,10 +51,12 @@ func TestRefreshReadsRobots(t *testing.T) {
 		asked  [2][]string
 		stale  bool
 	}{
-		"the same":           {"User-agent: *\nDisallow: /private\n# made at noon\n", 200, [2][]string{both, {feedURL}}, false},
-		"forbids the feed":   {"User-agent: *\nDisallow: /feed.xml\n", 200, [2][]string{first, first}, true},
-		"forbids other URLs": {"User-agent: *\nDisallow: /private\nDisallow: /news\n", 200, [2][]string{both, both}, true},
-		"allows more":        {"", 404, [2][]string{both, both}, true},
+		"the same": {"User-agent: *\nDisallow: /private\n# made at noon\n", 200,
+			[2][]string{both, {feedURL}}, false},
+		"forbids the feed": {"User-agent: *\nDisallow: /feed.xml\n", 200, [2][]string{first, first}, true},
+		"forbids other URLs": {"User-agent: *\nDisallow: /private\nDisallow: /news\n", 200, [2][]string{both, both},
+			true},
+		"allows more": {"", 404, [2][]string{both, both}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -95,10 +97,14 @@ func TestRefreshAsksOneHost(t *testing.T) {
 		w.web.Pages["https://example.com/robots.txt"] = fetchtest.Redirect(301, "https://other.example/robots.txt")
 		w.web.Pages["https://other.example/robots.txt"] = fetchtest.Page{Body: "User-agent: *\nDisallow: /private\n"}
 		done, asked := w.refresh(t)
-		if len(asked) != 1 || slices.ContainsFunc(asked, func(link string) bool { return strings.Contains(link, "other.example") }) {
+		if len(asked) != 1 || slices.ContainsFunc(asked, func(link string) bool {
+			return strings.Contains(link,
+				"other.example")
+		}) {
 			t.Errorf("asked for %v", asked)
 		}
-		if e := w.state(t, "example.com", feedURL).Entry; e.Failures != failures.Failures || len(e.Checks) != len(failures.Checks) {
+		if e := w.state(t, "example.com", feedURL).Entry; e.Failures != failures.Failures ||
+			len(e.Checks) != len(failures.Checks) {
 			t.Errorf("it counts as a failure: %+v", e)
 		}
 		if done.Collect == nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// Evidence is where a domain was collected, and when: for a while other partitions reuse what is stored there.
-// The zero Evidence is none.
+// Evidence locates the stored files of a collection, which other partitions reuse for a while. The zero value means
+// there is none.
 type Evidence struct {
 	Partition contract.Partition
 	At        time.Time // before the first request
@@ -25,11 +25,12 @@ type Evidence struct {
 // then sends requests only if what is stored there has changed.
 func (v *Visit) MayReuse(m *contract.DomainMessage) bool {
 	e, c := v.evidence, v.batch.collector
-	return !e.At.IsZero() && e.Partition != m.Partition && c.Clock.Now().Sub(e.At) <= c.Limits.ReuseWindow && !(m.Force && e.At.Before(m.RequestedAt))
+	return !e.At.IsZero() && e.Partition != m.Partition && c.Clock.Now().Sub(e.At) <= c.Limits.ReuseWindow &&
+		!(m.Force && e.At.Before(m.RequestedAt))
 }
 
-// complete reports whether asking the domain once more would come to the same: a limit may have ended the
-// collection, but no failure.
+// complete reports whether another collection would have the same result: limits may have ended this one, but no
+// failure.
 func (f *findings) complete() bool { return f.reachable && !f.failed }
 
 // reused is evidence of another partition, copied into that of a message.
@@ -39,7 +40,7 @@ type reused struct {
 	copying  time.Duration
 }
 
-// describe writes what is known of the domain into a document, as the collection did.
+// describe writes the findings of the other collection into a document.
 func (r *reused) describe(d *contract.Document) {
 	o := r.document
 	d.Reachable, d.Partial, d.CollectedAt, d.ValidUntil = o.Reachable, o.Partial, o.CollectedAt, o.ValidUntil
@@ -51,12 +52,11 @@ func (r *reused) describe(d *contract.Document) {
 	d.Processing.PolitenessWaitMS, d.Processing.ProcessingDurationMS = 0, r.copying.Milliseconds()
 }
 
-// errChanged means that evidence is gone, or not what its document describes any more.
+// errChanged is returned if evidence is gone or does not match its document.
 var errChanged = errors.New("collector: the evidence has changed")
 
-// reuse copies the evidence of the domain's last complete collection, of another partition, into that of the
-// message. It returns nil when there is none that is recent enough, or it has been changed or deleted
-// since: the domain is then to be asked.
+// reuse copies the evidence of the domain's last complete collection in another partition to the message's. It
+// returns nil if there is none recent enough, or it was changed or deleted since.
 func (v *Visit) reuse(ctx context.Context, m *contract.DomainMessage) (*reused, error) {
 	if !v.MayReuse(m) {
 		return nil, nil
@@ -68,7 +68,8 @@ func (v *Visit) reuse(ctx context.Context, m *contract.DomainMessage) (*reused, 
 	if contract.KindOf(err) == contract.Parse {
 		return nil, nil
 	}
-	if err != nil || d == nil || !d.Reachable || d.CollectedAt.Before(e.At.Truncate(time.Second)) || ruledOut(d, b.excluded) {
+	if err != nil || d == nil || !d.Reachable || d.CollectedAt.Before(e.At.Truncate(time.Second)) ||
+		ruledOut(d, b.excluded) {
 		return nil, err
 	}
 	for _, copyOf := range []func() error{
@@ -83,7 +84,8 @@ func (v *Visit) reuse(ctx context.Context, m *contract.DomainMessage) (*reused, 
 			return nil, contract.Wrap(contract.Storage, "collector.reuse", err)
 		}
 	}
-	c.Log.Info("evidence_reused", "domain_id", m.DomainID, "registrable_domain", m.Domain, "reused_from", from.Document())
+	c.Log.Info("evidence_reused", "domain_id", m.DomainID, "registrable_domain", m.Domain,
+		"reused_from", from.Document())
 	return &reused{from.Document(), d, c.Clock.Now().Sub(began)}, nil
 }
 
@@ -103,7 +105,7 @@ func (b *Batch) copyRobots(ctx context.Context, from, to contract.DomainDir, d *
 	return err
 }
 
-// copySitemap copies the root sitemap, which may be large, as a stream.
+// copySitemap copies the root sitemap as a stream, because it might be large.
 func (b *Batch) copySitemap(ctx context.Context, from, to contract.DomainDir, d *contract.Document) error {
 	if !d.Sitemap.Exists {
 		return nil
@@ -127,8 +129,8 @@ func (b *Batch) copySitemap(ctx context.Context, from, to contract.DomainDir, d 
 	return err
 }
 
-// copyState copies discovery.json, unless it is that of a collection which began after the document. A state that
-// the document carries comes with it.
+// copyState copies discovery.json, unless it belongs to a collection that began after the document was written. A
+// state inside the document needs no copy.
 func (b *Batch) copyState(ctx context.Context, from, to contract.DomainDir, d *contract.Document) error {
 	if d.State != "" {
 		return nil

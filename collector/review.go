@@ -8,15 +8,16 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// maxReviewedLists is how many lists of URLs a document may have that is made again when an exclusion is lifted. A larger
-// one waits for the next collection of its domain.
+// maxReviewedLists caps the URL lists of a document that is written again when an exclusion is lifted. A larger one
+// waits for the next collection.
 const maxReviewedLists = 10
 
-// Review brings the document of a domain in a partition in line with the exclusions of the batch, after one was made
-// or, with lifted, taken back. It asks the domain for nothing, and may be repeated.
+// Review applies the batch's exclusions to the document of a domain after one was added or, with lifted, removed. It
+// sends no requests, and may be repeated.
 //
-// It returns the document; nil when there is none.
-func (b *Batch) Review(ctx context.Context, p contract.Partition, domain string, lifted bool) (*contract.Document, error) {
+// It returns the document, or nil if there is none.
+func (b *Batch) Review(ctx context.Context, p contract.Partition, domain string, lifted bool) (*contract.Document,
+	error) {
 	s := &saving{batch: b, dir: contract.DomainDir{Partition: p, Domain: domain}, again: true}
 	for range maxConflicts {
 		old, etag, err := b.store.document(ctx, s.dir)
@@ -41,13 +42,15 @@ func (b *Batch) Review(ctx context.Context, p contract.Partition, domain string,
 			return nil, err
 		}
 	}
-	return nil, &contract.Error{Kind: contract.Storage, Op: "collector.Review", Field: s.dir.Document(), Message: "other events kept changing the document; it is tried again"}
+	return nil, &contract.Error{Kind: contract.Storage, Op: "collector.Review", Field: s.dir.Document(),
+		Message: "other events keep changing the document; it will be retried"}
 }
 
 // rewritten stores the next revision of a document, in place of the one with the ETag.
 func (b *Batch) rewritten(ctx context.Context, dir contract.DomainDir, doc *contract.Document, etag string) error {
 	doc.Revision++
 	doc.Processing.ProcessedAt = contract.Time{Time: b.collector.Clock.Now()}
-	_, err := b.store.putRetry(ctx, dir.Document(), encode(doc), &r2.PutOptions{If: r2.Condition{ETag: etag}, ContentType: "application/json"})
+	_, err := b.store.putRetry(ctx, dir.Document(), encode(doc),
+		&r2.PutOptions{If: r2.Condition{ETag: etag}, ContentType: "application/json"})
 	return err
 }

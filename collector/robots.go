@@ -13,8 +13,8 @@ import (
 	"github.com/newsfork/seed-engine/robots"
 )
 
-// robots finds where the domain answers by requesting robots.txt, stores the file, and makes the
-// session obey it. It reports whether more requests may be sent.
+// robots requests robots.txt, which shows where the domain answers, stores the file, and makes the session obey it.
+// It reports whether more requests may be sent.
 func (g *gathering) robots(ctx context.Context) (open bool) {
 	f := g.found
 	origin, failure := g.session.Origin(ctx, g.message.Domain, altHost(g.message), "/robots.txt", g.robotsTarget(""))
@@ -57,7 +57,8 @@ func (g *gathering) robots(ctx context.Context) (open bool) {
 	default:
 		f.robots.Failure = refusal(a.Status)
 	}
-	g.collector.Log.Info("robots_fetched", "domain_id", g.message.DomainID, "status", a.Status, "content_length", f.robots.Size)
+	g.collector.Log.Info("robots_fetched", "domain_id", g.message.DomainID, "status", a.Status,
+		"content_length", f.robots.Size)
 	if a.Status != 0 {
 		expires := time.Time{}
 		if result.Access != robots.Unreachable {
@@ -72,12 +73,12 @@ func (g *gathering) robots(ctx context.Context) (open bool) {
 	return result.Access != robots.Unreachable && g.leavesAnything()
 }
 
-// leavesAnything reports whether robots.txt allows any of the URLs that would be requested next.
+// leavesAnything reports whether robots.txt allows any of the next requests.
 func (g *gathering) leavesAnything() bool {
 	return slices.ContainsFunc(append([]string{"/", "/sitemap.xml"}, g.policy.named...), g.policy.group.Allowed)
 }
 
-// shortList returns the sitemaps of robots.txt that a document lists, and how many it leaves out.
+// shortList returns the sitemaps of robots.txt that a document lists, and the number of omitted ones.
 func shortList(urls []string) (listed []string, omitted int) {
 	listed = []string{}
 	for _, u := range urls {
@@ -90,7 +91,7 @@ func shortList(urls []string) (listed []string, omitted int) {
 	return listed, omitted
 }
 
-// contentSignals returns the signals of a group that a document lists, and how many it leaves out.
+// contentSignals returns the signals of a group that a document lists, and the number of omitted ones.
 func contentSignals(group *robots.Group) (listed map[string]string, omitted int) {
 	listed = map[string]string{}
 	all := group.ContentSignals()

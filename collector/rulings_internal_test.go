@@ -7,8 +7,8 @@ import (
 	"github.com/newsfork/seed-engine/robots"
 )
 
-// TestRulingsOfTheLastAuthority: the rules that were asked last apply to the URLs of their authority alone, and until others
-// are read for it.
+// TestRulingsOfTheLastAuthority: the rules that were asked last apply to the URLs of their authority alone, and until
+// others are read for it.
 func TestRulingsOfTheLastAuthority(t *testing.T) {
 	group := func(text string) *robots.Group {
 		return robots.Parse([]byte("User-agent: *\n" + text)).Agent("NewsforkBot")

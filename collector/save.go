@@ -17,7 +17,7 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// maxConflicts is how often a document is merged again because another event wrote it in between.
+// maxConflicts caps the attempts to write a document that other events keep changing.
 const maxConflicts = 8
 
 // saving writes the document of one message.
@@ -27,15 +27,15 @@ type saving struct {
 	dir     contract.DomainDir
 	message *contract.DomainMessage
 	added   []contract.DocumentURL         // the message's URLs
-	found   *findings                      // nil for a merge, and for
-	reused  *reused                        // the evidence of another partition
-	again   bool                           // the exclusions have changed: the document is to be made again from what is stored
+	found   *findings                      // of this collection, or nil
+	reused  *reused                        // evidence of another partition, or nil; for a merge both are nil
+	again   bool                           // the exclusions have changed: the document is written again
 	states  map[string]frontier.EntryState // of the entry points that were put, by URL
 	lists   []string                       // keys of the URL lists stored so far
 }
 
-// save writes the document, from the findings or for a merge from the stored document, with the URLs of
-// both the stored document and the message. It returns the document as stored.
+// save writes the document from the findings, or for a merge from the stored document, with the URLs of the stored
+// document and the message. It returns the document as stored.
 func (s *saving) save(ctx context.Context) (*contract.Document, error) {
 	doc, err := s.store(ctx)
 	if err == nil {
@@ -45,7 +45,7 @@ func (s *saving) save(ctx context.Context) (*contract.Document, error) {
 }
 
 func (s *saving) store(ctx context.Context) (*contract.Document, error) {
-	if !s.merging() && !s.message.Force { // what was just collected usually has no document yet
+	if !s.merging() && !s.message.Force { // usually there is no document yet
 		doc, err := s.write(ctx, nil, "")
 		if !errors.Is(err, r2.ErrPrecondition) {
 			return doc, err
@@ -57,22 +57,24 @@ func (s *saving) store(ctx context.Context) (*contract.Document, error) {
 			return nil, err
 		}
 		if old == nil && s.merging() {
-			return nil, &contract.Error{Kind: contract.Internal, Op: "collector.save", Field: s.dir.Document(), Message: "the checkpoint is there but not the document; orchestrate with force to collect the domain again"}
+			return nil, &contract.Error{Kind: contract.Internal, Op: "collector.save", Field: s.dir.Document(),
+				Message: "there is a checkpoint but no document; orchestrate with force to collect the domain again"}
 		}
 		doc, err := s.write(ctx, old, etag)
 		if !errors.Is(err, r2.ErrPrecondition) {
 			return doc, err
 		}
-		// Another event was faster. One key takes one write a second, so there is no point in hurry.
+		// Another event was faster. A key takes one write a second, so hurrying is pointless.
 		if err := s.batch.collector.Clock.Sleep(ctx, sameKeyPause+rand.N(time.Second)); err != nil {
 			return nil, err
 		}
 	}
-	return nil, &contract.Error{Kind: contract.Storage, Op: "collector.save", Field: s.dir.Document(), Message: "other events kept changing the document; it is tried again"}
+	return nil, &contract.Error{Kind: contract.Storage, Op: "collector.save", Field: s.dir.Document(),
+		Message: "other events keep changing the document; it will be retried"}
 }
 
-// write replaces the document old, which has the ETag etag, or creates one where old is nil. It returns
-// r2.ErrPrecondition when another event has changed what is stored, and old when there is nothing to add.
+// write replaces the document old, which has the ETag etag, or creates one if old is nil. It returns
+// r2.ErrPrecondition if another event has changed it, and old if there is nothing to add.
 func (s *saving) write(ctx context.Context, old *contract.Document, etag string) (*contract.Document, error) {
 	a, err := s.analysis(ctx, old)
 	if err != nil {
@@ -115,23 +117,24 @@ func (s *saving) write(ctx context.Context, old *contract.Document, etag string)
 	}
 	doc.Processing.ProcessedAt = contract.Time{Time: s.batch.collector.Clock.Now()}
 	condition := r2.Condition{ETag: etag, Absent: old == nil}
-	if _, err := s.batch.store.putRetry(ctx, s.dir.Document(), encode(doc), &r2.PutOptions{If: condition, ContentType: "application/json"}); err != nil {
+	if _, err := s.batch.store.putRetry(ctx, s.dir.Document(), encode(doc),
+		&r2.PutOptions{If: condition, ContentType: "application/json"}); err != nil {
 		return nil, err
 	}
 	return doc, s.tidy(ctx, old, doc)
 }
 
-// same reports whether two revisions of a document say the same.
+// same reports whether two revisions of a document have the same content.
 func same(a, b *contract.Document) bool {
 	c := *b
 	c.Revision, c.Processing.ProcessedAt = a.Revision, a.Processing.ProcessedAt
 	return bytes.Equal(encode(a), encode(&c))
 }
 
-// merging reports whether the document stays what it is but for the URLs.
+// merging reports whether only the URLs of the document change.
 func (s *saving) merging() bool { return s.found == nil && s.reused == nil }
 
-// score scores the URLs of a document, and stores lists of those for which it has no room.
+// score scores the URLs of a document, and stores those that do not fit into it in lists.
 func (s *saving) score(ctx context.Context, doc *contract.Document, urls *union, total int, a *analysis) error {
 	for i := range doc.URLs {
 		a.score(&doc.URLs[i])
@@ -149,11 +152,11 @@ func (s *saving) score(ctx context.Context, doc *contract.Document, urls *union,
 	return nil
 }
 
-// maxStateInline is the most bytes of a state that a document carries. That of a thousand URLs has some 36 KB.
+// maxStateInline caps the bytes of a state inside a document. The state of a thousand URLs has some 36 KB.
 const maxStateInline = 48 << 10
 
-// storeState keeps what a later merge needs of a collection: in the document, which saves a put and is never of
-// another collection, or in an object of its own, which is stored once.
+// storeState keeps what later merges need of a collection. Inside the document it costs no put and always belongs to
+// the same collection; a large one is stored once as discovery.json.
 func (s *saving) storeState(ctx context.Context, doc *contract.Document, a *analysis) error {
 	if s.found == nil {
 		return nil
@@ -168,14 +171,15 @@ func (s *saving) storeState(ctx context.Context, doc *contract.Document, a *anal
 	if s.found.analysis.stored {
 		return nil
 	}
-	if _, err := s.batch.store.putRetry(ctx, s.dir.Discovery(), s.found.analysis.state, &r2.PutOptions{ContentType: "application/json"}); err != nil {
+	if _, err := s.batch.store.putRetry(ctx, s.dir.Discovery(), s.found.analysis.state,
+		&r2.PutOptions{ContentType: "application/json"}); err != nil {
 		return err
 	}
 	s.found.analysis.stored = true
 	return nil
 }
 
-// storedState is what storeState kept with a document of a directory; nil where it is lost.
+// storedState returns the state stored with a document, or nil if it is lost.
 func (s *store) storedState(ctx context.Context, dir contract.DomainDir, d *contract.Document) ([]byte, error) {
 	if d.State != "" {
 		return []byte(d.State), nil
@@ -183,8 +187,8 @@ func (s *store) storedState(ctx context.Context, dir contract.DomainDir, d *cont
 	return s.read(ctx, dir.Discovery())
 }
 
-// tidy deletes the objects that old refers to and doc does not: evidence of files that are gone, a state that doc
-// carries itself, and URL lists that were replaced. It also deletes lists stored for attempts that lost to other events.
+// tidy deletes the objects that old refers to and doc does not: evidence of files that are gone, a state that moved
+// into doc, and replaced URL lists. It also deletes the lists of attempts that lost against other events.
 func (s *saving) tidy(ctx context.Context, old, doc *contract.Document) error {
 	var gone []string
 	lists := slices.Clone(s.lists)
@@ -224,8 +228,9 @@ func compose(old *contract.Document, m *contract.DomainMessage, view *overview) 
 	d.Revision++
 	d.Domain, d.RegistrableDomain = m.Domain, m.Domain
 	d.Country, d.Category = strings.ToUpper(m.Partition.Country), m.Partition.Category
-	// Where raw files disagree about the domain, the lowest of them decides.
-	if old == nil || cmp.Or(compareRaw(m.SourceFilePath, old.Source.RawFilePath), strings.Compare(m.DomainID, old.DomainID)) < 0 {
+	// If raw files disagree about the domain, the lowest decides.
+	if old == nil || cmp.Or(compareRaw(m.SourceFilePath, old.Source.RawFilePath),
+		strings.Compare(m.DomainID, old.DomainID)) < 0 {
 		d.DomainID, d.Authority = m.DomainID, contract.Text(m.Authority)
 	}
 	paths := append(slices.Clone(d.Source.RawFilePaths), m.SourceFilePath)

@@ -14,15 +14,16 @@ import (
 	"github.com/newsfork/seed-engine/sitemap"
 )
 
-// sitemaps reads the sitemaps of the domain: those that its robots.txt named and the ones they list, else those at
-// well-known paths. Requests for the home page and feeds are kept in reserve.
+// sitemaps reads the sitemaps named by robots.txt and the sitemaps that they list, or else those at well-known paths.
+// It reserves requests for the home page and feeds.
 func (g *gathering) sitemaps(ctx context.Context, named []string) error {
 	f := g.found
 	f.sitemap.Documents = []contract.SitemapDocument{}
 	f.sitemap.code = http.StatusNotFound
 	walk := sitemap.NewWalk(g.base(), named, g.collector.Limits.MaxRequestsPerDomain, g.collector.Clock.Now())
 	more := true
-	for more && (len(f.sitemap.Documents) == 0 || g.session.Stats().Requests+afterSitemaps < g.collector.Limits.MaxRequestsPerDomain) {
+	for more && (len(f.sitemap.Documents) == 0 ||
+		g.session.Stats().Requests+afterSitemaps < g.collector.Limits.MaxRequestsPerDomain) {
 		var c sitemap.Candidate
 		if c, more = walk.Next(); !more {
 			break
@@ -45,8 +46,7 @@ func (g *gathering) sitemaps(ctx context.Context, named []string) error {
 	return nil
 }
 
-// sitemap requests one sitemap and reads it. It reports whether more requests may be sent. Errors are those
-// of the bucket.
+// sitemap requests and reads one sitemap. It reports whether more requests may be sent. Its errors are the bucket's.
 func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.Candidate) (more bool, err error) {
 	f := g.found
 	if len(c.URL) > contract.MaxLinkBytes {
@@ -68,14 +68,14 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 	}
 	d := contract.SitemapDocument{URL: c.URL, FoundBy: string(c.Source), StatusCode: a.Status}
 	var why contract.Failure
-	other := false // than a sitemap is what came
+	other := false // the response is something else than a sitemap
 	switch {
 	case failure != nil:
 		why = failed(failure)
 	case a.Status != http.StatusOK:
 		why = refusal(a.Status)
 	case !walk.Redirect(c, a.URL):
-		return true, nil // it redirects to one that was read
+		return true, nil // it redirects to one that was read before
 	default:
 		if why, other, err = g.receivedSitemap(ctx, walk, c, a, &d); err != nil {
 			return false, err
@@ -86,26 +86,28 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 	}
 	f.site.refusals.note(a, why.Error == nil)
 	d.Error = why.Error
-	// A guess that is answered with something else, as by a site with a page for every path, is merely missing.
+	// A guess that returns something else is merely missing: some sites have a page for every path.
 	if missing := other && c.Source == sitemap.FromWellKnown; more && !missing {
 		g.undiscovered(c.URL, a.Retries, why)
 	}
 	f.noteSitemap(d)
-	f.partial = f.partial || errors.Is(failure, fetch.ErrRobotsUnknown) || postponed(failure) || unanswered(failure) || c.Source != sitemap.FromWellKnown && withheld(a.Status, why)
-	f.failed = f.failed || more && unanswered(failure)
-	// Of several failures the last is the most telling, except that a missing file does not replace another.
+	f.partial = f.partial || errors.Is(failure, fetch.ErrRobotsUnknown) || postponed(failure) || retryable(failure) ||
+		c.Source != sitemap.FromWellKnown && withheld(a.Status, why)
+	f.failed = f.failed || more && retryable(failure)
+	// The last failure is the most informative, but a missing file does not replace another failure.
 	if !f.sitemap.Exists && (f.sitemap.Error == nil || why.ErrorType != nil) {
 		f.sitemap.Failure, f.sitemap.code = why, cmp.Or(a.Status, http.StatusNotFound)
 	}
 	return more, nil
 }
 
-// withheld reports whether a sitemap that the site names may well list URLs, but its server would not give it, or not to its end.
+// withheld reports whether a sitemap that the site names probably lists URLs, but its server did not send all of it.
 func withheld(status int, why contract.Failure) bool {
 	if status == http.StatusTooManyRequests {
 		return true
 	}
-	return why.ErrorType != nil && (*why.ErrorType == string(contract.Network) || *why.ErrorType == string(contract.Timeout))
+	return why.ErrorType != nil && (*why.ErrorType == string(contract.Network) ||
+		*why.ErrorType == string(contract.Timeout))
 }
 
 // sitemapNotRead records a sitemap that was not requested because of a limit.
@@ -119,9 +121,11 @@ func (g *gathering) sitemapNotRead(c sitemap.Candidate, why contract.Failure) {
 	}
 }
 
-// receivedSitemap reads a sitemap and completes d. Its entries go to the walk and the analysis. why is the
-// reason if it cannot be used, other whether what came is no sitemap at all rather than a broken one; err is the bucket's.
-func (g *gathering) receivedSitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.Candidate, a *fetch.Answer, d *contract.SitemapDocument) (why contract.Failure, other bool, err error) {
+// receivedSitemap reads a sitemap and completes d. Its entries go to the walk and the analysis. why is the reason if
+// it cannot be used. other is true if the response is not a sitemap at all, rather than a broken one. err is the
+// bucket's.
+func (g *gathering) receivedSitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.Candidate, a *fetch.Answer,
+	d *contract.SitemapDocument) (why contract.Failure, other bool, err error) {
 	// The entries of an index's children count for the index.
 	entry := discovery.Source{Method: discovery.SitemapEntry, URL: cmp.Or(g.roots[c.Parent], a.URL), Read: true}
 	var source discovery.SourceID
@@ -163,14 +167,16 @@ func (g *gathering) receivedSitemap(ctx context.Context, walk *sitemap.Walk, c s
 	return why, false, nil
 }
 
-// read parses the answer to c. If it may be the root sitemap it stores it as evidence at the same time: the
-// first sitemap is, or the first other one after a news sitemap that was found at a well-known path. why is
-// the reason if it cannot be used; err is the bucket's.
-func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answer, fn func(*sitemap.Entry)) (s *sitemap.Summary, why contract.Failure, err error) {
-	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: g.collector.Limits.MaxSitemapBytes, Now: g.collector.Clock.Now(), Details: true}
+// read parses the answer to c. If it might be the root sitemap, read also stores it as evidence: the first sitemap is
+// the root, or the first other one after a news sitemap found at a well-known path. why is the reason if it cannot be
+// used; err is the bucket's.
+func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answer,
+	fn func(*sitemap.Entry)) (s *sitemap.Summary, why contract.Failure, err error) {
+	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: g.collector.Limits.MaxSitemapBytes,
+		Now: g.collector.Clock.Now(), Details: true}
 	var e *evidence
 	var sum hash.Hash
-	if c.Parent == "" { // the children of an index are no entry points, but for news
+	if c.Parent == "" { // children of an index are not entry points, except for news
 		sum = sha256.New()
 		options.Tee = sum
 	}
@@ -195,7 +201,8 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 	case broken != nil:
 		why = failed(broken)
 	case summary.Kind == sitemap.Invalid:
-		why = contract.Failure{Error: contract.ShortText(cmp.Or(summary.Problem, "it is not a sitemap")), ErrorType: contract.Text(string(contract.Parse))}
+		why = contract.Failure{Error: contract.ShortText(cmp.Or(summary.Problem, "it is not a sitemap")),
+			ErrorType: contract.Text(string(contract.Parse))}
 	}
 	if why.Error == nil {
 		g.found.read(a, sum, summary.Charset, summary.Truncated)
@@ -228,7 +235,7 @@ func newest(a, b *contract.Time) *contract.Time {
 	return a
 }
 
-// root records the root sitemap, whose content is stored from now on.
+// root records the root sitemap and starts storing it.
 func (g *gathering) root(ctx context.Context, a *fetch.Answer, s *sitemap.Summary, e *evidence) {
 	f := g.found
 	f.sitemap.url, f.sitemap.code = a.URL, a.Status
@@ -243,5 +250,6 @@ func (g *gathering) root(ctx context.Context, a *fetch.Answer, s *sitemap.Summar
 
 func (g *gathering) logSitemap() {
 	f := g.found
-	g.collector.Log.Info("sitemap_fetched", "domain_id", g.message.DomainID, "status", f.sitemap.code, "content_length", f.sitemap.Size, "url_count", f.sitemap.URLCount)
+	g.collector.Log.Info("sitemap_fetched", "domain_id", g.message.DomainID, "status", f.sitemap.code,
+		"content_length", f.sitemap.Size, "url_count", f.sitemap.URLCount)
 }

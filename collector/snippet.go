@@ -11,10 +11,10 @@ import (
 	"github.com/newsfork/seed-engine/markup"
 )
 
-// detail is what a feed or news sitemap says of a page beside title and date.
+// detail is what a feed or news sitemap says about a page besides title and date.
 type detail struct{ snippet, image string }
 
-// details are those of pages that may be new, by their canonical URLs.
+// details maps the canonical URLs of pages that might be new to their details.
 type details map[string]detail
 
 // Bounds of what is kept of them until the collection ends. The frontier cuts a snippet further.
@@ -23,9 +23,10 @@ const (
 	maxSnippet = 1000 // bytes
 )
 
-// note takes the summary of a page, HTML unless isText, and the URL of a picture of it, which is resolved against base.
-// What is dated and old is no news.
-func (d *details) note(now time.Time, link []byte, date time.Time, base string, summary []byte, isText bool, picture []byte) {
+// note keeps the summary of a page, HTML unless isText, and the URL of its picture, which is resolved against base.
+// Pages with an old date are ignored.
+func (d *details) note(now time.Time, link []byte, date time.Time, base string, summary []byte, isText bool,
+	picture []byte) {
 	if len(summary)+len(picture) == 0 || len(*d) == maxDetails || !date.IsZero() && date.Before(now.Add(-freshFor)) {
 		return
 	}
@@ -39,10 +40,11 @@ func (d *details) note(now time.Time, link []byte, date time.Time, base string, 
 	known := (*d)[string(url)]
 	snippet := snippetOf(summary, isText)
 	image, _ := markup.Resolve(base, picture)
-	(*d)[string(url)] = detail{cmp.Or(known.snippet, strings.Clone(snippet[:min(len(snippet), maxSnippet)])), cmp.Or(known.image, image)}
+	(*d)[string(url)] = detail{cmp.Or(known.snippet, strings.Clone(snippet[:min(len(snippet), maxSnippet)])),
+		cmp.Or(known.image, image)}
 }
 
-// describe adds to pages what is known of them.
+// describe adds the known details to pages.
 func (d details) describe(pages []frontier.NewPage) {
 	for i := range pages {
 		known := d[pages[i].URL]
@@ -50,7 +52,7 @@ func (d details) describe(pages []frontier.NewPage) {
 	}
 }
 
-// snippetOf is a summary as one line of text.
+// snippetOf returns a summary as one line of text.
 func snippetOf(summary []byte, isText bool) string {
 	if isText {
 		return oneLine(string(summary))
@@ -58,7 +60,7 @@ func snippetOf(summary []byte, isText bool) string {
 	return oneLine(withoutTags(summary))
 }
 
-// withoutTags is the text of a piece of HTML. What begins like a tag and does not end is text.
+// withoutTags returns the text of a piece of HTML. An unclosed tag counts as text.
 func withoutTags(html []byte) string {
 	var text []byte
 	for len(html) > 0 {
@@ -81,7 +83,7 @@ func withoutTags(html []byte) string {
 	return string(decoded)
 }
 
-// oneLine collapses white space, and leaves out what is not shown or changes the direction of what follows.
+// oneLine collapses white space, and drops characters that are invisible or change the text direction.
 func oneLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

@@ -17,10 +17,10 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// sameKeyPause is a little more than the second that the platform requires between two writes of a key.
+// sameKeyPause separates two writes to one key: R2 allows one a second.
 const sameKeyPause = 1100 * time.Millisecond
 
-// store keeps the objects of domains for the collections of one event, which share its connections.
+// store is the bucket as the collections of one event use it. They share its connections.
 type store struct {
 	r2.Bucket
 	clock fetch.Clock
@@ -30,8 +30,8 @@ func newStore(bucket r2.Bucket, clock fetch.Clock, limiter *fetch.Limiter) *stor
 	return &store{&connectedBucket{bucket, limiter}, clock}
 }
 
-// putRetry stores an object, and tries once more if the bucket fails: two messages of one domain may write
-// the same key within a second, which the platform does not allow.
+// putRetry stores an object, and retries once: two messages of one domain might write the same key within a second,
+// which the platform rejects.
 func (s *store) putRetry(ctx context.Context, key string, data []byte, o *r2.PutOptions) (*r2.Object, error) {
 	stored, err := s.Put(ctx, key, data, o)
 	if err == nil || errors.Is(err, r2.ErrPrecondition) {
@@ -82,12 +82,12 @@ func (s *store) storeList(ctx context.Context, dir contract.DomainDir, list []co
 	key := dir.SortedList(hex.EncodeToString(sum[:16]))
 	_, err = s.Put(ctx, key, body, &r2.PutOptions{If: r2.Condition{Absent: true}, ContentType: "application/json"})
 	if errors.Is(err, r2.ErrPrecondition) {
-		err = nil // it is there, with this content
+		err = nil // it exists with this content
 	}
 	return key, err
 }
 
-// missingList turns the error of reading a URL list that does not exist into one with the remedy.
+// missingList returns the error for a URL list that does not exist with the remedy, and other errors unchanged.
 func missingList(key string, err error) error {
 	if errors.Is(err, r2.ErrNotFound) {
 		return contract.Invalid("urls_path", "there is no object under %q; queue the raw file again", key)
@@ -107,12 +107,13 @@ func (s *store) readJSON(ctx context.Context, key string, v any) error {
 		return contract.Wrap(contract.Storage, "collector.readJSON", err)
 	}
 	if err := json.Unmarshal(bytes.TrimSpace(data), v); err != nil {
-		return &contract.Error{Kind: contract.Parse, Op: "collector.readJSON", Field: key, Message: "the stored object is not the JSON it should be", Err: err}
+		return &contract.Error{Kind: contract.Parse, Op: "collector.readJSON", Field: key,
+			Message: "the stored object is not the JSON it should be", Err: err}
 	}
 	return nil
 }
 
-// read returns the content of an object, nil if there is none.
+// read returns the content of an object, or nil if it does not exist.
 func (s *store) read(ctx context.Context, key string) ([]byte, error) {
 	body, err := s.Get(ctx, key)
 	if errors.Is(err, r2.ErrNotFound) {
@@ -126,7 +127,7 @@ func (s *store) read(ctx context.Context, key string) ([]byte, error) {
 	return data, contract.Wrap(contract.Storage, "collector.read", err)
 }
 
-// document reads the stored document and its ETag; nil if there is none.
+// document reads the stored document and its ETag. It returns nil if there is none.
 func (s *store) document(ctx context.Context, dir contract.DomainDir) (*contract.Document, string, error) {
 	body, err := s.Get(ctx, dir.Document())
 	if errors.Is(err, r2.ErrNotFound) {
@@ -142,7 +143,8 @@ func (s *store) document(ctx context.Context, dir contract.DomainDir) (*contract
 	}
 	d := &contract.Document{}
 	if err := json.Unmarshal(data, d); err != nil {
-		return nil, "", &contract.Error{Kind: contract.Parse, Op: "collector.document", Field: dir.Document(), Message: "the stored document cannot be read", Err: err}
+		return nil, "", &contract.Error{Kind: contract.Parse, Op: "collector.document", Field: dir.Document(),
+			Message: "the stored document cannot be read", Err: err}
 	}
 	return d, body.ETag, nil
 }
@@ -153,7 +155,7 @@ type connectedBucket struct {
 	limiter *fetch.Limiter
 }
 
-// connected makes a call on a connection.
+// connected waits for a connection and makes a call.
 func connected[T any](ctx context.Context, l *fetch.Limiter, call func() (T, error)) (result T, err error) {
 	release, err := l.Connect(ctx)
 	if err != nil {
@@ -206,8 +208,9 @@ func (u *connectedUpload) Commit() (*r2.Object, error) {
 	return connected(u.ctx, u.limiter, u.upload.Commit)
 }
 
-// Abort also ends an upload whose context is over.
+// Abort works even if the upload's context is done.
 func (u *connectedUpload) Abort() error {
-	_, err := connected(context.WithoutCancel(u.ctx), u.limiter, func() (struct{}, error) { return struct{}{}, u.upload.Abort() })
+	_, err := connected(context.WithoutCancel(u.ctx), u.limiter,
+		func() (struct{}, error) { return struct{}{}, u.upload.Abort() })
 	return err
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/newsfork/seed-engine/sitemap"
 )
 
-// Stored is what a collection stored beside a document: by it URLs can be assessed for which the document has no room.
+// Stored is the analysis stored beside a document. It assesses URLs for which the document has no space.
 type Stored struct {
 	*discovery.Analyser
-	// Lost reports that what was stored of the analysis cannot be read: then it has the URLs of the document alone.
+	// Lost reports whether the stored analysis cannot be read. It then only has the document's URLs.
 	Lost bool
 
 	store *store
@@ -23,8 +23,9 @@ type Stored struct {
 	pace  *pace
 }
 
-// Stored reads what is stored beside a document of a directory. URLs for which excluded returns true are not listed.
-func (c *Collector) Stored(ctx context.Context, dir contract.DomainDir, doc *contract.Document, excluded func(link string) bool) (*Stored, error) {
+// Stored reads the analysis of a document. URLs for which excluded returns true are not listed.
+func (c *Collector) Stored(ctx context.Context, dir contract.DomainDir, doc *contract.Document,
+	excluded func(link string) bool) (*Stored, error) {
 	b := c.NewBatch(excluded)
 	s := &saving{batch: b, dir: dir}
 	a, err := s.analysis(ctx, doc)
@@ -34,8 +35,8 @@ func (c *Collector) Stored(ctx context.Context, dir contract.DomainDir, doc *con
 	return &Stored{a.Analyser, a.rebuilt, b.store, dir, doc, newPace(ctx, c.Clock, func() error { return nil })}, nil
 }
 
-// Sitemap calls fn for the pages that the root sitemap names, in canonical form, as often as it names them: the first
-// sitemap.MaxEntries. An index names none: the sitemaps that it lists are not stored.
+// Sitemap calls fn with the canonical URL of each page in the root sitemap, duplicates included, up to
+// sitemap.MaxEntries. An index has none: the sitemaps that it lists are not stored.
 func (s *Stored) Sitemap(ctx context.Context, fn func(url string)) error {
 	t := &s.doc.Technical.SitemapXML
 	if !t.Exists || t.Kind != nil && *t.Kind == string(sitemap.Index) {
@@ -55,15 +56,16 @@ func (s *Stored) Sitemap(ctx context.Context, fn func(url string)) error {
 	}
 	var buf []byte
 	named := 0
-	_, err = sitemap.Parse(&paced{body, s.pace}, base, sitemap.Options{Now: s.doc.CollectedAt.Time}, func(e *sitemap.Entry) {
-		s.pace.spend(stepsPerURL)
-		if named++; e.Child || named > sitemap.MaxEntries {
-			return
-		}
-		ok := false
-		if buf, ok = markup.AppendCanonical(buf[:0], e.Loc); ok {
-			fn(string(buf))
-		}
-	})
+	_, err = sitemap.Parse(&paced{body, s.pace}, base, sitemap.Options{Now: s.doc.CollectedAt.Time},
+		func(e *sitemap.Entry) {
+			s.pace.spend(stepsPerURL)
+			if named++; e.Child || named > sitemap.MaxEntries {
+				return
+			}
+			ok := false
+			if buf, ok = markup.AppendCanonical(buf[:0], e.Loc); ok {
+				fn(string(buf))
+			}
+		})
 	return contract.Wrap(contract.Storage, "collector.Stored.Sitemap", err)
 }

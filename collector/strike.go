@@ -7,8 +7,8 @@ import (
 	"github.com/newsfork/seed-engine/discovery"
 )
 
-// Strike returns a document without what operators have excluded since it was written: those URLs are neither entry
-// points nor discovered, and not allowed. A document without any, or that cannot be read, is returned as it is.
+// Strike returns a document without the URLs that operators excluded since it was written: they are neither entry
+// points nor discovered, and not allowed. It returns a document without any, or that cannot be read, unchanged.
 func Strike(document []byte, excluded func(url string) bool) []byte {
 	var d contract.Document
 	if json.Unmarshal(document, &d) != nil || !strike(&d, excluded) {
@@ -17,7 +17,7 @@ func Strike(document []byte, excluded func(url string) bool) []byte {
 	return encode(&d)
 }
 
-// strike is Strike for a document that was read. It reports whether there was anything to remove.
+// strike is like Strike for a parsed document. It reports whether it changed anything.
 func strike(d *contract.Document, excluded func(url string) bool) (changed bool) {
 	changed = strikeExcluded(d, excluded)
 	for i := range d.URLs {
@@ -29,7 +29,7 @@ func strike(d *contract.Document, excluded func(url string) bool) (changed bool)
 	return changed
 }
 
-// ruledOut reports whether operators excluded the host that a document is about.
+// ruledOut reports whether operators excluded the host of a document.
 func ruledOut(d *contract.Document, excluded func(url string) bool) bool {
 	host := d.Domain
 	if effective := d.Technical.ServerInfo.EffectiveHost; effective != nil {
@@ -38,14 +38,13 @@ func ruledOut(d *contract.Document, excluded func(url string) bool) bool {
 	return excluded != nil && excluded(robotsOf(host))
 }
 
-// StrikeURL marks a raw URL as one that nobody is to fetch.
+// StrikeURL marks a raw URL as not to be fetched.
 func StrikeURL(u *contract.DocumentURL) {
 	ignore := string(discovery.Ignore)
 	u.Action, u.Allowed = &ignore, new(bool)
 }
 
-// strikeExcluded removes what operators excluded from the results that a document already has, and reports whether
-// there was any.
+// strikeExcluded removes excluded URLs from the results in a document, and reports whether there were any.
 func strikeExcluded(d *contract.Document, excluded func(url string) bool) (changed bool) {
 	var found discovery.Discovery
 	if json.Unmarshal(d.Discovery, &found) == nil && found.Strike(excluded) {

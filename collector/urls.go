@@ -10,21 +10,22 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// describe turns a message's URLs into entries of a document: sorted, one for each URL.
+// describe converts a message's URLs into sorted, distinct entries of a document.
 func describe(urls []contract.URL, sourceFile string) []contract.DocumentURL {
 	entries := make([]contract.DocumentURL, 0, len(urls))
 	for _, u := range urls {
 		entries = append(entries, contract.DocumentURL{
 			URL: u.URL, Title: u.Title, Path: u.Path,
-			DiscoveryMethod: u.DiscoveryMethod, Language: u.Language, DiscoveredAt: u.DiscoveredAt, Confidence: u.Confidence,
+			DiscoveryMethod: u.DiscoveryMethod, Language: u.Language, DiscoveredAt: u.DiscoveredAt,
+			Confidence: u.Confidence,
 			SourceFile: sourceFile,
 		})
 	}
 	return tidied(entries)
 }
 
-// tidied bounds the texts of entries and gives their URLs the canonical form, of which each is there once. Documents
-// that earlier versions wrote have longer texts, and URLs as they are in the raw file.
+// tidied truncates the texts of entries, brings their URLs into canonical form, and removes duplicates. Documents of
+// earlier versions have longer texts, and URLs as written in the raw file.
 func tidied(entries []contract.DocumentURL) []contract.DocumentURL {
 	for i := range entries {
 		e := &entries[i]
@@ -43,13 +44,13 @@ func tidied(entries []contract.DocumentURL) []contract.DocumentURL {
 	return slices.CompactFunc(entries, func(a, b contract.DocumentURL) bool { return a.URL == b.URL })
 }
 
-// pathOf is the path of a URL in canonical form.
+// pathOf returns the path of a canonical URL.
 func pathOf(link string) string {
 	path, _, _ := strings.Cut(link[len(authorityOf(link)):], "?")
 	return path
 }
 
-// shortened bounds the texts of an entry.
+// shortened truncates the texts of an entry.
 func shortened(e contract.DocumentURL) contract.DocumentURL {
 	for _, s := range []**string{&e.Title, &e.DiscoveryMethod, &e.Language, &e.DiscoveredAt} {
 		if *s != nil && len(**s) > contract.MaxTextBytes {
@@ -59,13 +60,14 @@ func shortened(e contract.DocumentURL) contract.DocumentURL {
 	return e
 }
 
-// precedence orders two descriptions of one URL, of which the first is used, independent of the order of
-// arrival: that of the lower raw file; within one file, whose parts may repeat a URL, the one that sorts first.
+// precedence orders two descriptions of one URL, of which the first is used, regardless of their order of arrival: by
+// raw file and, since the parts of one file may repeat a URL, by content.
 func precedence(a, b *contract.DocumentURL) int {
 	if c := compareRaw(a.SourceFile, b.SourceFile); c != 0 {
 		return c
 	}
-	for _, pair := range [][2]*string{{a.Title, b.Title}, {a.DiscoveryMethod, b.DiscoveryMethod}, {a.Language, b.Language}, {a.DiscoveredAt, b.DiscoveredAt}} {
+	for _, pair := range [][2]*string{{a.Title, b.Title}, {a.DiscoveryMethod, b.DiscoveryMethod},
+		{a.Language, b.Language}, {a.DiscoveredAt, b.DiscoveredAt}} {
 		if c := compareOptional(pair[0], pair[1]); c != 0 {
 			return c
 		}
@@ -87,7 +89,7 @@ func compareRaw(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// compareOptional puts a value before none.
+// compareOptional orders values before nil.
 func compareOptional[T cmp.Ordered](a, b *T) int {
 	switch {
 	case a == nil && b == nil:
@@ -107,7 +109,7 @@ type union struct {
 	added []contract.DocumentURL
 }
 
-// united is an entry of a union, with the scores that the document has for its URL.
+// united is an entry of a union. It keeps the scores that the document has for its URL.
 type united struct {
 	contract.DocumentURL
 	changed bool // the document lacks it, or describes it differently
@@ -152,7 +154,7 @@ func described(e, by contract.DocumentURL) contract.DocumentURL {
 	return by
 }
 
-// overview is what fits into the document of a union.
+// overview is the result of surveying a union.
 type overview struct {
 	inline  []contract.DocumentURL // the first, as many as the document has room for
 	total   int
@@ -189,11 +191,12 @@ func sizeOf(e *contract.DocumentURL) int {
 	return n
 }
 
-// storeLists iterates over the union again, scores the entries after the first inline ones and stores them
-// in lists, with one in memory at a time. It returns the keys of at most limit lists, and how many entries
-// did not fit into them. Lists are named by a digest of their content, so an attempt to write a document
-// that loses against another event has overwritten nothing.
-func (u *union) storeLists(ctx context.Context, dir contract.DomainDir, inline, limit int, score func(*contract.DocumentURL)) (keys []string, omitted int, err error) {
+// storeLists iterates over the union again, scores the entries after the first inline ones, and stores them in lists,
+// one in memory at a time. It returns the keys of at most limit lists and the number of entries that did not fit.
+// Lists are named by a digest of their content, so an attempt that loses against another event has overwritten
+// nothing.
+func (u *union) storeLists(ctx context.Context, dir contract.DomainDir, inline, limit int,
+	score func(*contract.DocumentURL)) (keys []string, omitted int, err error) {
 	keys = []string{}
 	var list []contract.DocumentURL
 	size := 0

@@ -28,7 +28,7 @@ type Visit struct {
 	checkpoints map[string]checkpoint // by key
 }
 
-// checkpoint is what a visit knows about the domain in one partition.
+// checkpoint is the state of the domain in one partition, as far as the visit knows.
 type checkpoint struct {
 	written time.Time // zero if none was seen
 	looked  time.Time // when the bucket was last asked for it; zero if never
@@ -49,7 +49,7 @@ func (b *Batch) Visit(domain string) *Visit {
 	return &Visit{batch: b, domain: domain, checkpoints: map[string]checkpoint{}}
 }
 
-// Begin gives the visit its lease.
+// Begin starts collections under the domain's lease.
 func (v *Visit) Begin(l Lease) {
 	v.lease = l
 	if v.whole() {
@@ -61,7 +61,7 @@ func (v *Visit) Begin(l Lease) {
 // the lease of another.
 func (v *Visit) whole() bool { return v.lease.Domain == v.domain }
 
-// Outcome is what the release of a lease reports to the frontier.
+// Outcome is the part of a release that concerns collections.
 type Outcome struct {
 	Evidence Evidence          // of the last complete collection; zero if there was none
 	Changes  []frontier.Change // contracts that were rewritten and not announced yet
@@ -89,13 +89,14 @@ func (v *Visit) ReadyAt() time.Time {
 	if v.lease.Domain != "" {
 		domain = v.lease.Domain
 	}
-	return b.limiter.ReadyAt(b.collector.Limits.RequestInterval, func(host string) bool { return within(host, domain) })
+	return b.limiter.ReadyAt(b.collector.Limits.RequestInterval,
+		func(host string) bool { return within(host, domain) })
 }
 
-// Collect brings the document of the message's domain up to date, and returns it as stored. It fails with the cause if no
+// Collect updates the document of the message's domain, and returns it as stored. It fails with the cause if no
 // request got an HTTP response, or robots.txt is on a host that is not ready, so that an outage does not become a
-// contract. On the last attempt it writes what it has instead, unless the cause is ErrExcluded or the domain's own hosts
-// are not ready.
+// contract. On the last attempt it writes the partial result instead, unless the cause is ErrExcluded or that the
+// domain's own hosts are not ready.
 func (v *Visit) Collect(ctx context.Context, m *contract.DomainMessage, last bool) (*contract.Document, error) {
 	c := v.batch.collector
 	c.Log.Info("domain_collector_start", "domain_id", m.DomainID, "registrable_domain", m.Domain)
@@ -105,9 +106,11 @@ func (v *Visit) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 		return nil, err
 	}
 	if f := s.found; f != nil && !f.reachable {
-		c.Log.Error("domain_unreachable_failed", "error_type", contract.KindOf(f.failure), "domain_id", m.DomainID, "registrable_domain", m.Domain)
+		c.Log.Error("domain_unreachable_failed", "error_type", contract.KindOf(f.failure), "domain_id", m.DomainID,
+			"registrable_domain", m.Domain)
 	}
-	c.Log.Info("domain_collector_complete", "domain_id", doc.DomainID, "robots_exists", doc.Robots.Exists, "sitemap_exists", doc.Sitemap.Exists,
+	c.Log.Info("domain_collector_complete", "domain_id", doc.DomainID, "robots_exists", doc.Robots.Exists,
+		"sitemap_exists", doc.Sitemap.Exists,
 		"total_urls", doc.Processing.TotalURLs, "merged", s.merging(), "reachable", doc.Reachable)
 	return doc, nil
 }
@@ -136,8 +139,8 @@ func (v *Visit) bringUpToDate(ctx context.Context, s *saving, last bool) (doc *c
 	return doc, err
 }
 
-// ask collects the findings about the domain. A domain that does not answer is asked once per visit: its
-// other messages share the failure.
+// ask collects the findings about the domain. A domain that does not answer gets requests once per visit: its other
+// messages share the failure.
 func (v *Visit) ask(ctx context.Context, m *contract.DomainMessage, last bool) (*findings, error) {
 	if m.URLsPath != "" { // a missing list should not cost the domain a request
 		if _, err := v.batch.store.Head(ctx, m.URLsPath); err != nil {
@@ -166,9 +169,8 @@ func (v *Visit) ask(ctx context.Context, m *contract.DomainMessage, last bool) (
 	return nil, f.failure
 }
 
-// update saves the document with the message's URLs, and then the checkpoint unless it is there already. URL lists
-// too large for a message are in memory one at a time; a collection waits for its turn after the domain was
-// asked, which may take minutes.
+// update saves the document with the message's URLs, and then the checkpoint unless there is one. Only one URL list
+// that is too large for a message is in memory at a time, so a collection may wait here after its requests.
 func (v *Visit) update(ctx context.Context, s *saving) (*contract.Document, error) {
 	b, m := v.batch, s.message
 	if m.URLsPath != "" {
@@ -230,9 +232,9 @@ func (v *Visit) remember(m *contract.DomainMessage, change func(*checkpoint)) {
 // clockError is by how much the clocks of a shard and of an event may differ.
 const clockError = 10 * time.Second
 
-// Done reports whether the domain was collected, for a forced message since it was requested: Collect then only merges
-// URLs and sends no requests. A visit remembers a checkpoint that it saw. It remembers that there was none unless another
-// event may have written one before the domain was leased.
+// Done reports whether the domain was collected, for a forced message since it was requested: Collect then only
+// merges URLs and sends no requests. A visit remembers a checkpoint that it saw. It remembers that there was none
+// unless another event may have written one before the domain was leased.
 func (v *Visit) Done(ctx context.Context, m *contract.DomainMessage) (bool, error) {
 	c := v.checkpoint(m)
 	done := !c.written.IsZero() && satisfies(c.written, m)
