@@ -20,7 +20,7 @@ type Store interface {
 	cache.Store
 	Begin(ctx context.Context, source string, now time.Time) (store.Source, error)
 	Succeed(ctx context.Context, r store.Success) error
-	Fail(ctx context.Context, source, class, message string, notBefore, now time.Time, failed []store.Letter) error
+	Fail(ctx context.Context, f store.Failure) error
 	Rest(ctx context.Context, source, class string, notBefore time.Time) error
 	Spend(ctx context.Context, source string, windows []info.Window) (*info.Window, error)
 	Sources(ctx context.Context) ([]store.Source, error)
@@ -292,8 +292,8 @@ func (c *Collector) gaveUp(ctx context.Context, s info.Source, state store.Sourc
 		c.warn(s, c.Store.Rest(ctx, s.Name(), string(class), until))
 		return c.skipped(r, until)
 	}
-	c.warn(s, c.Store.Fail(ctx, s.Name(), string(class), contract.Reason(err), until, now,
-		letters(s.Name(), b.Failures)))
+	c.warn(s, c.Store.Fail(ctx, store.Failure{Source: s.Name(), State: b.State, Class: string(class),
+		Message: contract.Reason(err), NotBefore: until, Failed: letters(s.Name(), b.Failures), Now: now}))
 	r.Error = contract.Reason(err)
 	r.Counts.Failed = len(b.Failures)
 	c.Log.Error("info_collect_failed", "error_type", info.Kind(err), "source", s.Name(), "class", class, "error",

@@ -736,6 +736,25 @@ func TestCollect_RestingFeed(t *testing.T) {
 	}
 }
 
+// A feed's Retry-After is respected even if all feeds fail in one run.
+func TestCollect_RestingFeedAmongFailures(t *testing.T) {
+	const busy, broken = "https://busy.example/rss", "https://broken.example/rss"
+	w := newWorld(t, &sources.Feeds{URLs: []string{busy, broken}})
+	w.pages[busy] = page{status: 429, header: http.Header{"Retry-After": {"3600"}}}
+	w.pages[broken] = page{status: 500}
+	for range 12 { // 55 minutes
+		w.run("feed")
+		w.clock = w.clock.Add(5 * time.Minute)
+	}
+	if w.times(busy) != 1 || w.times(broken) < 3 {
+		t.Errorf("the resting feed was asked %d times, the other %d times", w.times(busy), w.times(broken))
+	}
+	w.clock = w.clock.Add(time.Hour)
+	if w.run("feed"); w.times(busy) != 2 {
+		t.Errorf("after its rest the feed was asked %d times", w.times(busy))
+	}
+}
+
 // Also if the provider, not our count, says so.
 func TestReplay_SpentSource(t *testing.T) {
 	w := newWorld(t, naver("x"))

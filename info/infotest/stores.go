@@ -670,14 +670,15 @@ func sources(t T, s *store.Store) {
 	first, err := s.Begin(ctx, info.Feed, noon)
 	must(t, "Begin", err)
 	expect(t, "at first", first, store.Source{Name: info.Feed, StartedAt: noon})
-	must(t, "Fail", s.Fail(ctx, info.Feed, string(info.Broken), "it did not answer", noon.Add(time.Minute), noon,
-		nil))
-	must(t, "Fail", s.Fail(ctx, info.Feed, string(info.Broken), "nor now", noon.Add(2*time.Minute),
-		noon.Add(time.Second), nil))
+	must(t, "Fail", s.Fail(ctx, store.Failure{Source: info.Feed, State: []byte(`{"a":0}`), Class: string(info.Broken),
+		Message: "it did not answer", NotBefore: noon.Add(time.Minute), Now: noon}))
+	must(t, "Fail", s.Fail(ctx, store.Failure{Source: info.Feed, Class: string(info.Broken), Message: "nor now",
+		NotBefore: noon.Add(2 * time.Minute), Now: noon.Add(time.Second)}))
 	failed, err := s.Begin(ctx, info.Feed, noon.Add(time.Minute))
 	must(t, "Begin", err)
 	expect(t, "failed", failed, store.Source{
-		Name: info.Feed, StartedAt: noon.Add(time.Minute), FailedAt: noon.Add(time.Second), Failures: 2,
+		Name: info.Feed, State: []byte(`{"a":0}`), StartedAt: noon.Add(time.Minute),
+		FailedAt: noon.Add(time.Second), Failures: 2,
 		ErrorClass: string(info.Broken), Error: "nor now", NotBefore: noon.Add(2 * time.Minute),
 	})
 	must(t, "Succeed", s.Succeed(ctx, store.Success{Source: info.Feed, State: []byte(`{"a":1}`),
@@ -698,8 +699,8 @@ func letters(t T, s *store.Store) {
 	letter := func(request string) store.Letter {
 		return store.Letter{Source: info.Naver, Request: request, Class: string(info.Broken), Error: "500"}
 	}
-	must(t, "Fail", s.Fail(ctx, info.Naver, string(info.Broken), "500", noon, noon,
-		[]store.Letter{letter("환경"), letter("a")}))
+	must(t, "Fail", s.Fail(ctx, store.Failure{Source: info.Naver, Class: string(info.Broken), Message: "500",
+		NotBefore: noon, Now: noon, Failed: []store.Letter{letter("환경"), letter("a")}}))
 	must(t, "Succeed", s.Succeed(ctx, store.Success{Source: info.Naver, Failed: []store.Letter{letter("환경")},
 		Now: noon.Add(time.Hour)}))
 	list, err := s.DeadLetters(ctx, "", 10)

@@ -238,15 +238,30 @@ failures = 0, error_class = NULL, error = NULL, not_before = 0, counts = exclude
 	return err
 }
 
-// Fail records a failed collection. The source rests until notBefore.
-func (s *Store) Fail(ctx context.Context, source, class, message string, notBefore, now time.Time,
-	failed []Letter) error {
-	statements := []ledger.Statement{s.statement(`INSERT INTO news_sources (source, failed_at, failures, error_class, error, not_before)
-VALUES (?1, CAST(?2 AS BIGINT), 1, ?3, ?4, CAST(?5 AS BIGINT))
-ON CONFLICT (source) DO UPDATE SET failed_at = excluded.failed_at, failures = news_sources.failures + 1,
+// Failure is a failed collection.
+type Failure struct {
+	Source         string
+	State          []byte // for the next collection; nil keeps the previous one
+	Class, Message string
+	NotBefore      time.Time // end of the source's rest
+	Failed         []Letter  // requests that failed
+	Now            time.Time
+}
+
+// Fail records a failed collection.
+func (s *Store) Fail(ctx context.Context, f Failure) error {
+	var state any
+	if f.State != nil {
+		state = string(f.State)
+	}
+	statements := []ledger.Statement{s.statement(`INSERT INTO news_sources
+(source, state, failed_at, failures, error_class, error, not_before)
+VALUES (?1, ?2, CAST(?3 AS BIGINT), 1, ?4, ?5, CAST(?6 AS BIGINT))
+ON CONFLICT (source) DO UPDATE SET state = coalesce(excluded.state, news_sources.state),
+failed_at = excluded.failed_at, failures = news_sources.failures + 1,
 error_class = excluded.error_class, error = excluded.error, not_before = excluded.not_before`,
-		source, epoch.MillisOf(now), class, clip(message), epoch.MillisOf(notBefore))}
-	_, err := s.batch(ctx, "store.Fail", append(statements, s.letters(failed, now)...)...)
+		f.Source, state, epoch.MillisOf(f.Now), f.Class, clip(f.Message), epoch.MillisOf(f.NotBefore))}
+	_, err := s.batch(ctx, "store.Fail", append(statements, s.letters(f.Failed, f.Now)...)...)
 	return err
 }
 

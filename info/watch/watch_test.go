@@ -134,7 +134,8 @@ func newWatch(t *testing.T) (*watch.Watch, *store.Store, *sqlite.DB, *hook) {
 // Posts match the schema of the engine's alarms, also for sources that are turned off.
 func TestWatch_Posts(t *testing.T) {
 	w, s, _, h := newWatch(t)
-	if err := s.Fail(t.Context(), info.Naver, "refused", strings.Repeat("가", 500), noon, noon, nil); err != nil {
+	if err := s.Fail(t.Context(), store.Failure{Source: info.Naver, Class: "refused",
+		Message: strings.Repeat("가", 500), NotBefore: noon, Now: noon}); err != nil {
 		t.Fatal(err)
 	}
 	run := func(what string, want int) {
@@ -146,7 +147,8 @@ func TestWatch_Posts(t *testing.T) {
 	}
 	run("one failure", 0)
 	for range 2 {
-		if err := s.Fail(t.Context(), info.Naver, "refused", strings.Repeat("가", 500), noon, noon, nil); err != nil {
+		if err := s.Fail(t.Context(), store.Failure{Source: info.Naver, Class: "refused",
+			Message: strings.Repeat("가", 500), NotBefore: noon, Now: noon}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -160,7 +162,8 @@ func TestWatch_Posts(t *testing.T) {
 func TestWatch_OneRun(t *testing.T) {
 	w, s, db, h := newWatch(t)
 	for range 3 {
-		if err := s.Fail(t.Context(), info.Naver, "refused", "e", noon, noon, nil); err != nil {
+		if err := s.Fail(t.Context(), store.Failure{Source: info.Naver, Class: "refused", Message: "e",
+			NotBefore: noon, Now: noon}); err != nil {
 			t.Fatal(err)
 		}
 	}
