@@ -144,69 +144,111 @@ type Status struct {
 // Status reads the numbers of the partitions that the filter selects.
 func (l *Ledger) Status(ctx context.Context, q StatusQuery) (*Status, error) {
 	const op = "ledger.Status"
-	var c conditions
-	c.partition(q.Filter)
-	where := c.where()
-	statements := append([]Statement{{SQL: `SELECT ` + partitionSums + ` FROM partitions AS p` + where,
-		Args: c.args}},
-		alarmStatements(q.Now, q.Windows)...)
-	add := func(wanted bool, sql string, args ...any) (index int) {
-		if !wanted {
-			return -1
-		}
-		statements = append(statements, Statement{sql, args})
-		return len(statements) - 1
+	s := &Status{Rejections: []contract.FileRejection{}}
+	parts := q.parts(s)
+	alarms := alarmStatements(q.Now, q.Windows)
+	statements := append([]Statement{q.sums()}, alarms...)
+	for _, p := range parts {
+		statements = append(statements, p.statement)
 	}
-	byPartition := add(q.ByPartition, `SELECT p.country, p.category, p.date, p.updated_at, `+partitionSums+
-		` FROM partitions AS p`+where+` GROUP BY p.id ORDER BY p.date DESC, p.country, p.category LIMIT ?`,
-		append(c.args[:len(c.args):len(c.args)], int64(contract.MaxPartitions))...)
-	byError := add(q.ByError, `SELECT e.error_type, total(e.files) AS files, total(e.domains) AS domains
-FROM partitions AS p JOIN error_counts AS e ON e.partition = p.id`+where+` GROUP BY e.error_type HAVING total(e.files) + total(e.domains) > 0`, c.args...)
-	hour := q.Now.UnixMilli() / time.Hour.Milliseconds()
-	first := hour - int64(q.TrendHours) + 1
-	trend := c
-	trend.and("h.hour >= ?", first)
-	rejected := c
-	rejected.terms = append(slices.Clone(c.terms), "p.records_rejected > 0")
-	rejected.and("f.rejected > 0")
-	byHour := add(q.TrendHours > 0, `SELECT h.hour, total(h.files_processed) AS files_processed, total(h.files_failed) AS files_failed,
-  total(h.domains_processed) AS domains_processed, total(h.domains_failed) AS domains_failed, total(h.duration_ms) AS duration_ms
-FROM hours AS h JOIN partitions AS p ON p.id = h.partition`+trend.where()+` GROUP BY h.hour`, trend.args...)
-
-	byFile := add(true, `SELECT p.country, p.category, p.date, f.name, f.rejections FROM partitions AS p CROSS JOIN files AS f INDEXED BY files_rejected ON f.partition = p.id`+
-		rejected.where()+` ORDER BY p.id DESC, f.name LIMIT ?`,
-		append(rejected.args, int64(contract.MaxRejections))...)
-
 	results, err := l.batch(ctx, op, statements...)
 	if err != nil {
 		return nil, err
 	}
-	s := &Status{Rejections: []contract.FileRejection{}}
 	r := reader{op: op, results: results}
 	for _, row := range readColumns[counts](&r, 0) {
 		s.Stats = row.stats()
 		s.FilesTimed, s.AvgFileMS = int64(row.FilesTimed), average(row.FilesDurationMS, row.FilesTimed)
 	}
 	s.AlarmReading = readAlarms(&r, 1, q.Now)
-	if byPartition >= 0 {
-		s.Partitions = []contract.PartitionStats{}
-		for _, row := range readColumns[counts](&r, byPartition) {
-			s.Partitions = append(s.Partitions,
-				contract.PartitionStats{Partition: row.Partition, Stats: row.stats(),
-					UpdatedAt: *contract.At(row.UpdatedAt.Time())})
-		}
+	for i, p := range parts {
+		p.read(&r, 1+len(alarms)+i)
 	}
-	if byError >= 0 {
-		s.Errors = readErrors(&r, byError)
-	}
-	if byHour >= 0 {
-		s.Trend = readTrend(&r, byHour, first, q.TrendHours)
-	}
-	for _, row := range read[rejectionRow](&r, byFile) {
-		s.Rejections = append(s.Rejections, row.list()...)
-	}
-	s.Rejections = s.Rejections[:min(len(s.Rejections), contract.MaxRejections)]
 	return s, r.err
+}
+
+// statusPart is an optional statement of a status. read decodes its result.
+type statusPart struct {
+	statement Statement
+	read      func(r *reader, result int)
+}
+
+// parts returns the wanted parts, which fill s.
+func (q *StatusQuery) parts(s *Status) (parts []statusPart) {
+	if q.ByPartition {
+		parts = append(parts, statusPart{q.byPartition(), func(r *reader, result int) {
+			s.Partitions = []contract.PartitionStats{}
+			for _, row := range readColumns[counts](r, result) {
+				s.Partitions = append(s.Partitions, contract.PartitionStats{Partition: row.Partition,
+					Stats: row.stats(), UpdatedAt: *contract.At(row.UpdatedAt.Time())})
+			}
+		}})
+	}
+	if q.ByError {
+		parts = append(parts, statusPart{q.byError(), func(r *reader, result int) {
+			s.Errors = readErrors(r, result)
+		}})
+	}
+	if q.TrendHours > 0 {
+		parts = append(parts, statusPart{q.byHour(), func(r *reader, result int) {
+			s.Trend = readTrend(r, result, q.firstHour(), q.TrendHours)
+		}})
+	}
+	return append(parts, statusPart{q.rejections(), func(r *reader, result int) {
+		for _, row := range read[rejectionRow](r, result) {
+			s.Rejections = append(s.Rejections, row.list()...)
+		}
+		s.Rejections = s.Rejections[:min(len(s.Rejections), contract.MaxRejections)]
+	}})
+}
+
+// conditions returns those of the filter.
+func (q *StatusQuery) conditions() (c conditions) {
+	c.partition(q.Filter)
+	return c
+}
+
+func (q *StatusQuery) sums() Statement {
+	c := q.conditions()
+	return Statement{`SELECT ` + partitionSums + ` FROM partitions AS p` + c.where(), c.args}
+}
+
+func (q *StatusQuery) byPartition() Statement {
+	c := q.conditions()
+	return Statement{`SELECT p.country, p.category, p.date, p.updated_at, ` + partitionSums + ` FROM partitions AS p` +
+		c.where() + ` GROUP BY p.id ORDER BY p.date DESC, p.country, p.category LIMIT ?`,
+		append(c.args, int64(contract.MaxPartitions))}
+}
+
+func (q *StatusQuery) byError() Statement {
+	c := q.conditions()
+	return Statement{`SELECT e.error_type, total(e.files) AS files, total(e.domains) AS domains
+FROM partitions AS p JOIN error_counts AS e ON e.partition = p.id` + c.where() + `
+GROUP BY e.error_type HAVING total(e.files) + total(e.domains) > 0`, c.args}
+}
+
+// firstHour returns the first hour of the trend, counted since 1970.
+func (q *StatusQuery) firstHour() int64 {
+	return q.Now.UnixMilli()/time.Hour.Milliseconds() - int64(q.TrendHours) + 1
+}
+
+func (q *StatusQuery) byHour() Statement {
+	c := q.conditions()
+	c.and("h.hour >= ?", q.firstHour())
+	return Statement{`SELECT h.hour,
+  total(h.files_processed) AS files_processed, total(h.files_failed) AS files_failed,
+  total(h.domains_processed) AS domains_processed, total(h.domains_failed) AS domains_failed,
+  total(h.duration_ms) AS duration_ms
+FROM hours AS h JOIN partitions AS p ON p.id = h.partition` + c.where() + ` GROUP BY h.hour`, c.args}
+}
+
+func (q *StatusQuery) rejections() Statement {
+	c := q.conditions()
+	c.and("p.records_rejected > 0")
+	c.and("f.rejected > 0")
+	return Statement{`SELECT p.country, p.category, p.date, f.name, f.rejections
+FROM partitions AS p CROSS JOIN files AS f INDEXED BY files_rejected ON f.partition = p.id` + c.where() + `
+ORDER BY p.id DESC, f.name LIMIT ?`, append(c.args, int64(contract.MaxRejections))}
 }
 
 // readErrors decodes the counts by error type, most frequent first.
