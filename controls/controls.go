@@ -1,5 +1,4 @@
-// Package controls keeps the decisions of operators: whether the pipeline is paused, and what is
-// excluded from it.
+// Package controls stores the decisions of operators: the pause and the exclusions.
 package controls
 
 import (
@@ -17,31 +16,30 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// maxConflicts limits how often a write is repeated after a conflict with another writer, or after
-// R2 refused a second write to the key within a second.
+// maxConflicts caps the attempts to write after a conflict, or after R2 refused a second write to the key within a
+// second.
 const maxConflicts = 5
 
-// Bucket is what the store needs of the object store; see r2.Bucket.
+// Bucket is the object store; see r2.Bucket.
 type Bucket interface {
 	Head(ctx context.Context, key string) (*r2.Object, error)
 	Get(ctx context.Context, key string) (*r2.Body, error)
 	Put(ctx context.Context, key string, data []byte, o *r2.PutOptions) (*r2.Object, error)
 }
 
-// Store reads and writes the decisions of operators. They are kept in R2 rather than D1, so that
-// exclusions and a pause stay in force while D1 is unavailable. Errors have the kind contract.Storage
-// unless a method says otherwise.
+// Store reads and writes the decisions. They are in R2 rather than D1, so that a pause and exclusions stay in force
+// while D1 is down. Errors have the kind contract.Storage unless a method says otherwise.
 type Store struct {
 	Bucket Bucket
 	Sleep  func(ctx context.Context, d time.Duration) error
 
 	mu         sync.Mutex
-	etag       string // of the cached object; "" when there was none
+	etag       string // of the cached object; "" if there was none
 	cached     contract.Controls
 	exclusions *contract.Exclusions // compiled from cached; nil before the first read
 }
 
-// Read returns the current decisions, and their exclusions compiled. The caller must not modify them.
+// Read returns the current decisions and the compiled exclusions. The caller must not modify them.
 func (s *Store) Read(ctx context.Context) (contract.Controls, *contract.Exclusions, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,14 +54,14 @@ func (s *Store) Read(ctx context.Context) (contract.Controls, *contract.Exclusio
 	return s.cached, s.exclusions, contract.Wrap(contract.Storage, "controls.Store", err)
 }
 
-// WasPaused reports whether the pipeline was paused when Read was last called, for what begins beside the next call.
+// WasPaused reports whether the pipeline was paused at the last Read.
 func (s *Store) WasPaused() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.cached.Pipeline.Paused
 }
 
-// Exclusions is Read without what else was decided.
+// Exclusions returns the current exclusions.
 func (s *Store) Exclusions(ctx context.Context) (*contract.Exclusions, error) {
 	_, exclusions, err := s.Read(ctx)
 	return exclusions, err
@@ -85,7 +83,8 @@ func (s *Store) load(ctx context.Context) error {
 	}
 	var read contract.Controls
 	if err := json.Unmarshal(data, &read); err != nil {
-		return &contract.Error{Kind: contract.Storage, Field: contract.ControlsKey, Message: "the stored object cannot be read; put it right or delete it", Err: err}
+		return &contract.Error{Kind: contract.Storage, Field: contract.ControlsKey,
+			Message: "the stored object cannot be parsed; correct or delete it", Err: err}
 	}
 	s.cache(body.ETag, read)
 	return nil
@@ -95,9 +94,9 @@ func (s *Store) cache(etag string, controls contract.Controls) {
 	s.etag, s.cached, s.exclusions = etag, controls, contract.NewExclusions(controls.Exclusions)
 }
 
-// Change applies change to the stored decisions and writes the result. When another writer was faster
-// it starts over with what that one wrote, so change may be called more than once. An error of change
-// is returned as it is; a wait that the context ended is an error of kind contract.Timeout.
+// Change applies change to the stored decisions and writes the result. After a conflict it starts over, so change may
+// be called more than once. It returns an error of change unchanged, and one of kind contract.Timeout if the context
+// ends.
 func (s *Store) Change(ctx context.Context, change func(*contract.Controls) error) (contract.Controls, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +113,8 @@ func (s *Store) Change(ctx context.Context, change func(*contract.Controls) erro
 		if bytes.Equal(body, encode(s.cached)) {
 			return next, nil
 		}
-		o, err := s.Bucket.Put(ctx, contract.ControlsKey, body, &r2.PutOptions{If: r2.Condition{ETag: s.etag, Absent: s.etag == ""}, ContentType: "application/json"})
+		o, err := s.Bucket.Put(ctx, contract.ControlsKey, body,
+			&r2.PutOptions{If: r2.Condition{ETag: s.etag, Absent: s.etag == ""}, ContentType: "application/json"})
 		if err == nil {
 			s.cache(o.ETag, next)
 			return next, nil

@@ -25,11 +25,16 @@ func TestControlsOfManyWritersAllCount(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 5 {
 		wg.Go(func() {
-			c := &controls.Store{Bucket: bucket, Sleep: func(context.Context, time.Duration) error { time.Sleep(time.Millisecond); return nil }}
+			c := &controls.Store{Bucket: bucket, Sleep: func(context.Context,
+				time.Duration) error {
+				time.Sleep(time.Millisecond)
+				return nil
+			}}
 			for j := range 3 {
 				for { // a writer may lose too often in a row
 					_, err := c.Change(t.Context(), func(c *contract.Controls) error {
-						c.Exclusions = append(c.Exclusions, contract.Exclusion{Kind: "host", Value: fmt.Sprint(i, "-", j)})
+						c.Exclusions = append(c.Exclusions, contract.Exclusion{Kind: "host",
+							Value: fmt.Sprint(i, "-", j)})
 						return nil
 					})
 					if err == nil {

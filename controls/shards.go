@@ -14,13 +14,12 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// Shards has the frontier obey exclusions. What changes is noted with the exclusions themselves, so that
-// nothing is forgotten: a shard that does not answer at the time is asked again by the cron. Until it
-// obeys, what it gives out is to be filtered by the exclusions, as the API does.
+// Shards makes the frontier obey exclusions. Pending changes are stored with the exclusions, and the cron repeats
+// them for shards that do not answer. Until then, whatever those shards return has to be filtered, as the API does.
 type Shards struct {
 	Store    *Store
 	Frontier Frontier
-	// Documents are the contracts of domains; nil for none.
+	// Documents updates the contracts of domains; nil for none.
 	Documents Documents
 	Log       *slog.Logger
 	Now       func() time.Time
@@ -31,21 +30,21 @@ type Frontier interface {
 	Exclude(ctx context.Context, x frontier.Exclusion, excluded bool) error
 }
 
-// Documents brings the contract of a domain in line with the exclusions, after one was made or, with lifted, taken
-// back. It may be called again.
+// Documents updates the contract of a domain after an exclusion was added or, with lifted, removed. It may be called
+// again.
 type Documents interface {
 	Review(ctx context.Context, domain string, lifted bool) error
 }
 
 const (
-	// settled is how old a change is before the cron confirms it: no call of the request that made the change
-	// is under way any more, which might undo a later one.
+	// settled is the age at which the cron confirms a change. By then no call of the request that made the change is
+	// pending, which might undo a later change.
 	settled = 30 * time.Second
-	// runTime is how long a run goes on to the next change.
+	// runTime is the time after which a run starts no further change.
 	runTime = 20 * time.Second
 )
 
-// Apply has the shards obey a change at once, as far as they answer.
+// Apply sends a change to the shards. Those that do not answer get it by Run.
 func (s *Shards) Apply(ctx context.Context, kind, value string) {
 	c, _, err := s.Store.Read(ctx)
 	if err == nil {
@@ -54,7 +53,7 @@ func (s *Shards) Apply(ctx context.Context, kind, value string) {
 	s.failed(kind, value, err)
 }
 
-// Run confirms the changes that are settled: those which all shards obey are no longer noted.
+// Run sends the settled changes again, and forgets those that all shards have accepted.
 func (s *Shards) Run(ctx context.Context) error {
 	began := s.Now()
 	c, _, err := s.Store.Read(ctx)
@@ -62,7 +61,8 @@ func (s *Shards) Run(ctx context.Context) error {
 		return err
 	}
 	changes := slices.Clone(c.Unconfirmed)
-	rand.Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] }) // none waits behind a frozen shard for ever
+	// so that none waits behind a frozen shard forever
+	rand.Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
 	var done []contract.ExclusionChange
 	for _, x := range changes {
 		if began.Sub(x.At.Time) < settled {
@@ -70,7 +70,7 @@ func (s *Shards) Run(ctx context.Context) error {
 		}
 		err := s.apply(ctx, &c, x.Kind, x.Value)
 		s.failed(x.Kind, x.Value, err)
-		if err == nil || contract.KindOf(err) == contract.Validation { // which another call would not change
+		if err == nil || contract.KindOf(err) == contract.Validation { // another call would fail, too
 			done = append(done, x)
 		}
 		if s.Now().Sub(began) > runTime {
@@ -102,7 +102,7 @@ func (s *Shards) apply(ctx context.Context, c *contract.Controls, kind, value st
 	return nil
 }
 
-// domainOf is the registrable domain that an exclusion is about, "" for a pattern of several.
+// domainOf returns the registrable domain of an exclusion, or "" for a pattern of several.
 func domainOf(kind, value string) string {
 	if kind == contract.ExcludeURL {
 		_, value, _ = strings.Cut(value, "://")
@@ -118,6 +118,7 @@ func domainOf(kind, value string) string {
 
 func (s *Shards) failed(kind, value string, err error) {
 	if err != nil {
-		s.Log.Error("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "exclusion", kind+" "+value)
+		s.Log.Error("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(),
+			"exclusion", kind+" "+value)
 	}
 }

@@ -46,7 +46,8 @@ func newShards() *shardsFixture {
 	sleep := func(ctx context.Context, d time.Duration) error { time.Sleep(d); return ctx.Err() }
 	f := &shardsFixture{frontier: &obedient{last: map[string]bool{}}}
 	f.Shards = &controls.Shards{
-		Store: &controls.Store{Bucket: r2.NewMemory(), Sleep: sleep}, Frontier: f.frontier, Log: slog.New(slog.DiscardHandler), Now: time.Now,
+		Store: &controls.Store{Bucket: r2.NewMemory(), Sleep: sleep}, Frontier: f.frontier,
+		Log: slog.New(slog.DiscardHandler), Now: time.Now,
 	}
 	return f
 }
@@ -141,7 +142,9 @@ func TestShardsObeyTheLastChange(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		f.change(t, "out.sg", false)
 		f.Apply(t.Context(), "domain", "out.sg")
-		if err := f.frontier.Exclude(t.Context(), frontier.Exclusion{Kind: "domain", Value: "out.sg"}, true); err != nil { // of the first request
+		// of the first request
+		if err := f.frontier.Exclude(t.Context(), frontier.Exclusion{Kind: "domain", Value: "out.sg"},
+			true); err != nil {
 			t.Fatal(err)
 		}
 		f.run(t)

@@ -28,8 +28,11 @@ func sample(size int, title func(i int) string) []byte {
 func BenchmarkReader(b *testing.B) {
 	plain := func(i int) string { return fmt.Sprintf("Press Release %d - Ministry of Testing", i) }
 	for name, file := range map[string][]byte{
-		"plain":    sample(20<<20, plain),
-		"escaped":  sample(20<<20, func(i int) string { return strings.Repeat(`\ubcf4\ub3c4\uc790\ub8cc `, 3) + fmt.Sprint(i) }),
+		"plain": sample(20<<20, plain),
+		"escaped": sample(20<<20, func(i int) string {
+			return strings.Repeat(`\ubcf4\ub3c4\uc790\ub8cc `,
+				3) + fmt.Sprint(i)
+		}),
 		"indented": bytes.ReplaceAll(sample(20<<20, plain), []byte(`,"`), []byte(",\n    \"")),
 	} {
 		b.Run(name, func(b *testing.B) {

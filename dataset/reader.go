@@ -1,10 +1,9 @@
-// Package dataset reads raw dataset files: the URLs that the Research Engine discovered, as a JSON
-// array of records or an object {"meta": …, "records": […]}. It is a stream: memory does not grow
-// with the file, and every byte is looked at once.
+// Package dataset reads raw files: the URLs that the Research Engine discovered, as a JSON array of records or an
+// object {"meta": …, "records": […]}. It streams: memory does not grow with the file.
 //
-// A file is accepted exactly when encoding/json accepts it (RFC 8259 and at most 10,000 levels of
-// nesting, after a UTF-8 byte order mark), with one exception: a second "records" in one object is
-// refused, since the first was already given out.
+// It accepts a file exactly if encoding/json does (RFC 8259, at most 10,000 levels of nesting, an optional UTF-8 byte
+// order mark), with one exception: a second "records" in one object is an error, because the first has been returned
+// by then.
 package dataset
 
 import (
@@ -20,33 +19,33 @@ const (
 	MaxRecordBytes = 1 << 20
 
 	maxDepth   = 10_000    // of nesting, as in encoding/json
-	readSize   = 256 << 10 // minimum room offered to one Read
+	readSize   = 256 << 10 // minimum space offered to one Read
 	windowSize = 2 * readSize
 	padding    = 16 // zero bytes after the window, so that words can be loaded anywhere
 
 	wanted = `upload a JSON array of records or an object with "records"`
 )
 
-// Reader reads the records of one file after the other. Its window is reused: Reset it for every
-// file; the zero value is ready for that.
+// Reader reads the records of one file after the other. Call Reset for every file, which reuses the buffer. The zero
+// value is ready for Reset.
 type Reader struct {
 	src     io.Reader
 	srcErr  error // what ended src
 	buf     []byte
-	pos     int   // of the next byte to look at
+	pos     int   // of the next byte
 	end     int   // of the bytes read
-	keep    int   // where the record begins that must stay in the window, or none
+	keep    int   // start of the record that must stay in the window, or none
 	base    int64 // offset of buf[0] in the file
 	started bool
 	wrapped bool // the records are in an object
 	err     error
 	nesting [(maxDepth + 63) / 64]uint64 // a bit for each open level: 1 is an object
 	record  Record
-	now     *members // of the record that is being read
-	before  *members // of the record before it
+	now     *members // of the current record
+	before  *members // of the previous record
 }
 
-// none says that nothing before the next byte is needed any more.
+// none means that no byte before pos is needed.
 const none = -1
 
 // NewReader returns a Reader of one file.
@@ -56,7 +55,7 @@ func NewReader(src io.Reader) *Reader {
 	return r
 }
 
-// Reset starts with another file, and gives back the memory that a large record took.
+// Reset starts another file, and frees the memory of a large record.
 func (r *Reader) Reset(src io.Reader) {
 	buf := r.buf
 	if len(buf) != windowSize+padding {
@@ -71,13 +70,12 @@ func (r *Reader) Reset(src io.Reader) {
 	*r = Reader{src: src, buf: buf, keep: none, now: now, before: before}
 }
 
-// Offset is how many bytes of the file were looked at.
+// Offset returns the number of bytes parsed.
 func (r *Reader) Offset() int64 { return r.base + int64(r.pos) }
 
-// Next returns the next record, io.EOF after the last, or what is wrong with the file: an error of
-// the kind contract.Parse that names the offset (io.ErrUnexpectedEOF behind it says that the file
-// ended too early), or the error of the underlying reader as it is.
-// A record with a Problem is no reason to stop.
+// Next returns the next record, or io.EOF after the last one. A malformed file is an error of kind contract.Parse
+// that names the offset, and wraps io.ErrUnexpectedEOF if the file ends too early. Errors of the underlying reader
+// are returned unchanged. Reading may continue after a record with a Problem.
 func (r *Reader) Next() (*Record, error) {
 	if r.err == nil {
 		r.err = r.next()
@@ -234,7 +232,7 @@ func (r *Reader) member(first bool) (key []byte, more bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	if r.keep != none { // else it is too long to be a name
+	if r.keep != none { // otherwise it is too long to be a name
 		key = r.valueOf(&s)
 	}
 	r.keep = none
@@ -308,7 +306,7 @@ func (r *Reader) recordMember(c byte, depth int) error {
 	return nil
 }
 
-// valueOf is the value of a key.
+// valueOf returns the value of a key.
 func (r *Reader) valueOf(s *span) []byte {
 	raw := r.buf[r.keep:]
 	if s.traits&escaped != 0 {
@@ -326,8 +324,7 @@ func (r *Reader) colon() (byte, error) {
 	return r.space(), nil
 }
 
-// space goes to the next byte that is not white space and returns it without taking it; 0, which
-// begins nothing in JSON, where the file ends.
+// space skips white space and returns the next byte without consuming it, or 0 at the end of the file.
 func (r *Reader) space() byte {
 	if c := r.buf[r.pos]; c > ' ' {
 		return c
@@ -351,7 +348,7 @@ func (r *Reader) skipSpace() byte {
 	}
 }
 
-// peek returns the next byte without taking it, or 0 where the file ends.
+// peek returns the next byte without consuming it, or 0 at the end of the file.
 func (r *Reader) peek() byte {
 	if r.pos == r.end && !r.more() {
 		return 0
@@ -389,8 +386,8 @@ func (r *Reader) text() (span, error) {
 	}
 }
 
-// plainEnd returns where the text from i on stops to be plain: at a quote, a backslash or a control character, of which
-// the padding has one. seen is nonASCII or nothing.
+// plainEnd returns the end of the plain text from i on: a quote, backslash or control character. The padding contains
+// one. seen is nonASCII or nothing.
 func plainEnd(b []byte, i int) (end int, seen traits) {
 	var all uint64
 	for {
@@ -415,8 +412,8 @@ func plainEnd(b []byte, i int) (end int, seen traits) {
 	}
 }
 
-// special marks the quotes, backslashes and control characters among eight bytes with their highest
-// bit. The lowest mark is exact; those above it may come from a borrow.
+// special marks the quotes, backslashes and control characters among eight bytes in their highest bits. Only the
+// lowest mark is exact: those above might come from a borrow.
 func special(x uint64) uint64 {
 	return (swar.Zeroes(x^'"'*swar.Ones) | swar.Zeroes(x^'\\'*swar.Ones) | (x-' '*swar.Ones)&^x) & swar.Highs
 }
@@ -579,7 +576,7 @@ func (r *Reader) number(c byte) error {
 	return nil
 }
 
-// digits takes all digits at pos, and reports whether there was one.
+// digits consumes all digits at pos, and reports whether there was one.
 func (r *Reader) digits() bool {
 	any := false
 	for c := r.peek(); c >= '0' && c <= '9'; c = r.peek() {
@@ -589,8 +586,8 @@ func (r *Reader) digits() bool {
 	return any
 }
 
-// more moves the window on and reads; false when src has ended or failed. Only call it when every
-// byte read was looked at. Positions other than pos are offsets from keep, which stays in the window.
+// more moves the window and reads. It returns false if src has ended or failed. Call it only when every byte read was
+// consumed. Positions other than pos are relative to keep, which stays in the window.
 func (r *Reader) more() bool {
 	if r.srcErr != nil {
 		return false
@@ -629,7 +626,7 @@ func (r *Reader) more() bool {
 	return n > 0
 }
 
-// syntax says what is wrong at pos. Where the file ends, that is what is wrong.
+// syntax returns the error for the byte at pos, or for the end of the file.
 func (r *Reader) syntax(expected string) error {
 	if r.ended() {
 		if r.srcErr != io.EOF {
@@ -647,5 +644,6 @@ func (r *Reader) truncated(what string) error {
 }
 
 func (r *Reader) parseError(what string) *contract.Error {
-	return &contract.Error{Kind: contract.Parse, Op: "dataset.Next", Message: fmt.Sprintf("byte %d: %s", r.Offset(), what)}
+	return &contract.Error{Kind: contract.Parse, Op: "dataset.Next",
+		Message: fmt.Sprintf("byte %d: %s", r.Offset(), what)}
 }

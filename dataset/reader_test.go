@@ -144,32 +144,42 @@ const plainRecord = `{"url":"https://mom.gov.sg/a","title":"Employment Act","dom
 
 // corpus are files that encoding/json and the reader must see alike.
 var corpus = []string{
-	``, ` `, "\r\n", `[]`, ` [ ] `, `{}`, `null`, `true`, `"records"`, `12`, `-`, `[`, `]`, `{`, `}`, `[,]`, `[{}`, `[{}]`, `[{},]`, `[{}{}]`, `[{}]x`, `[{}] []`,
+	``, ` `, "\r\n", `[]`, ` [ ] `, `{}`, `null`, `true`, `"records"`, `12`, `-`, `[`, `]`, `{`, `}`, `[,]`, `[{}`,
+	`[{}]`, `[{},]`, `[{}{}]`, `[{}]x`, `[{}] []`,
 	`[` + plainRecord + `]`,
 	"[\r\n  " + strings.ReplaceAll(plainRecord, ",", ",\r\n\t") + "\r\n]\r\n",
-	"\xef\xbb\xbf[" + plainRecord + "]", "\xef\xbb\xbf", "\xef\xbb\xbf\xef\xbb\xbf[]", "\xef\xbb[]", "\xff\xfe[\x00]\x00",
+	"\xef\xbb\xbf[" + plainRecord + "]", "\xef\xbb\xbf", "\xef\xbb\xbf\xef\xbb\xbf[]", "\xef\xbb[]",
+	"\xff\xfe[\x00]\x00",
 	`{"meta":{"n":1,"deep":[[{"a":"}]"}]]},"records":[` + plainRecord + `],"after":[1,2,{"records":[]}]}`,
-	`{"records":[` + plainRecord + `,` + plainRecord + `]}`, `{"records":[]}`, `{"records":{}}`, `{"records":null}`, `{"Records":[]}`, `{"meta":{"records":[]}}`,
-	`{"\u0072ecords":[{"\u0075rl":"https:\/\/a.sg\/"}]}`, `{"records":[{"url":"https://a.sg/"}],}`, `{"records":[]]`, `{"records" []}`, `{"records":[],"x"}`, `{,"records":[]}`, `{"records":[]} x`,
+	`{"records":[` + plainRecord + `,` + plainRecord + `]}`, `{"records":[]}`, `{"records":{}}`, `{"records":null}`,
+	`{"Records":[]}`, `{"meta":{"records":[]}}`,
+	`{"\u0072ecords":[{"\u0075rl":"https:\/\/a.sg\/"}]}`, `{"records":[{"url":"https://a.sg/"}],}`, `{"records":[]]`,
+	`{"records" []}`, `{"records":[],"x"}`, `{,"records":[]}`, `{"records":[]} x`,
 	`[1,"a",null,true,false,[],[{}],-0.5e+10,{"url":"https://a.sg/"}]`,
 	`[{"url":1},{"url":null},{"url":true},{"url":[]},{"url":{}},{"url":""},{"title":5,"url":"u","language":{"a":[1]},"domain_id":false}]`,
 	`[{"input_url":"c","raw_url":"b","url":"a"},{"input_url":"c","raw_url":"b"},{"input_url":"c"},{"input_url":"c","raw_url":5},{"url":null,"raw_url":"","input_url":"c"}]`,
 	`[{"authority":"x","source_type":"gov"},{"normalized_domain":"n","domain":"d"},{"normalized_domain":"n"},{"authority":"x","source_type":null}]`,
 	`[{"url":"a","title":"t"},{"url":"b","title":"u"},{"url" : "c","title":"v"},{"url":"d","title": "w"},{"title":"x","url":"e"},{"url":"f","titles":"y"},{"url":"g"},{"url":7,"title":null},{}]`,
-	`[{"url":"a"},{"url":"b"`, `[{"url":"a"},{"url":`, `[{"url":"a"},{"url"`, `[{"url":"a"},{"url":}]`, `[{"url":"a"},{"url":"b",}]`, `[{"u\u0072l":"a"},{"u\u0072l":"b"},{"url":"c"}]`,
-	`[` + strings.Repeat(`{`+strings.Repeat(`"x":1,`, 30)+`"url":"a","`+strings.Repeat("long", 20)+`":2,"title":"t"},`, 2) + `{}]`,
+	`[{"url":"a"},{"url":"b"`, `[{"url":"a"},{"url":`, `[{"url":"a"},{"url"`, `[{"url":"a"},{"url":}]`,
+	`[{"url":"a"},{"url":"b",}]`, `[{"u\u0072l":"a"},{"u\u0072l":"b"},{"url":"c"}]`,
+	`[` + strings.Repeat(`{`+strings.Repeat(`"x":1,`, 30)+`"url":"a","`+strings.Repeat("long", 20)+`":2,"title":"t"},`,
+		2) + `{}]`,
 	`[{"url":"a","url":"b"},{"url":"a","url":null},{"url":"a","url":3},{"url":3,"url":"a"},{"title":"t","x":1,"title":""}]`,
 	`[{"URL":"a","Url":"b"," url":"c"}]`,
 	`[{"title":"q\" b\\ s\/ \b\f\n\r\t \u0041\u00e9\ud55c\uD83D\uDE00"}]`,
 	`[{"title":"\ud800"},{"title":"\ud800x"},{"title":"\ud800\u0041"},{"title":"\udc00\ud800"},{"title":"\ud83d\ud83d\ude00"},{"title":"\ud800\\u"},{"title":"\\ud800"}]`,
-	`[{"title":"\x41"}]`, `[{"title":"\u12"}]`, `[{"title":"\u12g4"}]`, `[{"title":"\`, `[{"title":"\u00`, "[{\"title\":\"a\nb\"}]", "[{\"title\":\"a\x00b\"}]", "[{\"title\":\"\x1f\"}]", "[{\"title\":\"\x7f\"}]",
+	`[{"title":"\x41"}]`, `[{"title":"\u12"}]`, `[{"title":"\u12g4"}]`, `[{"title":"\`, `[{"title":"\u00`,
+	"[{\"title\":\"a\nb\"}]", "[{\"title\":\"a\x00b\"}]", "[{\"title\":\"\x1f\"}]", "[{\"title\":\"\x7f\"}]",
 	"[{\"title\":\"\xff\"},{\"title\":\"a\xed\xa0\x80b\xf0\x9f\"},{\"title\":\"\xe9\\n\"},{\"title\":\"\xff\\ud800\"},{\"url\":\"한국어 \u2028\"}]",
 	"[{\"ti\xfftle\":\"x\"}]", "\x00[]", "[\x00]", "[]\x00", "[{\x00}]", "[{\"url\":\x00\"a\"}]",
 	`[{"title":"} ] \" { [","x":{"url":"inner","y":["]","}","\\\""]},"url":"outer"}]`,
 	`[{"confidence":1},{"confidence":-0},{"confidence":0.5E-3},{"confidence":1e999},{"confidence":"0.9"},{"confidence":""},{"confidence":null},{"confidence":true}]`,
-	`[{"a":01}]`, `[{"a":1.}]`, `[{"a":.5}]`, `[{"a":-}]`, `[{"a":+1}]`, `[{"a":1e}]`, `[{"a":1e+}]`, `[{"a":0x1}]`, `[{"a":NaN}]`, `[{"a":1 2}]`, `[-]`, `[01]`, `[1e5,0,-0.0]`,
+	`[{"a":01}]`, `[{"a":1.}]`, `[{"a":.5}]`, `[{"a":-}]`, `[{"a":+1}]`, `[{"a":1e}]`, `[{"a":1e+}]`, `[{"a":0x1}]`,
+	`[{"a":NaN}]`, `[{"a":1 2}]`, `[-]`, `[01]`, `[1e5,0,-0.0]`,
 	`[{"a":tru}]`, `[{"a":truex}]`, `[{"a":nul`, `[{"a":falsE}]`, `[t]`,
-	`[{"a"}]`, `[{"a":}]`, `[{:1}]`, `[{"a":1,}]`, `[{,}]`, `[{"a":1 "b":2}]`, `[{a:1}]`, `[{'a':1}]`, `[{"a":1]`, `[{"a":[1}]`, `[{"a":[1,]}]`, `[{"a":{"b"}}]`, `[{"a":{"b":1,}}]`, `[{"a":{"b":[{}]}}]`, `[/**/]`, `[{"a":[}]}]`,
+	`[{"a"}]`, `[{"a":}]`, `[{:1}]`, `[{"a":1,}]`, `[{,}]`, `[{"a":1 "b":2}]`, `[{a:1}]`, `[{'a':1}]`, `[{"a":1]`,
+	`[{"a":[1}]`, `[{"a":[1,]}]`, `[{"a":{"b"}}]`, `[{"a":{"b":1,}}]`, `[{"a":{"b":[{}]}}]`, `[/**/]`,
+	`[{"a":[}]}]`,
 	`[` + strings.Repeat(`[`, 9999) + strings.Repeat(`]`, 10000),
 	`[` + strings.Repeat(`[`, 10000) + strings.Repeat(`]`, 10001),
 	`[{"a":` + strings.Repeat(`{"a":`, 9997) + `{}` + strings.Repeat(`}`, 9998) + `]`,
@@ -177,8 +187,10 @@ var corpus = []string{
 	`{"records":[{"a":` + strings.Repeat(`[`, 9997) + strings.Repeat(`]`, 9997) + `}]}`,
 	`{"records":[{"a":` + strings.Repeat(`[`, 9998) + strings.Repeat(`]`, 9998) + `}]}`,
 	`[{"content":"` + strings.Repeat("x", 100_000) + `","url":"https://a.sg/"},{"url":"https://b.sg/"}]`,
-	`[{"domain_id":"` + strings.Repeat("x", MaxFieldBytes) + `","authority":"` + strings.Repeat("한", MaxFieldBytes/3) + `","language":"` + strings.Repeat(`\u0041`, MaxFieldBytes/6) + `"}]`,
-	`[{"domain_id":"` + strings.Repeat("x", MaxFieldBytes+1) + `","title":"` + strings.Repeat("x", MaxFieldBytes+1) + `","confidence":1` + strings.Repeat("0", MaxFieldBytes) + `}]`,
+	`[{"domain_id":"` + strings.Repeat("x", MaxFieldBytes) + `","authority":"` + strings.Repeat("한",
+		MaxFieldBytes/3) + `","language":"` + strings.Repeat(`\u0041`, MaxFieldBytes/6) + `"}]`,
+	`[{"domain_id":"` + strings.Repeat("x", MaxFieldBytes+1) + `","title":"` + strings.Repeat("x",
+		MaxFieldBytes+1) + `","confidence":1` + strings.Repeat("0", MaxFieldBytes) + `}]`,
 }
 
 func TestLikeEncodingJSON(t *testing.T) {
@@ -316,7 +328,8 @@ func TestOffsets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if from := string(file[rec.Offset:]); !strings.HasPrefix(from, plainRecord) && !strings.HasPrefix(from, "5 ,") {
+		if from := string(file[rec.Offset:]); !strings.HasPrefix(from, plainRecord) &&
+			!strings.HasPrefix(from, "5 ,") {
 			t.Errorf("record %d is not at %d", rec.Number, rec.Offset)
 		}
 	}

@@ -120,27 +120,26 @@ func nameOf(key []byte) name {
 	return unknown
 }
 
-// MaxFieldBytes bounds every field but URL and Title, as written; what is longer is no identifier,
-// method, language or date.
+// MaxFieldBytes caps every field but URL and Title, as written.
 const MaxFieldBytes = 1024
 
 // Record is one element of the dataset, valid until the next call of Next.
 type Record struct {
-	// Number counts the elements from 1; Offset is where this one begins in the file, in bytes.
+	// Number counts the elements from 1; Offset is the position of this one in the file, in bytes.
 	Number int
 	Offset int64
-	// Problem says why nothing of the element can be used: it is no object, or it is too large.
+	// Problem is the reason why the element cannot be used: it is not an object, or too large.
 	Problem string
 
 	raw   []byte
 	spans [nameKinds]span // of the names in good
 	good  nameSet
-	bad   nameSet // names whose values cannot be used
+	bad   nameSet // names with unusable values
 
-	before     int     // number of the record that it was compared with; 0 for none
-	goodBefore nameSet // good of that one
-	same       nameSet // names whose values were seen to be those of that one
-	doubled    nameSet // names that may come more than once, in either
+	before     int     // number of the record it was compared with; 0 for none
+	goodBefore nameSet // good of that record
+	same       nameSet // names whose values equal those of that record
+	doubled    nameSet // names that might be duplicated in either
 }
 
 // Fields is a set of fields.
@@ -149,16 +148,16 @@ type Fields struct{ names nameSet }
 // Add puts a field into the set.
 func (s *Fields) Add(f Field) { s.names |= fieldNames[f] }
 
-// SameAs reports whether the fields are written as in the record with a number, so that Get and JSON give the same for
-// both. False says nothing: records are compared with the one before them only, as far as that is cheap.
+// SameAs reports whether the fields are written as in the record with a number, so that Get and JSON return the same
+// for both. False means unknown: only consecutive records are compared, as far as that is cheap.
 func (r *Record) SameAs(number int, fields Fields) bool {
 	return r.before == number && number > 0 &&
 		(r.good^r.goodBefore)&fields.names == 0 &&
 		r.good&fields.names&(r.doubled|^r.same) == 0
 }
 
-// Get returns a field as UTF-8, unescaped as encoding/json does it. It is nil when the record has
-// none: no name of the field, or null, "" or a bad value under all of them.
+// Get returns a field as UTF-8, unescaped as by encoding/json. It returns nil if all names of the field are missing,
+// null, "" or bad.
 func (r *Record) Get(f Field) []byte {
 	s := r.best(f)
 	switch {
@@ -186,7 +185,7 @@ func (r *Record) JSON(f Field) []byte {
 	return quoted
 }
 
-// best is the value under the best name of a field that has one.
+// best returns the value under the best name of a field, or nil.
 func (r *Record) best(f Field) *span {
 	set := r.good & fieldNames[f]
 	if set == 0 {
@@ -195,8 +194,8 @@ func (r *Record) best(f Field) *span {
 	return &r.spans[bits.TrailingZeros16(uint16(set))]
 }
 
-// Bad lists the JSON names whose values could not be used: not a string (for confidence: not a
-// number that fits a float64), or longer than MaxFieldBytes.
+// Bad returns the JSON names with unusable values: not a string (for confidence: not a float64), or longer than
+// MaxFieldBytes.
 func (r *Record) Bad() []string {
 	if r.bad == 0 {
 		return nil
@@ -239,24 +238,23 @@ func (k kind) String() string {
 	return "true or false"
 }
 
-// span is a value as it stands in the window: offsets from the beginning of the record, without the
-// quotes of a string.
+// span locates a value in the window, relative to the start of the record and without the quotes of a string.
 type span struct {
 	start, end int32
 	kind       kind
 	traits     traits
 }
 
-// traits of a string: what keeps its bytes from being its value.
+// traits are the reasons why the bytes of a string differ from its value.
 type traits uint8
 
 const (
 	escaped   traits = 1 << iota // has a backslash
 	surrogate                    // has \uD800 to \uDFFF, in pairs or not
-	nonASCII                     // may be invalid UTF-8
+	nonASCII                     // might be invalid UTF-8
 )
 
-// use is what a value is good for.
+// use tells whether a value is usable.
 type use uint8
 
 const (
@@ -265,7 +263,7 @@ const (
 	bad
 )
 
-// useOf returns what the value of a name is good for; raw is its record as far as it was read.
+// useOf returns the use of a value. raw is its record, read up to the value.
 func useOf(n name, s span, raw []byte) use {
 	size := s.end - s.start
 	ok := s.kind == str && (size <= MaxFieldBytes || n.set()&(fieldNames[URL]|fieldNames[Title]) != 0)
@@ -281,7 +279,7 @@ func useOf(n name, s span, raw []byte) use {
 	return bad
 }
 
-// put takes the value of a name; one that comes again replaces the one before.
+// put sets the value of a name. The last duplicate wins.
 func (r *Record) put(m *member) {
 	set := m.name.set()
 	r.good &^= set
@@ -295,8 +293,7 @@ func (r *Record) put(m *member) {
 	}
 }
 
-// isFinite reports whether a JSON number fits a float64. Only an exponent or hundreds of digits can
-// make it too large.
+// isFinite reports whether a JSON number fits a float64. Only an exponent or hundreds of digits can exceed it.
 func isFinite(num []byte) bool {
 	if len(num) < 300 && bytes.IndexByte(num, 'e') < 0 && bytes.IndexByte(num, 'E') < 0 {
 		return true
@@ -305,11 +302,11 @@ func isFinite(num []byte) bool {
 	return err == nil
 }
 
-// unquote gives the value of a valid JSON string, with its quotes, as encoding/json would: escapes
-// replaced, halves of surrogate pairs and invalid UTF-8 turned into U+FFFD.
+// unquote returns the value of a valid JSON string with its quotes, as encoding/json does: escapes replaced, unpaired
+// surrogates and invalid UTF-8 turned into U+FFFD.
 func unquote(quoted []byte, t traits) []byte {
 	v := quoted[1 : len(quoted)-1]
-	if t&surrogate != 0 { // gjson swallows what follows half a pair
+	if t&surrogate != 0 { // gjson drops the text after an unpaired surrogate
 		var s string
 		if json.Unmarshal(quoted, &s) == nil {
 			return []byte(s)

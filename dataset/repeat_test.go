@@ -25,13 +25,15 @@ func (a *alike) value() string {
 	case 0:
 		return a.one("1", "12", "123", "1.5", "1.5e3", "-1", "0", "1e999")
 	case 1:
-		return a.one("null", "true", "false", `""`, "[]", "{}", "[1]", "[1,2]", `{"url":"x"}`, `{"url":"x"`+","+`"url":"y"}`)
+		return a.one("null", "true", "false", `""`, "[]", "{}", "[1]", "[1,2]", `{"url":"x"}`,
+			`{"url":"x"`+","+`"url":"y"}`)
 	case 2:
 		return `"` + strings.Repeat("x", MaxFieldBytes-1+a.IntN(3)) + `"`
 	}
 	text := "https://www.example.gov.sg/news/2026/01/a-headline"[:a.IntN(50)]
 	for range a.IntN(3) {
-		text += a.one("a", "b", `\"`, `\\`, `\n`, `\u00e9`, `\ud83d\ude00`, `\ud800`, "é", "한국어", "\xff", "\x7f", ",", ":", "}", "]", "{", "/", " ")
+		text += a.one("a", "b", `\"`, `\\`, `\n`, `\u00e9`, `\ud83d\ude00`, `\ud800`, "é", "한국어", "\xff", "\x7f", ",",
+			":", "}", "]", "{", "/", " ")
 	}
 	return `"` + text + a.one("", "z", "zz") + `"`
 }
@@ -42,7 +44,8 @@ func (a *alike) next() string {
 		i := a.IntN(len(a.keys) + 1)
 		switch {
 		case i == len(a.keys) || a.IntN(8) == 0:
-			key := a.one(`"url"`, `"raw_url"`, `"title"`, `"domain"`, `"language"`, `"source_type"`, `"confidence"`, `"confidences"`, `"x"`, `"u\u0072l"`, `"tit"`)
+			key := a.one(`"url"`, `"raw_url"`, `"title"`, `"domain"`, `"language"`, `"source_type"`, `"confidence"`,
+				`"confidences"`, `"x"`, `"u\u0072l"`, `"tit"`)
 			a.keys = append(a.keys[:i:i], append([]string{key}, a.keys[i:]...)...)
 			a.values = append(a.values[:i:i], append([]string{a.value()}, a.values[i:]...)...)
 		case a.IntN(8) == 0:
@@ -148,8 +151,8 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// wrongSameAs reads a file and returns what SameAs says wrongly of a record and the one before it; "" if nothing. equal
-// counts the fields that both have and write alike, said those of which SameAs says so.
+// wrongSameAs reads a file and returns what SameAs says wrongly of a record and the one before it; "" if nothing.
+// equal counts the fields that both have and write alike, said those of which SameAs says so.
 func wrongSameAs(r *Reader, src io.Reader) (wrong string, equal, said int) {
 	type value struct{ json, text []byte }
 	var before [fieldCount]value
@@ -162,7 +165,8 @@ func wrongSameAs(r *Reader, src io.Reader) (wrong string, equal, said int) {
 		}
 		for f := range fieldCount {
 			now := value{bytes.Clone(rec.JSON(f)), bytes.Clone(rec.Get(f))}
-			alike := bytes.Equal(now.json, before[f].json) && bytes.Equal(now.text, before[f].text) && (now.json == nil) == (before[f].json == nil)
+			alike := bytes.Equal(now.json, before[f].json) && bytes.Equal(now.text, before[f].text) &&
+				(now.json == nil) == (before[f].json == nil)
 			if alike && now.json != nil {
 				equal++
 			}
@@ -170,7 +174,8 @@ func wrongSameAs(r *Reader, src io.Reader) (wrong string, equal, said int) {
 			set.Add(f)
 			if rec.SameAs(numberBefore, set) {
 				if !alike {
-					return fmt.Sprintf("record %d: %s is not as before, %s", rec.Number, now.json, before[f].json), equal, said
+					return fmt.Sprintf("record %d: %s is not as before, %s", rec.Number, now.json, before[f].json),
+						equal, said
 				}
 				if now.json != nil {
 					said++
@@ -185,8 +190,8 @@ func wrongSameAs(r *Reader, src io.Reader) (wrong string, equal, said int) {
 	}
 }
 
-// TestSameAs: what is said to be as in the record before is so, also where keys come twice and where the window moves, and
-// most of what is so is said to be.
+// TestSameAs: what is said to be as in the record before is so, also where keys come twice and where the window
+// moves, and most of what is so is said to be.
 func TestSameAs(t *testing.T) {
 	a := &alike{Rand: rand.New(rand.NewPCG(3, 3))}
 	r := NewReader(nil)

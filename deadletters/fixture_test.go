@@ -56,11 +56,14 @@ func newFixture(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	f := &fixture{bucket: r2.NewMemory(), ledger: ledger.New(db), seeds: queues.NewMemory(), domains: queues.NewMemory(), now: sentAt.Add(time.Hour)}
+	f := &fixture{bucket: r2.NewMemory(), ledger: ledger.New(db), seeds: queues.NewMemory(),
+		domains: queues.NewMemory(), now: sentAt.Add(time.Hour)}
 	writes := 0
-	f.bucket.Now = func() time.Time { writes++; return f.now.Add(time.Duration(2*writes) * time.Second) } // one key takes one write a second
+	// one key takes one write a second
+	f.bucket.Now = func() time.Time { writes++; return f.now.Add(time.Duration(2*writes) * time.Second) }
 	f.store = &deadletters.Store{Ledger: f.ledger, Bucket: f.bucket, Version: "v1", Log: slog.New(slog.DiscardHandler)}
-	f.replayer = &deadletters.Replayer{Ledger: f.ledger, Store: f.store, Seeds: f.seeds, Domains: f.domains, Exclusions: f.exclusions, Now: func() time.Time { return f.now }}
+	f.replayer = &deadletters.Replayer{Ledger: f.ledger, Store: f.store, Seeds: f.seeds, Domains: f.domains,
+		Exclusions: f.exclusions, Now: func() time.Time { return f.now }}
 	return f
 }
 
@@ -78,7 +81,8 @@ func (f *fixture) giveUp(t *testing.T, queue, id, body string, why contract.Kind
 		t.Fatal(err)
 	}
 	dlq := contract.SiblingQueue(queue, contract.DeadLetterQueue)
-	for _, err := range f.store.Put(t.Context(), dlq, []deadletters.Message{{ID: id, Body: []byte(body), Sent: sentAt}}) {
+	for _, err := range f.store.Put(t.Context(), dlq, []deadletters.Message{{ID: id, Body: []byte(body),
+		Sent: sentAt}}) {
 		if err != nil {
 			t.Fatal(err)
 		}

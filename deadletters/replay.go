@@ -16,13 +16,14 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// maxCalls is how many dead letters are worked on in parallel, within the six connections of an event.
+// maxCalls caps the dead letters handled in parallel, within the six connections of an event.
 const maxCalls = 5
 
-// ReplayLedger is what the replayer needs of package ledger.
+// ReplayLedger reads and resolves dead letters.
 type ReplayLedger interface {
 	ChooseDeadLetters(ctx context.Context, choice contract.DeadLetterChoice) ([]contract.DeadLetterRecord, error)
-	Resolve(ctx context.Context, choice contract.DeadLetterChoice, r ledger.Resolution) (beside, remaining int64, err error)
+	Resolve(ctx context.Context, choice contract.DeadLetterChoice, r ledger.Resolution) (beside, remaining int64,
+		err error)
 }
 
 // Sender sends a batch of messages to a queue.
@@ -30,20 +31,18 @@ type Sender interface {
 	Send(ctx context.Context, b *contract.Batch) error
 }
 
-// Replayer sends dead letters to their queue again, or discards them. A dead letter is marked after
-// it was sent, so that none is lost; one that is sent twice because of that is harmless, as every
-// message delivered twice is.
+// Replayer sends dead letters to their queues again, or discards them. It marks a dead letter after sending it, so
+// that none is lost. Sending one twice is harmless, like every redelivery.
 type Replayer struct {
-	Ledger  ReplayLedger
-	Store   *Store
-	Seeds   Sender
-	Domains Sender
-	// Exclusions gives what operators exclude.
+	Ledger     ReplayLedger
+	Store      *Store
+	Seeds      Sender
+	Domains    Sender
 	Exclusions func(ctx context.Context) (*contract.Exclusions, error)
 	Now        func() time.Time
 }
 
-// Read returns a stored dead letter, or nil when it no longer exists.
+// Read returns a stored dead letter, or nil if it does not exist.
 func (r *Replayer) Read(ctx context.Context, key string) (*contract.DeadLetter, error) {
 	l, err := r.Store.read(ctx, key)
 	if errors.Is(err, r2.ErrNotFound) {
@@ -52,9 +51,10 @@ func (r *Replayer) Read(ctx context.Context, key string) (*contract.DeadLetter, 
 	return l, contract.Wrap(contract.Storage, "deadletters.Replayer", err)
 }
 
-// Replay sends the chosen dead letters that are stored to their queue again, at most
-// contract.MaxResolved. by is the name of the token that asks for it.
-func (r *Replayer) Replay(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved, error) {
+// Replay sends the chosen stored dead letters to their queues again, at most contract.MaxResolved. by is the name of
+// the caller's token.
+func (r *Replayer) Replay(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved,
+	error) {
 	out, records, err := r.choose(ctx, choice)
 	if err != nil {
 		return out, err
@@ -67,7 +67,8 @@ func (r *Replayer) Replay(ctx context.Context, choice contract.DeadLetterChoice,
 		if !l.About(exclusions) {
 			return false
 		}
-		out.Failed = append(out.Failed, contract.Unresolved{ID: l.ID, Code: string(contract.Excluded), Message: *l.Domain + " is excluded: take that back first, or discard the letter"})
+		out.Failed = append(out.Failed, contract.Unresolved{ID: l.ID, Code: string(contract.Excluded),
+			Message: *l.Domain + " is excluded; remove the exclusion first, or discard the letter"})
 		return true
 	})
 	resolution := ledger.Resolution{State: contract.Replayed, By: by, At: r.Now()}
@@ -86,10 +87,11 @@ func (r *Replayer) Replay(ctx context.Context, choice contract.DeadLetterChoice,
 	return r.resolve(ctx, choice, resolution, out)
 }
 
-// Discard marks the chosen dead letters that are stored as not worth a replay, which ends their raw files. The other
-// letters of a file that ends are discarded with it: each replayed, it would be queued again. by is the name of the token
-// that asks for it.
-func (r *Replayer) Discard(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved, error) {
+// Discard marks the chosen stored dead letters as not worth a replay, which gives their raw files up. It also
+// discards the other letters of such a file, because replaying any would queue it again. by is the name of the
+// caller's token.
+func (r *Replayer) Discard(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved,
+	error) {
 	out, records, err := r.choose(ctx, choice)
 	if err != nil {
 		return out, err
@@ -115,18 +117,19 @@ func (r *Replayer) Discard(ctx context.Context, choice contract.DeadLetterChoice
 		resolution.IDs = append(resolution.IDs, l.ID)
 		if ended[i] {
 			raw, _, _ := contract.ParseRawKey(l.Work)
-			resolution.Work.Files = append(resolution.Work.Files, ledger.FileChange{RawFile: raw, Discarded: resolution.At})
+			resolution.Work.Files = append(resolution.Work.Files,
+				ledger.FileChange{RawFile: raw, Discarded: resolution.At})
 			resolution.Ended = append(resolution.Ended, l.ID)
 		}
 	}
 	return r.resolve(ctx, choice, resolution, out)
 }
 
-// maxSkew is how far the clocks of R2 and of the Worker may be apart.
+// maxSkew is the tolerated difference between the clocks of R2 and of the Worker.
 const maxSkew = time.Minute
 
-// mark marks the raw file of a dead letter as discarded, so that it is queued no more, and reports whether it did. It
-// leaves files alone that are gone, were replaced after the failure, or were processed in the end.
+// mark marks the raw file of a dead letter as discarded, so that it is no longer queued, and reports whether it did.
+// It skips files that are gone, were replaced after the failure, or were processed after all.
 func (r *Replayer) mark(ctx context.Context, l *contract.DeadLetterRecord, by string) (marked bool, err error) {
 	file, _, ok := contract.ParseRawKey(l.Work)
 	if !ok || contract.QueueRole(l.QueueName) != contract.SeedQueue {
@@ -149,7 +152,7 @@ func (r *Replayer) mark(ctx context.Context, l *contract.DeadLetterRecord, by st
 	return err == nil, err
 }
 
-// unmark takes the marks off the raw files of letters that are replayed: they are to be processed after all.
+// unmark removes the marks of raw files whose letters are replayed.
 func (r *Replayer) unmark(ctx context.Context, originals []*original) {
 	var marks []string
 	files := ofQueue(originals, contract.SeedQueue)
@@ -168,9 +171,9 @@ func (r *Replayer) unmark(ctx context.Context, originals []*original) {
 	}
 }
 
-// choose returns the chosen dead letters that are stored. It counts those that are not any more, and
-// lists the ids that do not exist.
-func (r *Replayer) choose(ctx context.Context, choice contract.DeadLetterChoice) (out contract.Resolved, records []contract.DeadLetterRecord, err error) {
+// choose returns the chosen dead letters that are still stored. It counts the others, and lists unknown ids.
+func (r *Replayer) choose(ctx context.Context, choice contract.DeadLetterChoice) (out contract.Resolved,
+	records []contract.DeadLetterRecord, err error) {
 	out.Failed = []contract.Unresolved{}
 	records, err = r.Ledger.ChooseDeadLetters(ctx, choice)
 	if err != nil {
@@ -189,8 +192,7 @@ func (r *Replayer) choose(ctx context.Context, choice contract.DeadLetterChoice)
 	return out, records, nil
 }
 
-// named returns those of the records that ids name, whole or by their beginning. It lists the ids that name none, or
-// several.
+// named returns the records whose ids begin with one of ids. It lists the ids that match none or several.
 func named(ids []string, records []contract.DeadLetterRecord, out *contract.Resolved) []contract.DeadLetterRecord {
 	chosen := map[string]bool{}
 	for _, id := range ids {
@@ -206,9 +208,11 @@ func named(ids []string, records []contract.DeadLetterRecord, out *contract.Reso
 		}
 		switch {
 		case several:
-			out.Failed = append(out.Failed, contract.Unresolved{ID: id, Code: string(contract.Validation), Message: "several dead letters have an id that begins so; give more of it"})
+			out.Failed = append(out.Failed, contract.Unresolved{ID: id, Code: string(contract.Validation),
+				Message: "several dead letters have an id with this prefix; send more characters"})
 		case found == "":
-			out.Failed = append(out.Failed, contract.Unresolved{ID: id, Code: "not_found", Message: "there is no dead letter with this id"})
+			out.Failed = append(out.Failed, contract.Unresolved{ID: id, Code: "not_found",
+				Message: "there is no dead letter with this id"})
 		default:
 			chosen[found] = true
 		}
@@ -216,7 +220,8 @@ func named(ids []string, records []contract.DeadLetterRecord, out *contract.Reso
 	return slices.DeleteFunc(records, func(l contract.DeadLetterRecord) bool { return !chosen[l.ID] })
 }
 
-func (r *Replayer) resolve(ctx context.Context, choice contract.DeadLetterChoice, resolution ledger.Resolution, out contract.Resolved) (contract.Resolved, error) {
+func (r *Replayer) resolve(ctx context.Context, choice contract.DeadLetterChoice, resolution ledger.Resolution,
+	out contract.Resolved) (contract.Resolved, error) {
 	beside, remaining, err := r.Ledger.Resolve(ctx, choice, resolution)
 	if err != nil {
 		return out, err
@@ -225,7 +230,7 @@ func (r *Replayer) resolve(ctx context.Context, choice contract.DeadLetterChoice
 	return out, nil
 }
 
-// original is the message of a dead letter, ready to be sent again, or why it cannot be.
+// original is the message of a dead letter, or the error why it cannot be sent again.
 type original struct {
 	record *contract.DeadLetterRecord
 	body   []byte
@@ -257,7 +262,7 @@ func each(n int, work func(i int)) {
 	wg.Wait()
 }
 
-// ofQueue selects the messages for the queue with a role, without those that cannot be sent.
+// ofQueue returns the messages for the queue with a role that can be sent.
 func ofQueue(originals []*original, role string) (selected []*original) {
 	for _, o := range originals {
 		if o.err == nil && contract.QueueRole(o.record.QueueName) == role {
@@ -267,8 +272,7 @@ func ofQueue(originals []*original, role string) (selected []*original) {
 	return selected
 }
 
-// send sends messages in as few batches as possible. When a batch fails each of its messages gets the
-// error.
+// send sends messages in as few batches as possible. If a batch fails, each of its messages gets the error.
 func send(ctx context.Context, sender Sender, originals []*original) {
 	var batch contract.Batch
 	var inBatch []*original
@@ -293,17 +297,19 @@ func send(ctx context.Context, sender Sender, originals []*original) {
 	flush()
 }
 
-// message returns the message of a dead letter as it is sent again.
+// message returns the message of a dead letter in the form for sending it again.
 func (r *Replayer) message(ctx context.Context, record *contract.DeadLetterRecord) ([]byte, error) {
 	if role := contract.QueueRole(record.QueueName); role != contract.SeedQueue && role != contract.DomainQueue {
-		return nil, contract.Invalid("queue", "%q is not a queue of the pipeline; discard the letter", record.QueueName)
+		return nil, contract.Invalid("queue", "%q is not a queue of the pipeline; discard the letter",
+			record.QueueName)
 	}
 	stored, err := r.Read(ctx, record.Key)
 	if err != nil {
 		return nil, err
 	}
 	if stored == nil {
-		return nil, &contract.Error{Kind: contract.Validation, Field: "key", Message: "the letter is gone from R2; discard it"}
+		return nil, &contract.Error{Kind: contract.Validation, Field: "key",
+			Message: "the letter is gone from R2; discard it"}
 	}
 	return resendable(stored.OriginalMessage)
 }
@@ -316,13 +322,14 @@ func resendable(message json.RawMessage) ([]byte, error) {
 		body = compacted(body)
 	}
 	if !contract.Fits(len(body)) {
-		return nil, contract.Invalid("original_message", "has %d bytes, more than a message may have; discard the letter", len(body))
+		return nil, contract.Invalid("original_message",
+			"has %d bytes, more than a message may have; discard the letter", len(body))
 	}
 	return body, nil
 }
 
-// compacted encodes a message as short as possible. Earlier versions stored dead letters indented and
-// with HTML's characters escaped, which made some of them too large to be sent.
+// compacted encodes a message as short as possible. Earlier versions stored dead letters indented and HTML-escaped,
+// which made some of them too large to send.
 func compacted(message []byte) []byte {
 	d := json.NewDecoder(bytes.NewReader(message))
 	d.UseNumber()
@@ -333,20 +340,22 @@ func compacted(message []byte) []byte {
 	return contract.Encode(v)
 }
 
-// addQueued adds to a resolution that the work of a dead letter is queued again.
+// addQueued records in a resolution that the work of a dead letter is queued again.
 func addQueued(r *ledger.Resolution, d *contract.DeadLetterRecord) {
 	if d.Partition == nil {
 		return
 	}
 	if d.Domain != nil {
-		r.Work.Domains = append(r.Work.Domains, ledger.DomainChange{Partition: *d.Partition, Domain: *d.Domain, Queued: r.At})
+		r.Work.Domains = append(r.Work.Domains, ledger.DomainChange{Partition: *d.Partition, Domain: *d.Domain,
+			Queued: r.At})
 	} else if raw, _, ok := contract.ParseRawKey(d.Work); ok {
 		r.Work.Files = append(r.Work.Files, ledger.FileChange{RawFile: raw, Queued: r.At})
 	}
 }
 
 func unresolved(id string, err error) contract.Unresolved {
-	u := contract.Unresolved{ID: id, Code: string(contract.KindOf(err)), Message: "the store or the queue failed; try again"}
+	u := contract.Unresolved{ID: id, Code: string(contract.KindOf(err)),
+		Message: "the store or the queue failed; try again"}
 	var e *contract.Error
 	if errors.As(err, &e) {
 		u.Message = cmp.Or(e.Message, u.Message)

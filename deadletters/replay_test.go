@@ -40,7 +40,8 @@ func TestReplay(t *testing.T) {
 	if m, err := contract.ParseDomain(sent[0].Body); err != nil || m.Domain != "a.sg" || len(m.URLs) != 1 {
 		t.Errorf("the message sent is %+v, %v", m, err)
 	}
-	for _, choice := range []contract.DeadLetterChoice{all, {IDs: []string{"seed", "domain"}}, {Filter: &contract.DeadLetterFilter{Queue: "seed"}}} {
+	for _, choice := range []contract.DeadLetterChoice{all, {IDs: []string{"seed", "domain"}},
+		{Filter: &contract.DeadLetterFilter{Queue: "seed"}}} {
 		again, err := r.Replay(t.Context(), choice, "API_TOKEN")
 		if err != nil || again.Done != 0 || again.Skipped != int64(len(choice.IDs)) || len(again.Failed) != 0 {
 			t.Errorf("once more: %+v, %v", again, err)
@@ -54,7 +55,8 @@ func TestReplay(t *testing.T) {
 	// It fails again: a new letter, that shows the one before.
 	f.giveUp(t, "newsfork-seed-dev", "seed2", seedBody(), contract.Parse)
 	d, err := f.ledger.DeadLetter(t.Context(), "seed2")
-	if err != nil || d == nil || d.State != contract.Stored || len(d.History) != 1 || d.History[0].ID != "seed" || d.History[0].State != contract.Replayed || *d.History[0].ResolvedBy != "API_TOKEN" || len(d.Attempts) != 8 {
+	if err != nil || d == nil || d.State != contract.Stored || len(d.History) != 1 || d.History[0].ID != "seed" ||
+		d.History[0].State != contract.Replayed || *d.History[0].ResolvedBy != "API_TOKEN" || len(d.Attempts) != 8 {
 		t.Errorf("history: %+v, %v", d, err)
 	}
 	if s := f.processing(t); s.FilesFailed != 1 {
@@ -62,10 +64,13 @@ func TestReplay(t *testing.T) {
 	}
 
 	// It succeeds: the reasons are forgotten, the letter stays what it is.
-	if err := f.ledger.Record(t.Context(), ledger.Changes{Finished: []ledger.Work{deadletters.WorkOf("newsfork-seed-dev", []byte(seedBody()))}}); err != nil {
+	if err := f.ledger.Record(t.Context(),
+		ledger.Changes{Finished: []ledger.Work{deadletters.WorkOf("newsfork-seed-dev",
+			[]byte(seedBody()))}}); err != nil {
 		t.Fatal(err)
 	}
-	if d, err := f.ledger.DeadLetter(t.Context(), "seed"); err != nil || len(d.Attempts) != 0 || d.State != contract.Replayed {
+	if d, err := f.ledger.DeadLetter(t.Context(), "seed"); err != nil || len(d.Attempts) != 0 ||
+		d.State != contract.Replayed {
 		t.Errorf("after success: %+v, %v", d, err)
 	}
 }
@@ -76,22 +81,25 @@ func TestExcludedDomainsAreNotReplayed(t *testing.T) {
 	f.giveUpTwo(t)
 	f.excluded = []contract.Exclusion{{Kind: contract.ExcludeDomain, Value: "a.sg"}}
 	got, err := f.replayer.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN")
-	if err != nil || got.Done != 1 || got.Remaining != 1 || len(got.Failed) != 1 || got.Failed[0].ID != "domain" || got.Failed[0].Code != "excluded" || len(f.domains.Sent()) != 0 {
+	if err != nil || got.Done != 1 || got.Remaining != 1 || len(got.Failed) != 1 || got.Failed[0].ID != "domain" ||
+		got.Failed[0].Code != "excluded" || len(f.domains.Sent()) != 0 {
 		t.Errorf("%+v, %v, sent %d", got, err, len(f.domains.Sent()))
 	}
 	f.excluded = nil
-	if got, err := f.replayer.Replay(t.Context(), contract.DeadLetterChoice{IDs: []string{"domain"}}, "API_TOKEN"); err != nil || got.Done != 1 || len(f.domains.Sent()) != 1 {
+	if got, err := f.replayer.Replay(t.Context(), contract.DeadLetterChoice{IDs: []string{"domain"}},
+		"API_TOKEN"); err != nil || got.Done != 1 || len(f.domains.Sent()) != 1 {
 		t.Errorf("taken back: %+v, %v", got, err)
 	}
 	f.giveUp(t, "newsfork-domain-dev", "again", domainBody("a.sg"), contract.Network)
 	f.excluded = []contract.Exclusion{{Kind: contract.ExcludeDomain, Value: "a.sg"}}
-	if got, err := f.replayer.Discard(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 1 {
+	if got, err := f.replayer.Discard(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil ||
+		got.Done != 1 {
 		t.Errorf("discarded: %+v, %v", got, err)
 	}
 }
 
-// TestDiscardSettlesEveryLetterOfAFile: a forced repeat of a broken file leaves a second letter, by which a replay would
-// queue the file again that the operator ended.
+// TestDiscardSettlesEveryLetterOfAFile: a forced repeat of a broken file leaves a second letter, by which a replay
+// would queue the file again that the operator ended.
 func TestDiscardSettlesEveryLetterOfAFile(t *testing.T) {
 	f := newFixture(t)
 	if _, err := f.bucket.Put(t.Context(), rawKey, []byte("broken"), nil); err != nil {
@@ -108,13 +116,15 @@ func TestDiscardSettlesEveryLetterOfAFile(t *testing.T) {
 			t.Fatalf("discard %s: %+v, %v", id, got, err)
 		}
 	}
-	if d, err := f.ledger.DeadLetter(t.Context(), "seed"); err != nil || d.State != contract.Discarded || *d.ResolvedBy != "API_TOKEN" {
+	if d, err := f.ledger.DeadLetter(t.Context(), "seed"); err != nil || d.State != contract.Discarded ||
+		*d.ResolvedBy != "API_TOKEN" {
 		t.Errorf("the older letter of the file: %+v, %v", d, err)
 	}
 	if d, err := f.ledger.DeadLetter(t.Context(), "domain"); err != nil || d.State != contract.Stored {
 		t.Errorf("the older letter of the domain, which nothing ended: %+v, %v", d, err)
 	}
-	if got, err := f.replayer.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 1 || len(f.seeds.Sent()) != 0 {
+	if got, err := f.replayer.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil ||
+		got.Done != 1 || len(f.seeds.Sent()) != 0 {
 		t.Errorf("replay of all: %+v, %v, %d files queued", got, err, len(f.seeds.Sent()))
 	}
 	if s := f.processing(t); s.FilesPending != 0 {
@@ -131,7 +141,8 @@ func TestLettersOfAFileThatWasMendedStay(t *testing.T) {
 	if _, err := f.bucket.Put(t.Context(), rawKey, []byte("[]"), nil); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := f.replayer.Discard(t.Context(), contract.DeadLetterChoice{IDs: []string{"seed"}}, "API_TOKEN"); err != nil || got.Done != 1 {
+	if got, err := f.replayer.Discard(t.Context(), contract.DeadLetterChoice{IDs: []string{"seed"}},
+		"API_TOKEN"); err != nil || got.Done != 1 {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	if d, err := f.ledger.DeadLetter(t.Context(), "seed2"); err != nil || d.State != contract.Stored {
@@ -145,7 +156,8 @@ func TestReplayThatFailsKeepsTheLetter(t *testing.T) {
 	r := f.replayer
 	f.seeds.Fail = func([]queues.Sent) error { return errors.New("the queue is away") }
 	got, err := r.Replay(t.Context(), contract.DeadLetterChoice{IDs: []string{"seed", "domain", "none"}}, "API_TOKEN")
-	if err != nil || got.Done != 1 || got.Remaining != 1 || len(got.Failed) != 2 || got.Failed[0].Code != "not_found" || got.Failed[1].Code != "storage_error" {
+	if err != nil || got.Done != 1 || got.Remaining != 1 || len(got.Failed) != 2 ||
+		got.Failed[0].Code != "not_found" || got.Failed[1].Code != "storage_error" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	f.seeds.Fail = nil
@@ -157,19 +169,22 @@ func TestReplayThatFailsKeepsTheLetter(t *testing.T) {
 	if _, err := f.bucket.Put(t.Context(), key, []byte("{"), nil); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := r.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 0 || len(got.Failed) != 1 || got.Failed[0].Code != "internal_error" {
+	if got, err := r.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil ||
+		got.Done != 0 || len(got.Failed) != 1 || got.Failed[0].Code != "internal_error" {
 		t.Errorf("a letter that cannot be read: %+v, %v", got, err)
 	}
 	if err := f.bucket.Delete(t.Context(), key); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := r.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 0 || len(got.Failed) != 1 || !strings.Contains(got.Failed[0].Message, "gone") {
+	if got, err := r.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil ||
+		got.Done != 0 || len(got.Failed) != 1 || !strings.Contains(got.Failed[0].Message, "gone") {
 		t.Errorf("a letter that is gone: %+v, %v", got, err)
 	}
 	if l, err := r.Read(t.Context(), key); l != nil || err != nil {
 		t.Errorf("read: %+v, %v", l, err)
 	}
-	if got, err := r.Discard(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 1 || got.Remaining != 0 {
+	if got, err := r.Discard(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil ||
+		got.Done != 1 || got.Remaining != 0 {
 		t.Errorf("discarded: %+v, %v", got, err)
 	}
 }
@@ -179,7 +194,8 @@ func TestManyLettersAreReplayedInPieces(t *testing.T) {
 	const n = 620
 	var letters []deadletters.Message
 	for i := range n {
-		letters = append(letters, deadletters.Message{ID: fmt.Sprintf("m%03d", i), Body: []byte(domainBody(fmt.Sprintf("d%d.sg", i))), Sent: sentAt})
+		letters = append(letters, deadletters.Message{ID: fmt.Sprintf("m%03d", i),
+			Body: []byte(domainBody(fmt.Sprintf("d%d.sg", i))), Sent: sentAt})
 	}
 	for some := range slices.Chunk(letters, 10) {
 		if err := errors.Join(f.store.Put(t.Context(), "newsfork-dlq-dev", some)...); err != nil {
@@ -189,7 +205,8 @@ func TestManyLettersAreReplayedInPieces(t *testing.T) {
 	r := f.replayer
 	var done []int64
 	for range 3 {
-		got, err := r.Replay(t.Context(), contract.DeadLetterChoice{Filter: &contract.DeadLetterFilter{Queue: "domain"}}, "API_TOKEN")
+		got, err := r.Replay(t.Context(),
+			contract.DeadLetterChoice{Filter: &contract.DeadLetterFilter{Queue: "domain"}}, "API_TOKEN")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +226,8 @@ func TestDeadLettersOfEarlierVersionsAreReplayed(t *testing.T) {
 	f := newFixture(t)
 	f.giveUpTwo(t)
 	r := f.replayer
-	body := strings.TrimSuffix(domainBody("a.sg"), "}") + `,"note":"` + strings.Repeat("&<>", 30_000) + `\\u0026","n":12345678901234567890}`
+	body := strings.TrimSuffix(domainBody("a.sg"), "}") + `,"note":"` + strings.Repeat("&<>",
+		30_000) + `\\u0026","n":12345678901234567890}`
 	for id, original := range map[string]string{"seed": seedBody(), "domain": body} {
 		key := "dlq/queue=newsfork-" + id + "-dev/date=2026-01-28/" + id + ".json"
 		letter := f.letter(t, key)
@@ -222,13 +240,16 @@ func TestDeadLettersOfEarlierVersionsAreReplayed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, err := r.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 2 {
+	if got, err := r.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil ||
+		got.Done != 2 {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	for want, q := range map[string]*queues.Memory{seedBody(): f.seeds, body: f.domains} {
 		sent := last(t, q)
 		var a, b any
-		if err := errors.Join(json.Unmarshal([]byte(sent), &a), json.Unmarshal([]byte(want), &b)); err != nil || !reflect.DeepEqual(a, b) || strings.Contains(want, "12345678901234567890") != strings.Contains(sent, "12345678901234567890") {
+		if err := errors.Join(json.Unmarshal([]byte(sent), &a), json.Unmarshal([]byte(want), &b)); err != nil ||
+			!reflect.DeepEqual(a, b) || strings.Contains(want, "12345678901234567890") != strings.Contains(sent,
+			"12345678901234567890") {
 			t.Errorf("sent %d bytes %.200s, want the same as %.200s", len(sent), sent, want)
 		}
 	}

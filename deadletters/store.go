@@ -1,5 +1,4 @@
-// Package deadletters stores the messages that were given up, each with the reason, and sends them
-// again or discards them as operators decide.
+// Package deadletters stores messages that failed for good, with the reason. Operators replay or discard them.
 package deadletters
 
 import (
@@ -17,13 +16,13 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// Ledger is what the store needs of package ledger.
+// Ledger records dead letters and knows the reasons.
 type Ledger interface {
 	Record(ctx context.Context, c ledger.Changes) error
 	Reasons(ctx context.Context, works []ledger.Work) (map[ledger.Work][]ledger.Failure, error)
 }
 
-// Bucket is what the store needs of the object store; see r2.Bucket.
+// Bucket is the object store; see r2.Bucket.
 type Bucket interface {
 	Get(ctx context.Context, key string) (*r2.Body, error)
 	List(ctx context.Context, o r2.ListOptions) (*r2.Page, error)
@@ -32,8 +31,8 @@ type Bucket interface {
 	Delete(ctx context.Context, keys ...string) error
 }
 
-// Metadata of a stored dead letter: its partition, so that the dead letters of a partition are found
-// without reading all of them, and the key of its work (see ledger.Work).
+// Metadata of a stored dead letter: its partition, so that a partition's dead letters are found without reading all
+// of them, and the key of its work (see ledger.Work).
 const (
 	partitionField = "partition"
 	workField      = "work"
@@ -41,7 +40,7 @@ const (
 
 func partitionText(p contract.Partition) string { return p.Country + "/" + p.Category + "/" + p.Date }
 
-// Store stores messages that were given up, each with the reason.
+// Store stores dead letters with their reasons.
 type Store struct {
 	Ledger  Ledger
 	Bucket  Bucket
@@ -49,17 +48,17 @@ type Store struct {
 	Log     *slog.Logger
 }
 
-// Message is a message that was given up, as it came from the dead-letter queue, or from the queue where it failed.
+// Message is a message that failed for good, from the dead-letter queue or from the queue where it failed.
 type Message struct {
 	ID      string
 	Body    []byte
 	Sent    time.Time
-	Failure *ledger.Failure // why, where the caller has seen it; nil: the ledger is asked
+	Failure *ledger.Failure // the reason; if nil, the ledger is queried
 }
 
-// Put stores a batch of the dead-letter queue dlq with the reasons in the ledger, and lists it there. It
-// returns an error for each message, nil for one that was stored. A message may be put again: its key
-// stays the same. While the ledger is unavailable dead letters are stored without a reason.
+// Put stores a batch of the dead-letter queue dlq with the reasons in the ledger, and records it there. It returns an
+// error for each message, nil if it was stored. Storing a message again overwrites it. If the ledger fails, dead
+// letters are stored without a reason.
 func (s *Store) Put(ctx context.Context, dlq string, messages []Message) []error {
 	works, reasons := s.reasons(ctx, dlq, messages)
 	var c ledger.Changes
@@ -80,8 +79,9 @@ func (s *Store) Put(ctx context.Context, dlq string, messages []Message) []error
 	return errs
 }
 
-// reasons returns for each message the works that it may have asked for, and why they failed.
-func (s *Store) reasons(ctx context.Context, dlq string, messages []Message) (works [][]ledger.Work, reasons map[ledger.Work][]ledger.Failure) {
+// reasons returns the works that each message might have requested, and why they failed.
+func (s *Store) reasons(ctx context.Context, dlq string, messages []Message) (works [][]ledger.Work,
+	reasons map[ledger.Work][]ledger.Failure) {
 	works = make([][]ledger.Work, len(messages))
 	reasons = map[ledger.Work][]ledger.Failure{}
 	var unexplained []ledger.Work
@@ -106,18 +106,21 @@ func (s *Store) reasons(ctx context.Context, dlq string, messages []Message) (wo
 }
 
 // store writes one dead letter to R2, and returns its record for the ledger.
-func (s *Store) store(ctx context.Context, m Message, work ledger.Work, reasons []ledger.Failure) (ledger.DeadLetter, error) {
+func (s *Store) store(ctx context.Context, m Message, work ledger.Work, reasons []ledger.Failure) (ledger.DeadLetter,
+	error) {
 	row := ledger.DeadLetter{
 		MessageID: m.ID, WorkKey: work.Key,
 		DeadLetterError: contract.DeadLetterError{
-			ErrorType: contract.Internal, ErrorMessage: "the reason was not recorded", RetryCount: contract.MaxRetries, FailedAt: m.Sent.UTC(),
+			ErrorType: contract.Internal, ErrorMessage: "the reason was not recorded", RetryCount: contract.MaxRetries,
+			FailedAt: m.Sent.UTC(),
 		},
 		DeadLetterContext: contract.DeadLetterContext{QueueName: work.Queue, WorkerVersion: s.Version},
 	}
 	row.Partition, row.Domain = subject(work.Queue, m.Body)
 	if n := len(reasons); n > 0 {
 		last := reasons[n-1]
-		row.DeadLetterError = contract.DeadLetterError{ErrorType: last.ErrorType, ErrorMessage: last.ErrorMessage, RetryCount: last.Attempt - 1, FailedAt: last.FailedAt}
+		row.DeadLetterError = contract.DeadLetterError{ErrorType: last.ErrorType, ErrorMessage: last.ErrorMessage,
+			RetryCount: last.Attempt - 1, FailedAt: last.FailedAt}
 		row.WorkerVersion = last.WorkerVersion
 		row.ProcessingDurationMS = last.Duration.Milliseconds()
 	}
@@ -126,35 +129,39 @@ func (s *Store) store(ctx context.Context, m Message, work ledger.Work, reasons 
 		return row, err
 	}
 	row.R2Key = name.String()
-	deadLetter := contract.DeadLetter{OriginalMessage: contract.AsJSON(m.Body), ErrorInfo: row.DeadLetterError, Context: row.DeadLetterContext}
+	deadLetter := contract.DeadLetter{OriginalMessage: contract.AsJSON(m.Body), ErrorInfo: row.DeadLetterError,
+		Context: row.DeadLetterContext}
 	if _, err := s.Bucket.Put(ctx, row.R2Key, deadLetter.Encode(), &r2.PutOptions{
 		ContentType: "application/json",
 		Metadata:    map[string]string{partitionField: partitionText(row.Partition), workField: row.WorkKey},
 	}); err != nil {
 		return row, contract.Wrap(contract.Storage, "deadletters.Store", err)
 	}
-	s.Log.Error("message_dead_lettered", "error_type", row.ErrorType, "error", row.ErrorMessage, "queue", work.Queue, "work", work.Key, "message_id", m.ID, "key", row.R2Key)
+	s.Log.Error("message_dead_lettered", "error_type", row.ErrorType, "error", row.ErrorMessage, "queue", work.Queue,
+		"work", work.Key, "message_id", m.ID, "key", row.R2Key)
 	return row, nil
 }
 
-// addGivenUp adds to changes that the work of a dead letter was given up.
+// addGivenUp records in changes that the work of a dead letter failed for good.
 func addGivenUp(c *ledger.Changes, l ledger.DeadLetter) {
 	switch contract.QueueRole(l.QueueName) {
 	case contract.SeedQueue:
 		if raw, _, ok := contract.ParseRawKey(l.WorkKey); ok {
-			c.Files = append(c.Files, ledger.FileChange{RawFile: raw, GaveUp: l.FailedAt, ErrorType: l.ErrorType, ErrorMessage: l.ErrorMessage})
+			c.Files = append(c.Files, ledger.FileChange{RawFile: raw, GaveUp: l.FailedAt, ErrorType: l.ErrorType,
+				ErrorMessage: l.ErrorMessage})
 		}
 	case contract.DomainQueue:
 		if l.Domain != "" {
-			c.Domains = append(c.Domains, ledger.DomainChange{Partition: l.Partition, Domain: l.Domain, GaveUp: l.FailedAt, ErrorType: l.ErrorType, ErrorMessage: l.ErrorMessage})
+			c.Domains = append(c.Domains, ledger.DomainChange{Partition: l.Partition, Domain: l.Domain,
+				GaveUp: l.FailedAt, ErrorType: l.ErrorType, ErrorMessage: l.ErrorMessage})
 		}
 	}
 }
 
 var errUnreadable = errors.New("not a dead letter")
 
-// read returns a stored dead letter. The error is r2.ErrNotFound for one that does not exist, and wraps
-// errUnreadable for one that cannot be parsed.
+// read returns a stored dead letter. Its error is r2.ErrNotFound if there is none, and wraps errUnreadable if it
+// cannot be parsed.
 func (s *Store) read(ctx context.Context, key string) (*contract.DeadLetter, error) {
 	body, err := s.Bucket.Get(ctx, key)
 	if err != nil {
@@ -167,20 +174,22 @@ func (s *Store) read(ctx context.Context, key string) (*contract.DeadLetter, err
 	}
 	l := &contract.DeadLetter{}
 	if err := json.Unmarshal(data, l); err != nil {
-		return nil, &contract.Error{Kind: contract.Internal, Op: "deadletters.Store", Field: key, Message: "the stored dead letter cannot be read", Err: errors.Join(errUnreadable, err)}
+		return nil, &contract.Error{Kind: contract.Internal, Op: "deadletters.Store", Field: key,
+			Message: "the stored dead letter cannot be read", Err: errors.Join(errUnreadable, err)}
 	}
 	return l, nil
 }
 
-// maxRead is how many stored dead letters one call of Stored reads.
+// maxRead caps the dead letters that one call of Stored reads.
 const maxRead = 200
 
-// Stored returns what the ledger should record of the stored dead letters of a partition, and of those
-// without one. It reads one page of keys, from the first that sorts after the key after. next is the key
-// to continue after; "" at the end.
-func (s *Store) Stored(ctx context.Context, p contract.Partition, after string) (c ledger.Changes, next string, err error) {
+// Stored returns the ledger's records for the stored dead letters of a partition, and for those without one. It reads
+// one page of keys after the key after. next is the key to continue from, or "" at the end.
+func (s *Store) Stored(ctx context.Context, p contract.Partition, after string) (c ledger.Changes, next string,
+	err error) {
 	const op = "deadletters.Store"
-	page, err := s.Bucket.List(ctx, r2.ListOptions{Prefix: contract.DeadLetterPrefix("", ""), StartAfter: after, Metadata: true})
+	page, err := s.Bucket.List(ctx, r2.ListOptions{Prefix: contract.DeadLetterPrefix("", ""), StartAfter: after,
+		Metadata: true})
 	if err != nil {
 		return c, "", contract.Wrap(contract.Storage, op, err)
 	}
@@ -202,11 +211,13 @@ func (s *Store) Stored(ctx context.Context, p contract.Partition, after string) 
 		if err != nil {
 			return c, "", contract.Wrap(contract.Storage, op, err)
 		}
-		row := ledger.DeadLetter{MessageID: name.MessageID, WorkKey: o.Metadata[workField], R2Key: o.Key, DeadLetterError: l.ErrorInfo, DeadLetterContext: l.Context}
+		row := ledger.DeadLetter{MessageID: name.MessageID, WorkKey: o.Metadata[workField], R2Key: o.Key,
+			DeadLetterError: l.ErrorInfo, DeadLetterContext: l.Context}
 		if row.WorkKey == "" {
 			row.WorkKey = WorkOf(name.Queue, l.OriginalMessage).Key
 		}
-		if row.Partition, row.Domain = subject(name.Queue, l.OriginalMessage); row.Partition != p && row.Partition != (contract.Partition{}) {
+		if row.Partition, row.Domain = subject(name.Queue, l.OriginalMessage); row.Partition != p &&
+			row.Partition != (contract.Partition{}) {
 			continue
 		}
 		c.DeadLetters = append(c.DeadLetters, row)

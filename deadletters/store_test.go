@@ -52,7 +52,8 @@ func TestStoredLettersAreFoundAgain(t *testing.T) {
 	if !slices.Equal(ids, []string{"domain", "odd", "seed"}) {
 		t.Errorf("found %v", ids)
 	}
-	if len(c.Files) != 1 || c.Files[0].Name != "raw_0001" || c.Files[0].ErrorType != contract.Parse || len(c.Domains) != 1 || c.Domains[0].Domain != "a.sg" {
+	if len(c.Files) != 1 || c.Files[0].Name != "raw_0001" || c.Files[0].ErrorType != contract.Parse ||
+		len(c.Domains) != 1 || c.Domains[0].Domain != "a.sg" {
 		t.Errorf("given up: %+v %+v", c.Files, c.Domains)
 	}
 }
@@ -67,7 +68,8 @@ func TestPutReportsEachMessage(t *testing.T) {
 		return nil
 	}
 	errs := f.store.Put(t.Context(), "newsfork-dlq-dev", []deadletters.Message{
-		{ID: "m1", Body: []byte(seedBody()), Sent: sentAt}, {ID: "m2", Body: []byte(domainBody("a.sg")), Sent: sentAt}, {ID: "m3", Body: []byte(domainBody("b.sg")), Sent: sentAt},
+		{ID: "m1", Body: []byte(seedBody()), Sent: sentAt}, {ID: "m2", Body: []byte(domainBody("a.sg")), Sent: sentAt},
+		{ID: "m3", Body: []byte(domainBody("b.sg")), Sent: sentAt},
 	})
 	if len(errs) != 3 || errs[0] != nil || contract.KindOf(errs[1]) != contract.Storage || errs[2] != nil {
 		t.Errorf("got %v", errs)
@@ -92,7 +94,8 @@ func TestALetterNamesTheQueueOfItsReason(t *testing.T) {
 		f := newFixture(t)
 		f.giveUp(t, queue, "m1", `not JSON`, contract.Validation)
 		l := f.letter(t, "dlq/queue="+queue+"/date=2026-01-28/m1.json")
-		if l.Context.QueueName != queue || l.ErrorInfo.ErrorType != contract.Validation || string(l.OriginalMessage) != `"not JSON"` {
+		if l.Context.QueueName != queue || l.ErrorInfo.ErrorType != contract.Validation ||
+			string(l.OriginalMessage) != `"not JSON"` {
 			t.Errorf("got %+v", l)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// WorkOf identifies what a message of a queue asks for: the same for a message and its replays.
+// WorkOf returns the work that a message requests, which is the same for its replays.
 func WorkOf(queue string, body []byte) ledger.Work {
 	sum := sha256.Sum256(bytes.TrimSpace(body)) // a stored message has lost the space around it
 	key := "message:" + hex.EncodeToString(sum[:])
@@ -26,13 +26,12 @@ func WorkOf(queue string, body []byte) ledger.Work {
 	return ledger.Work{Queue: queue, Key: key}
 }
 
-// WorkOfDomain is WorkOf of a message about a domain that was read.
+// WorkOfDomain is like WorkOf for a parsed message about a domain.
 func WorkOfDomain(queue string, m *contract.DomainMessage) ledger.Work {
 	return ledger.Work{Queue: queue, Key: m.Dir().URLList(m.SourceFile().Name, m.Part)}
 }
 
-// subject returns the partition that a message is about, and the domain in it; zero values when the
-// message does not say.
+// subject returns the partition and domain of a message, or zero values if it names none.
 func subject(queue string, body []byte) (p contract.Partition, domain string) {
 	switch contract.QueueRole(queue) {
 	case contract.SeedQueue:
@@ -47,8 +46,8 @@ func subject(queue string, body []byte) (p contract.Partition, domain string) {
 	return contract.Partition{}, ""
 }
 
-// candidates returns the works that a message of the dead-letter queue dlq may have asked for, the likeliest
-// first: the message does not say from which queue it came.
+// candidates returns the works that a message of the dead-letter queue dlq might have requested, the likeliest first.
+// The message does not tell which queue it came from.
 func candidates(dlq string, body []byte) []ledger.Work {
 	likeliest := contract.SeedQueue
 	if _, err := contract.ParseDomain(body); err == nil {

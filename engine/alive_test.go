@@ -45,7 +45,8 @@ func (p *publisher) Serve(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 	}
 	switch u.Path {
 	case "/robots.txt":
-		return fetchtest.Page{Body: "User-agent: *\nDisallow: /private\n", Header: map[string]string{"Content-Type": "text/plain"}}, true
+		return fetchtest.Page{Body: "User-agent: *\nDisallow: /private\n",
+			Header: map[string]string{"Content-Type": "text/plain"}}, true
 	case "/":
 		return fetchtest.Page{Body: `<html><head><link rel="alternate" type="application/rss+xml" href="/feed.xml"></head></html>`, Header: map[string]string{"Content-Type": "text/html"}}, true
 	case "/feed.xml":
@@ -170,7 +171,8 @@ func TestASilentSite(t *testing.T) {
 		if len(times) < 3 || len(times) > 8 {
 			t.Errorf("it was asked %d times: %v", len(times), times)
 		}
-		if n := len(times); n > 2 && times[n-1].Sub(times[n-2]) < 2*times[1].Sub(times[0]) { // a collection in between counts as well
+		// a collection in between counts as well
+		if n := len(times); n > 2 && times[n-1].Sub(times[n-2]) < 2*times[1].Sub(times[0]) {
 			t.Errorf("the intervals do not grow: %v", times)
 		}
 		if n := len(p.asked("still-a.sg", 200)); n > 6 {
@@ -196,7 +198,8 @@ func TestAPublishingSite(t *testing.T) {
 					live(t, w, 10*time.Minute)
 					for _, body := range w.Broker.Waiting(enginetest.Domains) {
 						if r.IntN(2) == 0 {
-							if err := w.Broker.Producer(enginetest.Domains).SendOne(t.Context(), []byte(body), 0); err != nil {
+							if err := w.Broker.Producer(enginetest.Domains).SendOne(t.Context(), []byte(body),
+								0); err != nil {
 								t.Fatal(err)
 							}
 						}
@@ -217,12 +220,14 @@ func TestAPublishingSite(t *testing.T) {
 					if late := item.FoundAt.Sub(p.published(n)); late > 4*time.Minute {
 						t.Errorf("article %d was found %s after it was published", n, late)
 					}
-					if *item.Title != fmt.Sprint("Article article-", n) || *item.FoundBy != "feed" || item.Type != "news" || item.Partition != day {
+					if *item.Title != fmt.Sprint("Article article-", n) || *item.FoundBy != "feed" ||
+						item.Type != "news" || item.Partition != day {
 						t.Errorf("%+v", item)
 					}
 					if item.Snippet == nil || item.Image == nil {
 						t.Errorf("%+v", item)
-					} else if *item.Snippet != fmt.Sprintf("About article-%d & more", n) || *item.Image != fmt.Sprintf("https://live-a.sg/article-%d.jpg", n) {
+					} else if *item.Snippet != fmt.Sprintf("About article-%d & more", n) ||
+						*item.Image != fmt.Sprintf("https://live-a.sg/article-%d.jpg", n) {
 						t.Errorf("%q %q", *item.Snippet, *item.Image)
 					}
 				}
@@ -374,7 +379,8 @@ func TestUnreachableDomains(t *testing.T) {
 	})
 }
 
-// TestWhatSourcesSayOfPages: the first collection of a site takes snippets and pictures from feeds and news sitemaps, too.
+// TestWhatSourcesSayOfPages: the first collection of a site takes snippets and pictures from feeds and news sitemaps,
+// too.
 func TestWhatSourcesSayOfPages(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		p := &publisher{}
@@ -382,7 +388,8 @@ func TestWhatSourcesSayOfPages(t *testing.T) {
 			now := time.Now().UTC()
 			switch strings.TrimPrefix(r.URL, "https://press.sg") {
 			case "/robots.txt":
-				return fetchtest.Page{Body: "Sitemap: https://press.sg/news.xml\n", Header: map[string]string{"Content-Type": "text/plain"}}, true
+				return fetchtest.Page{Body: "Sitemap: https://press.sg/news.xml\n",
+					Header: map[string]string{"Content-Type": "text/plain"}}, true
 			case "/news.xml":
 				entry := func(n int, at time.Time) string {
 					return fmt.Sprintf(`<url><loc>/news/%d?utm_source=map</loc><news:news><news:publication_date>%s</news:publication_date><news:title>T</news:title></news:news>
@@ -394,7 +401,8 @@ func TestWhatSourcesSayOfPages(t *testing.T) {
 				item := func(n int) string {
 					return fmt.Sprintf(`<item><title>T</title><link>https://press.sg/news/%d</link><description>About %d</description><pubDate>%s</pubDate></item>`, n, n, now.Format(time.RFC1123Z))
 				}
-				return fetchtest.Page{Body: `<rss version="2.0"><channel>` + item(1) + item(3) + `</channel></rss>`, Header: map[string]string{"Content-Type": "application/rss+xml"}}, true
+				return fetchtest.Page{Body: `<rss version="2.0"><channel>` + item(1) + item(3) + `</channel></rss>`,
+					Header: map[string]string{"Content-Type": "application/rss+xml"}}, true
 			}
 			return p.Serve(r, n)
 		}

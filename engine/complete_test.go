@@ -74,7 +74,8 @@ func TestNothingTwiceNothingLost(t *testing.T) {
 				}
 			}
 		}},
-		"paused": {begin: ask("POST", "/api/v1/pipeline/pause"), end: ask("POST", "/api/v1/pipeline/resume"), quiet: true},
+		"paused": {begin: ask("POST", "/api/v1/pipeline/pause"), end: ask("POST", "/api/v1/pipeline/resume"),
+			quiet: true},
 		"D1 away": {
 			begin: func(_ *testing.T, w *enginetest.World) {
 				w.Database.Fail = func() error { return errors.New("D1 is away") }
@@ -100,12 +101,15 @@ func TestNothingTwiceNothingLost(t *testing.T) {
 			begin: func(_ *testing.T, w *enginetest.World) {
 				w.Bucket.Fail = func(string, string) error { return errors.New("R2 is away") }
 			},
-			end: func(_ *testing.T, w *enginetest.World) { w.Bucket.Fail = nil }, quiet: true, minutes: 10, // collections are given up after 14
+			// collections are given up after 14
+			end: func(_ *testing.T, w *enginetest.World) { w.Bucket.Fail = nil }, quiet: true, minutes: 10,
 		},
 	}
-	for kind, value := range map[string]string{"domain": host, "host": host, "url": "https%3A%2F%2Flive-a.sg%2Ffeed*"} {
+	for kind, value := range map[string]string{"domain": host, "host": host,
+		"url": "https%3A%2F%2Flive-a.sg%2Ffeed*"} {
 		begin, end := excluded(kind, value)
-		faults[kind+" excluded"] = fault{begin: begin, end: end, quiet: true, later: 7 * time.Hour} // what was excluded is looked at every six hours
+		// what was excluded is looked at every six hours
+		faults[kind+" excluded"] = fault{begin: begin, end: end, quiet: true, later: 7 * time.Hour}
 	}
 	for name, c := range faults {
 		t.Run(name, func(t *testing.T) {
@@ -141,8 +145,8 @@ func TestNothingTwiceNothingLost(t *testing.T) {
 	}
 }
 
-// TestRefreshesThatDieAtEachCall: the event of a refresh dies with each call that it makes, one after the other: before the
-// host is its own, between the shard and the document, and between the document and its announcement.
+// TestRefreshesThatDieAtEachCall: the event of a refresh dies with each call that it makes, one after the other:
+// before the host is its own, between the shard and the document, and between the document and its announcement.
 func TestRefreshesThatDieAtEachCall(t *testing.T) {
 	const host = "live-a.sg"
 	step := 1
@@ -187,8 +191,8 @@ func TestRefreshesThatDieAtEachCall(t *testing.T) {
 	}
 }
 
-// TestCollectionsThatDieAtEachCall: the same of an event that collects a domain once more, when there are new articles: it
-// puts them before it writes the document, and is delivered again.
+// TestCollectionsThatDieAtEachCall: the same of an event that collects a domain once more, when there are new
+// articles: it puts them before it writes the document, and is delivered again.
 func TestCollectionsThatDieAtEachCall(t *testing.T) {
 	const host = "live-a.sg"
 	for nth := 1; ; nth++ {

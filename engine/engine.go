@@ -1,6 +1,5 @@
-// Package engine puts the rooms together into what a Worker runs: a handler of HTTP requests, a consumer
-// of queue batches, and what the cron starts. All that it needs of the platform it is given, so that the
-// tests run the same engine natively.
+// Package engine assembles the packages into what a Worker runs: an HTTP handler, a consumer of queue batches, and
+// the cron's work. The platform is passed in, so that tests run the same engine natively.
 package engine
 
 import (
@@ -23,28 +22,28 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// Platform is what an engine works with. All of it is required.
+// Platform is the environment of an engine. All fields are required.
 type Platform struct {
 	Bucket    Bucket
 	Seeds     queues.Producer
 	Domains   queues.Producer
 	DLQ       queues.Producer
-	Backlogs  func(context.Context) ([]contract.Backlog, []error) // what waits in them: of contract.QueueRoles, or for each why it is not to be had
+	Backlogs  func(context.Context) ([]contract.Backlog, []error) // of contract.QueueRoles, or the error for each
 	Database  ledger.DB
-	Frontier  frontier.Caller // its shards answer by CallShard
+	Frontier  frontier.Caller // calls CallShard in a shard's object
 	Transport fetch.Transport
 	Clock     fetch.Clock
 	Webhook   func(userAgent string) alarms.Webhook
-	Variable  func(name string) (value string, ok bool) // a variable or secret, and whether it is set
-	Version   func() string                             // of the deployment; "" where it has none
+	Variable  func(name string) (value string, ok bool) // reads a variable or secret
+	Version   func() string                             // of the deployment, or ""
 	Model     func(context.Context) (*classify.Model, error)
-	Asset     func(ctx context.Context, path string) ([]byte, error) // a static file that was deployed with the program
+	Asset     func(ctx context.Context, path string) ([]byte, error) // reads a deployed static file
 	Pool      func() (handlers.PoolStats, error)
-	Local     func() bool // reports whether this is a local run, where the API may need no token
+	Local     func() bool // reports whether this is a local run, which needs no token
 	Log       *slog.Logger
 }
 
-// Bucket is the object store, which also takes the body of an upload as it comes.
+// Bucket is the object store, which also takes the body of an upload directly.
 type Bucket interface {
 	r2.Bucket
 	Store(ctx context.Context, key string, r *http.Request, c r2.Condition) (*r2.Object, error)
@@ -57,8 +56,8 @@ type Engine struct {
 	parts func() (*parts, error)
 }
 
-// New makes an engine. The platform shows variables only to events, so the first event reads the
-// settings; while one is wrong every event fails with an error that names it.
+// New returns an engine. The platform shows variables only to events, so the first event reads the settings. Every
+// event fails while one of them is wrong.
 func New(p Platform) *Engine {
 	return &Engine{p.Log, sync.OnceValues(func() (*parts, error) { return assemble(p) })}
 }
@@ -73,8 +72,7 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.handler.ServeHTTP(w, r)
 }
 
-// Consume works through a batch of a queue, and settles each of its messages on its own. On an error it
-// has not begun, and none is settled.
+// Consume works through a batch of a queue, and settles each message on its own. After an error none is settled.
 func (e *Engine) Consume(ctx context.Context, queue string, messages []queues.Message) error {
 	p, err := e.configured()
 	if err != nil {
@@ -84,9 +82,9 @@ func (e *Engine) Consume(ctx context.Context, queue string, messages []queues.Me
 	return nil
 }
 
-// Cron is to run every minute. at is the time for which the run was planned. It judges the alarms, confirms
-// that the frontier obeys the exclusions, and delivers what is new to the webhook of the feed. Once an hour the ledger is
-// rid of what is old.
+// Cron does the work of every minute: it evaluates the alarms, confirms that the frontier obeys the exclusions, and
+// delivers new items to the feed's webhook. Once an hour it deletes old rows from the ledger. at is the planned time
+// of the run.
 func (e *Engine) Cron(ctx context.Context, at time.Time) error {
 	p, err := e.configured()
 	if err != nil {
@@ -96,11 +94,11 @@ func (e *Engine) Cron(ctx context.Context, at time.Time) error {
 	if at.Minute() == 0 {
 		err = errors.Join(err, p.ledger.Prune(ctx, at.Add(-p.retention)))
 	}
-	return errors.Join(err, p.webhook.Run(ctx)) // the last, since the receiver may be slow
+	return errors.Join(err, p.webhook.Run(ctx)) // last, because the receiver might be slow
 }
 
-// CallShard runs an operation on the shard of the frontier with a name, which is in db, at once and in one
-// transaction, which the caller rolls back when the answer is not ok.
+// CallShard runs an operation on the shard with a name, whose database is db, in one transaction. The caller rolls it
+// back if the answer is not ok.
 func (e *Engine) CallShard(db frontier.DB, name string, now int64, operation string, request []byte) frontier.Answer {
 	p, err := e.configured()
 	if err != nil {

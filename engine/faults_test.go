@@ -19,7 +19,8 @@ import (
 
 // domainMessage is a message of the domain queue.
 func domainMessage(p contract.Partition, domain string, file int, urls ...string) contract.DomainMessage {
-	m := contract.DomainMessage{Domain: domain, DomainID: "gov:sg:" + domain, Partition: p, SourceFilePath: raw(p, file)}
+	m := contract.DomainMessage{Domain: domain, DomainID: "gov:sg:" + domain, Partition: p,
+		SourceFilePath: raw(p, file)}
 	for _, u := range urls {
 		m.URLs = append(m.URLs, contract.URL{URL: u})
 	}
@@ -82,7 +83,8 @@ func TestWhatCannotBeReadEndsAsADeadLetter(t *testing.T) {
 		}
 		for _, b := range all {
 			l, ok := letters[string(contract.Encode(b.message))]
-			if !ok || l.ErrorInfo.ErrorType != b.kind || l.ErrorInfo.RetryCount != retries(b.kind) || l.Context.QueueName != b.queue || !strings.Contains(l.ErrorInfo.ErrorMessage, b.reason) {
+			if !ok || l.ErrorInfo.ErrorType != b.kind || l.ErrorInfo.RetryCount != retries(b.kind) ||
+				l.Context.QueueName != b.queue || !strings.Contains(l.ErrorInfo.ErrorMessage, b.reason) {
 				t.Errorf("%v: %+v", b.message, l)
 			}
 		}
@@ -106,11 +108,13 @@ func TestWhatCannotBeReadEndsAsADeadLetter(t *testing.T) {
 		}
 
 		w.Put(raw(day, 100), records("full-0.sg"))
-		if got := enginetest.Data[contract.Resolved](w, "POST", "/api/v1/dlq/replay", `{"all":true}`); got.Done != int64(len(all)) {
+		if got := enginetest.Data[contract.Resolved](w, "POST", "/api/v1/dlq/replay",
+			`{"all":true}`); got.Done != int64(len(all)) {
 			t.Errorf("replayed: %+v", got)
 		}
 		w.Drain()
-		if s := w.Status(""); s.DeadLetters.Replayed != int64(len(all)) || s.DeadLetters.Stored != int64(len(all)-1) || w.Document(day, "full-0.sg") == nil {
+		if s := w.Status(""); s.DeadLetters.Replayed != int64(len(all)) || s.DeadLetters.Stored != int64(len(all)-1) ||
+			w.Document(day, "full-0.sg") == nil {
 			t.Errorf("after the file was mended: %+v", s.DeadLetters)
 		}
 	})
@@ -132,7 +136,8 @@ func TestBadRecordsAreLeftOut(t *testing.T) {
 			t.Errorf("%d domains", got)
 		}
 		line := w.Events("domains_extracted")[0]
-		for field, want := range map[string]float64{"total_records": 8, "unique_domains": 2, "bad_records": 5, "duplicates": 1} {
+		for field, want := range map[string]float64{"total_records": 8, "unique_domains": 2, "bad_records": 5,
+			"duplicates": 1} {
 			if line[field] != want {
 				t.Errorf("%s: %v", field, line[field])
 			}
@@ -214,14 +219,16 @@ func TestLettersWithoutTheLedgerSayLess(t *testing.T) {
 		w.Drain()
 		letters := deadLetters(w)
 		for body, why := range map[string]string{
-			string(contract.Encode(seed(2))): "line 1, column 1, byte 0: expected a value, found 'b'", // it is stored where it failed
+			// it is stored where it failed
+			string(contract.Encode(seed(2))): "line 1, column 1, byte 0: expected a value, found 'b'",
 			string(contract.Encode(seed(3))): "the reason was not recorded",
 		} {
 			if l := letters[body]; l.ErrorInfo.ErrorMessage != why || l.Context.QueueName != enginetest.Seeds {
 				t.Errorf("%+v, want %q", l, why)
 			}
 		}
-		if a := w.Ask("GET", "/health/ready", ""); a.Status != 503 || !strings.Contains(string(a.Data), `"d1":"failed"`) || !strings.Contains(string(a.Data), `"r2":"ok"`) {
+		if a := w.Ask("GET", "/health/ready", ""); a.Status != 503 ||
+			!strings.Contains(string(a.Data), `"d1":"failed"`) || !strings.Contains(string(a.Data), `"r2":"ok"`) {
 			t.Errorf("readiness: %d %s", a.Status, a.Data)
 		}
 	})
@@ -232,7 +239,8 @@ func TestMessagesOfOneDomain(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{Latency: 20 * time.Millisecond}).Serve
 		w.Broker.Events, w.Broker.Copies, w.Broker.Shuffle = 4, 2, rand.New(rand.NewPCG(3, 4))
-		want := []string{"https://one.sg/0", "https://one.sg/1", "https://one.sg/2", "https://one.sg/3", "https://one.sg/all"}
+		want := []string{"https://one.sg/0", "https://one.sg/1", "https://one.sg/2", "https://one.sg/3",
+			"https://one.sg/all"}
 		for n, u := range want[:4] {
 			w.Send(enginetest.Domains, domainMessage(day, "one.sg", n+1, u, want[4]))
 		}
@@ -278,7 +286,8 @@ func TestChaos(t *testing.T) {
 				}
 				w.Drain()
 				w.Kill = nil // what is left of the strikes is not for the status
-				if files, domains := len(w.Keys("raw/", ".success")), len(w.Keys("prod/", ".success")); files != 4 || domains != 13 || len(w.Keys("dlq/", "")) > 0 {
+				if files, domains := len(w.Keys("raw/", ".success")), len(w.Keys("prod/", ".success")); files != 4 ||
+					domains != 13 || len(w.Keys("dlq/", "")) > 0 {
 					t.Errorf("checkpoints of %d files and %d domains, dead letters %v", files, domains, deadLetters(w))
 				}
 				for i, content := range files {
@@ -291,7 +300,9 @@ func TestChaos(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						if d := w.Document(day, u.Host); d == nil || !d.Reachable || !slices.Equal(urlsOf(d), []string{record.URL}) || i == 0 && len(d.Source.RawFilePaths) != 2 {
+						if d := w.Document(day, u.Host); d == nil || !d.Reachable ||
+							!slices.Equal(urlsOf(d), []string{record.URL}) || i == 0 &&
+							len(d.Source.RawFilePaths) != 2 {
 							t.Errorf("%s: %+v", u.Host, d)
 						}
 					}
@@ -326,8 +337,9 @@ func TestKilledAtEveryCall(t *testing.T) {
 			enginetest.Data[contract.Resolved](w, "POST", "/api/v1/dlq/replay", `{"filter":{"queue":"domain"}}`)
 			w.Drain()
 			for domain, urls := range map[string][]string{
-				"full-0.sg": {"https://full-0.sg/news/0", "https://full-0.sg/news/3"}, "plain-0.sg": {"https://plain-0.sg/news/1"},
-				"down-0.sg": {"https://down-0.sg/news/2"}, "map-0.sg": {"https://map-0.sg/news/1"},
+				"full-0.sg":  {"https://full-0.sg/news/0", "https://full-0.sg/news/3"},
+				"plain-0.sg": {"https://plain-0.sg/news/1"},
+				"down-0.sg":  {"https://down-0.sg/news/2"}, "map-0.sg": {"https://map-0.sg/news/1"},
 			} {
 				d := w.Document(day, domain)
 				if d == nil || d.Reachable == (domain == "down-0.sg") || !slices.Equal(urlsOf(d), urls) {
@@ -344,7 +356,8 @@ func TestKilledAtEveryCall(t *testing.T) {
 				t.Errorf("%d domains have a checkpoint", n)
 			}
 			letters := deadLetters(w)
-			if _, ok := letters[string(contract.Encode(seed(3)))]; !ok || w.Status("").DeadLetters.Stored != 1 || len(w.Broker.Lost()) > 0 {
+			if _, ok := letters[string(contract.Encode(seed(3)))]; !ok || w.Status("").DeadLetters.Stored != 1 ||
+				len(w.Broker.Lost()) > 0 {
 				t.Errorf("dead letters %v, lost %v", slices.Collect(maps.Keys(letters)), w.Broker.Lost())
 			}
 			if got, want := processing(w.Status("").Stats), "files 3 = 2 done + 1 failed + 0 pending; domains 4 = 3 + 1 + 0"; got != want {

@@ -28,8 +28,10 @@ func TestFrontierBehind(t *testing.T) {
 	for freshness, want := range map[string]string{"on": contract.AlarmFiring, "off": contract.AlarmOK} {
 		enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 			w.Variables["FRESHNESS"] = freshness
-			entry := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://a.sg/feed"}, Method: "rss", Interval: 7200}
-			if _, err := w.Frontier.Remotes().Of("a.sg").Put(t.Context(), frontier.Put{Domain: "a.sg", Partition: day, Entries: []frontier.NewEntry{entry}}); err != nil {
+			entry := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://a.sg/feed"}, Method: "rss",
+				Interval: 7200}
+			if _, err := w.Frontier.Remotes().Of("a.sg").Put(t.Context(),
+				frontier.Put{Domain: "a.sg", Partition: day, Entries: []frontier.NewEntry{entry}}); err != nil {
 				t.Fatal(err)
 			}
 			w.Cron()
@@ -42,7 +44,8 @@ func TestFrontierBehind(t *testing.T) {
 				}
 			}
 			a := alarmOf(t, w, "frontier_behind")
-			if a.State != want || a.Unit != "ms" || want == contract.AlarmFiring && (*a.Value <= 3_600_000 || *a.Value > 4_200_000) {
+			if a.State != want || a.Unit != "ms" || want == contract.AlarmFiring &&
+				(*a.Value <= 3_600_000 || *a.Value > 4_200_000) {
 				t.Errorf("FRESHNESS=%s: %+v, %v", freshness, a, *a.Value)
 			}
 			calls, crons := w.Calls(), 10
@@ -68,7 +71,8 @@ func TestRefreshFailures(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.Cron()
-		l := enginetest.Data[contract.FrontierLease](w, "POST", "/api/v1/frontier/lease", `{"max":100,"lease_seconds":60}`)
+		l := enginetest.Data[contract.FrontierLease](w, "POST", "/api/v1/frontier/lease",
+			`{"max":100,"lease_seconds":60}`)
 		if len(l.Items) != len(pages) {
 			t.Fatalf("leased %d", len(l.Items))
 		}

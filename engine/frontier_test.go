@@ -33,7 +33,8 @@ func TestCollectionsFillTheFrontier(t *testing.T) {
 		orchestrate(w, "{}")
 		w.Drain()
 		for url, want := range map[string]string{
-			"https://full-0.sg/news/1": "due", "https://full-2.sg/news/3": "due", "https://full-0.sg/sitemap.xml": "waiting", "https://down-0.sg/": "unknown",
+			"https://full-0.sg/news/1": "due", "https://full-2.sg/news/3": "due",
+			"https://full-0.sg/sitemap.xml": "waiting", "https://down-0.sg/": "unknown",
 		} {
 			if got := stateOf(t, w, url); got != want {
 				t.Errorf("%s is %s, want %s", url, got, want)
@@ -65,8 +66,10 @@ func TestTheFrontierIsFilledThoughEventsDie(t *testing.T) {
 		for n := range 2 {
 			upload(t, w, day, n+1, plan{"full": domains}.files(1)[0])
 		}
-		w.Send(enginetest.Seeds, &contract.SeedMessage{FilePath: contract.RawFile{Partition: day, Name: "raw_0001"}.Key(), Partition: day})
-		w.Send(enginetest.Seeds, &contract.SeedMessage{FilePath: contract.RawFile{Partition: day, Name: "raw_0002"}.Key(), Partition: day})
+		w.Send(enginetest.Seeds, &contract.SeedMessage{FilePath: contract.RawFile{Partition: day,
+			Name: "raw_0001"}.Key(), Partition: day})
+		w.Send(enginetest.Seeds, &contract.SeedMessage{FilePath: contract.RawFile{Partition: day,
+			Name: "raw_0002"}.Key(), Partition: day})
 		w.Drain()
 		w.Kill = nil
 		if deaths == 0 {
@@ -156,7 +159,8 @@ func TestExclusionsShowAtOnce(t *testing.T) {
 			return fmt.Sprint(d.Excluded, d.Contract.Allowed, len(d.Contract.Entries) > 0, len(d.Discovery.URLs) > 0)
 		}
 		for _, x := range []string{"domain/full-0.sg", "host/full-0.sg", "url/https%3A%2F%2Ffull-0.sg%2F*"} {
-			for _, change := range []struct{ method, want string }{{"PUT", "true false false false"}, {"DELETE", "false true true true"}} {
+			for _, change := range []struct{ method, want string }{{"PUT", "true false false false"},
+				{"DELETE", "false true true true"}} {
 				time.Sleep(time.Minute)
 				if a := w.Ask(change.method, "/api/v1/exclusions/"+x, ""); !a.Success {
 					t.Fatalf("%s %s: %d %+v", change.method, x, a.Status, a.Error)

@@ -15,8 +15,7 @@ import (
 	"github.com/newsfork/seed-engine/settings"
 )
 
-// Inspector takes single URLs through steps 2 and 3 without a Worker, its stores or its queues. All fields are
-// required.
+// Inspector runs steps 2 and 3 for single URLs, without a Worker, stores and queues. All fields are required.
 type Inspector struct {
 	Transport fetch.Transport
 	Frontier  frontier.Caller
@@ -26,8 +25,8 @@ type Inspector struct {
 	Log       *slog.Logger
 }
 
-// Inspect collects the registrable domain of a URL, as politely as the Worker does, and returns its contract. A
-// domain that does not answer has one, too. A URL that no raw file could have is an error of kind Validation.
+// Inspect collects the registrable domain of a URL as politely as the Worker does, and returns its contract, even if
+// the domain does not answer. A URL that no raw file could contain is an error of kind Validation.
 func (i *Inspector) Inspect(ctx context.Context, link string) (*contract.Document, error) {
 	s, err := settings.Read(i.Variable)
 	if err != nil {
@@ -39,17 +38,19 @@ func (i *Inspector) Inspect(ctx context.Context, link string) (*contract.Documen
 		return nil, err
 	}
 	c := collector.Collector{
-		Bucket: bucket, Transport: i.Transport, Frontier: frontier.Remotes{Caller: i.Frontier, Shards: 1}, Clock: i.Clock, Model: i.Model,
+		Bucket: bucket, Transport: i.Transport, Frontier: frontier.Remotes{Caller: i.Frontier, Shards: 1},
+		Clock: i.Clock, Model: i.Model,
 		UserAgent: s.UserAgent, Limits: limits(s), Log: i.Log,
 	}
 	return c.NewBatch(func(string) bool { return false }).Visit(m.Domain).Collect(ctx, m, true)
 }
 
-// message is what step 2 makes of a raw file with one URL.
+// message returns the message that step 2 sends for a raw file with one URL.
 func (i *Inspector) message(ctx context.Context, bucket *r2.Memory, link string) (*contract.DomainMessage, error) {
 	file := contract.RawFile{
-		Partition: contract.Partition{Country: "zz", Category: "inspect", Date: i.Clock.Now().UTC().Format("2006-01-02")},
-		Name:      "raw_0001",
+		Partition: contract.Partition{Country: "zz", Category: "inspect",
+			Date: i.Clock.Now().UTC().Format("2006-01-02")},
+		Name: "raw_0001",
 	}
 	records, err := json.Marshal([]map[string]string{{"url": link}})
 	if err != nil {
@@ -60,11 +61,13 @@ func (i *Inspector) message(ctx context.Context, bucket *r2.Memory, link string)
 	}
 	var sent keeper
 	p := processor.Processor{Store: bucket, Log: i.Log, Version: contract.Version}
-	if _, err := p.Process(ctx, &contract.SeedMessage{FilePath: file.Key(), Partition: file.Partition}, &sent); err != nil {
+	if _, err := p.Process(ctx, &contract.SeedMessage{FilePath: file.Key(), Partition: file.Partition},
+		&sent); err != nil {
 		return nil, err
 	}
 	if sent.message == nil {
-		return nil, contract.Invalid("url", "%.200q has no registrable domain; send an http or https URL such as \"https://www.example.com/\"", link)
+		return nil, contract.Invalid("url",
+			"%.200q has no registrable domain; send an http or https URL such as \"https://www.example.com/\"", link)
 	}
 	return contract.ParseDomain(sent.message)
 }

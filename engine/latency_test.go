@@ -15,13 +15,15 @@ import (
 
 // delays are how long operations take in production, as bench/latency/slow.mjs has them.
 var delays = map[string]time.Duration{
-	"R2.put": 120 * time.Millisecond, "R2.delete": 120 * time.Millisecond, "R2.head": 40 * time.Millisecond, "R2.get": 40 * time.Millisecond, "R2.list": 80 * time.Millisecond,
+	"R2.put": 120 * time.Millisecond, "R2.delete": 120 * time.Millisecond, "R2.head": 40 * time.Millisecond,
+	"R2.get": 40 * time.Millisecond, "R2.list": 80 * time.Millisecond,
 	"D1.batch": 25 * time.Millisecond, "queue.send": 30 * time.Millisecond, "object.call": 15 * time.Millisecond,
 }
 
 const originLatency = 100 * time.Millisecond
 
-// slowWorld makes a world as slow as production, with sites of three requests, and says when its calls began and ended.
+// slowWorld makes a world as slow as production, with sites of three requests, and says when its calls began and
+// ended.
 func slowWorld(w *enginetest.World) (calls *span) {
 	w.Web.Serve = func(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 		u, err := url.Parse(r.URL)
@@ -69,10 +71,10 @@ func healthyMessage(domain string) *contract.DomainMessage {
 	return &m
 }
 
-// TestCriticalPath: how long a domain takes where every operation takes as long as in production, beside the answers and waits
-// of its hosts, with no time for computing. It is what has to come one after the other: the checkpoint that
-// may be there with the lease beside it, what the frontier takes, document, checkpoint; then the release and the ledger. Where hosts are asked
-// without an interval, there is not always time enough to store the evidence meanwhile.
+// TestCriticalPath: how long a domain takes where every operation takes as long as in production, beside the answers
+// and waits of its hosts, with no time for computing. It is what has to come one after the other: the checkpoint that
+// may be there with the lease beside it, what the frontier takes, document, checkpoint; then the release and the
+// ledger. Where hosts are asked without an interval, there is not always time enough to store the evidence meanwhile.
 func TestCriticalPath(t *testing.T) {
 	for _, c := range []struct {
 		domains, interval int // ms
@@ -106,7 +108,8 @@ func TestCriticalPath(t *testing.T) {
 				hosts := polite + 3*originLatency
 				stored, settled := stored-hosts, calls.ended.Sub(calls.began)-hosts
 				if stored > c.stored || settled > c.settled {
-					t.Errorf("stored after %s, settled after %s, beside the %s of the hosts; want %s and %s", stored, settled, hosts, c.stored, c.settled)
+					t.Errorf("stored after %s, settled after %s, beside the %s of the hosts; want %s and %s", stored,
+						settled, hosts, c.stored, c.settled)
 				}
 			})
 		})

@@ -29,7 +29,10 @@ func (p plan) domains() []string {
 			list = append(list, place{(float64(i) + 0.5) / float64(n), fmt.Sprintf("%s-%d.sg", kind, i)})
 		}
 	}
-	slices.SortFunc(list, func(a, b place) int { return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.domain, b.domain)) })
+	slices.SortFunc(list, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.at, b.at),
+			strings.Compare(a.domain, b.domain))
+	})
 	domains := make([]string, len(list))
 	for i, l := range list {
 		domains[i] = l.domain
@@ -65,7 +68,8 @@ func TestTheDashboardExample(t *testing.T) {
 		w.Broker.Withhold = func(queue string, body []byte) bool {
 			return queue == enginetest.Domains && strings.Contains(string(body), `"domain":"queued-`)
 		}
-		contents := plan{"full": 840, "robots": 210, "map": 50, "plain": 80, "down": 12, "hang": 8, "broken": 5, "queued": 45}.files(142)
+		contents := plan{"full": 840, "robots": 210, "map": 50, "plain": 80, "down": 12, "hang": 8, "broken": 5,
+			"queued": 45}.files(142)
 		for _, n := range []int{31, 77, 123} {
 			contents = slices.Insert(contents, n-1, `[{"url":"https://cut-off.sg/`)
 		}
@@ -86,14 +90,16 @@ func TestTheDashboardExample(t *testing.T) {
 				FilesTotal: 150, FilesProcessed: 142, FilesFailed: 3, FilesPending: 5,
 				DomainsTotal: 1250, DomainsProcessed: 1180, DomainsFailed: 25, DomainsPending: 45,
 			},
-			Collection: contract.CollectionStats{RobotsFound: 1050, RobotsRate: 0.84, SitemapFound: 890, SitemapRate: 0.71, AvgProcessingMS: 1250},
-			Records:    1250, // one of each domain
+			Collection: contract.CollectionStats{RobotsFound: 1050, RobotsRate: 0.84, SitemapFound: 890,
+				SitemapRate: 0.71, AvgProcessingMS: 1250},
+			Records: 1250, // one of each domain
 		}
 		if s.Stats != want {
 			t.Errorf("got  %+v\nwant %+v", s.Stats, want)
 		}
 		errs := []contract.ErrorCount{
-			{ErrorType: string(contract.Network), Domains: 12}, {ErrorType: string(contract.Timeout), Domains: 8}, {ErrorType: string(contract.Storage), Domains: 5}, {ErrorType: string(contract.Parse), Files: 3},
+			{ErrorType: string(contract.Network), Domains: 12}, {ErrorType: string(contract.Timeout), Domains: 8},
+			{ErrorType: string(contract.Storage), Domains: 5}, {ErrorType: string(contract.Parse), Files: 3},
 		}
 		if !reflect.DeepEqual(s.Errors, errs) {
 			t.Errorf("errors: %+v", s.Errors)
@@ -101,12 +107,15 @@ func TestTheDashboardExample(t *testing.T) {
 		if s.DeadLetters != (contract.DeadLetterCounts{Stored: 8}) {
 			t.Errorf("dead letters: %+v", s.DeadLetters)
 		}
-		if len(s.Partitions) != 2 || s.Partitions[0].Partition != nextDay || s.Partitions[0].Processing.FilesTotal != 5 || s.Partitions[1].Processing.DomainsTotal != 1250 {
+		if len(s.Partitions) != 2 || s.Partitions[0].Partition != nextDay ||
+			s.Partitions[0].Processing.FilesTotal != 5 || s.Partitions[1].Processing.DomainsTotal != 1250 {
 			t.Errorf("partitions: %+v", s.Partitions)
 		}
-		for name, value := range map[string]float64{"file_failures": 2.1, "domain_failures": 2.1, "slow_domains": 1250, "dead_letters": 8} {
+		for name, value := range map[string]float64{"file_failures": 2.1, "domain_failures": 2.1, "slow_domains": 1250,
+			"dead_letters": 8} {
 			i := slices.IndexFunc(s.Alarms, func(a contract.AlarmState) bool { return a.Name == name })
-			if i < 0 || s.Alarms[i].State != contract.AlarmOK || s.Alarms[i].Value == nil || *s.Alarms[i].Value != value {
+			if i < 0 || s.Alarms[i].State != contract.AlarmOK || s.Alarms[i].Value == nil ||
+				*s.Alarms[i].Value != value {
 				t.Errorf("%s: %+v", name, s.Alarms)
 			}
 		}
@@ -129,7 +138,8 @@ func TestWithoutTheLedger(t *testing.T) {
 		}
 		run := func(p contract.Partition) {
 			t.Helper()
-			for i, content := range append(plan{"full": 12, "robots": 6, "map": 4, "plain": 4, "down": 3}.files(4), "[{") {
+			for i, content := range append(plan{"full": 12, "robots": 6, "map": 4, "plain": 4, "down": 3}.files(4),
+				"[{") {
 				upload(t, w, p, i+1, content)
 			}
 			if got := orchestrate(w, fmt.Sprintf(`{"date":%q}`, p.Date)); got.Sent != 5 {
@@ -137,11 +147,16 @@ func TestWithoutTheLedger(t *testing.T) {
 			}
 			w.Drain()
 			place := fmt.Sprintf("country=%s/category=%s/date=%s/", p.Country, p.Category, p.Date)
-			if files, domains := len(w.Keys("raw/"+place, ".success")), len(w.Keys("prod/"+place, ".success")); files != 4 || domains != 29 {
+			if files, domains := len(w.Keys("raw/"+place, ".success")), len(w.Keys("prod/"+place,
+				".success")); files != 4 || domains != 29 {
 				t.Errorf("%s: %d checkpoints of files, %d of domains", p.Date, files, domains)
 			}
 			letters := w.Keys("dlq/", ".json")
-			if i := slices.IndexFunc(letters, func(key string) bool { text, _ := w.Text(key); return strings.Contains(text, raw(p, 5)) }); i < 0 {
+			if i := slices.IndexFunc(letters, func(key string) bool {
+				text,
+					_ := w.Text(key)
+				return strings.Contains(text, raw(p, 5))
+			}); i < 0 {
 				t.Errorf("%s: no dead letter of the broken file among %v", p.Date, letters)
 			}
 		}
@@ -150,9 +165,11 @@ func TestWithoutTheLedger(t *testing.T) {
 		run(day)
 		whole := numbers(day)
 		want := contract.Stats{
-			Processing: contract.ProcessingStats{FilesTotal: 5, FilesProcessed: 4, FilesFailed: 1, DomainsTotal: 29, DomainsProcessed: 26, DomainsFailed: 3},
-			Collection: contract.CollectionStats{RobotsFound: 18, RobotsRate: 0.62, SitemapFound: 16, SitemapRate: 0.55, AvgProcessingMS: whole.Collection.AvgProcessingMS},
-			Records:    29,
+			Processing: contract.ProcessingStats{FilesTotal: 5, FilesProcessed: 4, FilesFailed: 1, DomainsTotal: 29,
+				DomainsProcessed: 26, DomainsFailed: 3},
+			Collection: contract.CollectionStats{RobotsFound: 18, RobotsRate: 0.62, SitemapFound: 16,
+				SitemapRate: 0.55, AvgProcessingMS: whole.Collection.AvgProcessingMS},
+			Records: 29,
 		}
 		if whole != want || whole.Collection.AvgProcessingMS < 750 || whole.Collection.AvgProcessingMS > 1750 {
 			t.Errorf("got  %+v\nwant %+v", whole, want)
@@ -191,7 +208,8 @@ func TestPausedAndExcluded(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		enginetest.Data[contract.Pipeline](w, "POST", "/api/v1/pipeline/pause", `{"reason":"the test"}`)
-		enginetest.Data[contract.Exclusion](w, "PUT", "/api/v1/exclusions/domain/full-1.sg", `{"reason":"asked by its owner"}`)
+		enginetest.Data[contract.Exclusion](w, "PUT", "/api/v1/exclusions/domain/full-1.sg",
+			`{"reason":"asked by its owner"}`)
 		upload(t, w, day, 1, records("full-0.sg", "full-1.sg", "full-2.sg", "full-3.sg", "down-0.sg"))
 		orchestrate(w, "{}")
 		if err := w.Broker.DrainFor(t.Context(), 10*24*time.Hour); err != nil {
@@ -207,7 +225,8 @@ func TestPausedAndExcluded(t *testing.T) {
 		enginetest.Data[contract.Pipeline](w, "POST", "/api/v1/pipeline/resume", "")
 		w.Drain()
 		s := w.Status("").Stats
-		if got, want := processing(s), "files 1 = 1 done + 0 failed + 0 pending; domains 4 = 3 + 1 + 0"; got != want || s.Excluded != 1 {
+		if got, want := processing(s), "files 1 = 1 done + 0 failed + 0 pending; domains 4 = 3 + 1 + 0"; got != want ||
+			s.Excluded != 1 {
 			t.Errorf("resumed: %s, %d excluded", got, s.Excluded)
 		}
 		for _, u := range w.Web.URLs() {
@@ -240,7 +259,8 @@ func TestCollectAgain(t *testing.T) {
 		enginetest.Data[any](w, "POST", "/api/v1/seeds/domains/down-0.sg/collect", "")
 		w.Drain()
 		after := w.Document(day, "down-0.sg")
-		if !after.Reachable || after.Revision != 2 || after.Technical.SitemapXML.URLCount != 3 || !slices.Equal(urlsOf(after), urlsOf(before)) {
+		if !after.Reachable || after.Revision != 2 || after.Technical.SitemapXML.URLCount != 3 ||
+			!slices.Equal(urlsOf(after), urlsOf(before)) {
 			t.Errorf("reachable %v, revision %d, %v", after.Reachable, after.Revision, urlsOf(after))
 		}
 		if got := processing(w.Status("").Stats); !strings.HasSuffix(got, "domains 1 = 1 + 0 + 0") {
@@ -256,7 +276,8 @@ func TestAlarms(t *testing.T) {
 		w.Variables["ALERT_WEBHOOK_URL"] = "https://hooks.invalid/alarms"
 		posted := func() (posts []string) {
 			for _, p := range w.Hooks.Posts() {
-				posts = append(posts, fmt.Sprint(p.Change.Alarm, " ", p.Change.State, " ", *p.Change.Value, " ", p.Taken))
+				posts = append(posts, fmt.Sprint(p.Change.Alarm, " ", p.Change.State, " ", *p.Change.Value, " ",
+					p.Taken))
 			}
 			return posts
 		}
@@ -277,7 +298,8 @@ func TestAlarms(t *testing.T) {
 		for range 3 {
 			w.Cron()
 		}
-		if got, want := posted(), []string{"domain_failures firing 13.6 false", "domain_failures firing 13.6 true"}; !slices.Equal(got, want) {
+		if got, want := posted(), []string{"domain_failures firing 13.6 false",
+			"domain_failures firing 13.6 true"}; !slices.Equal(got, want) {
 			t.Errorf("posted %q", got)
 		}
 		if p := w.Hooks.Posts(); len(p) == 2 && (p[0].ID != p[1].ID || p[0].ID != p[0].Change.ID) {

@@ -23,7 +23,7 @@ import (
 	"github.com/newsfork/seed-engine/webhook"
 )
 
-// parts is an engine whose settings are right.
+// parts is an engine with valid settings.
 type parts struct {
 	handler   http.Handler
 	consumer  *queues.Consumer
@@ -44,14 +44,17 @@ func assemble(p Platform) (*parts, error) {
 	now, sleep := p.Clock.Now, p.Clock.Sleep
 	records := ledger.New(p.Database)
 	decisions := &controls.Store{Bucket: p.Bucket, Sleep: sleep}
-	steps := &orchestrator.Orchestrator{Bucket: p.Bucket, Queue: p.Seeds, Ledger: records, Log: p.Log, Now: now, Sleep: sleep}
+	steps := &orchestrator.Orchestrator{Bucket: p.Bucket, Queue: p.Seeds, Ledger: records, Log: p.Log, Now: now,
+		Sleep: sleep}
 	continued := *steps
 	continued.MaxTime = orchestrator.MaxTimeQueued
 	domains := &collector.Collector{
-		Bucket: p.Bucket, Transport: p.Transport, Frontier: shards, Clock: p.Clock, Model: p.Model, UserAgent: s.UserAgent,
-		Limits: limits(s), Log: p.Log,
+		Bucket: p.Bucket, Transport: p.Transport, Frontier: shards, Clock: p.Clock, Model: p.Model,
+		UserAgent: s.UserAgent,
+		Limits:    limits(s), Log: p.Log,
 	}
-	exclusions := &controls.Shards{Store: decisions, Frontier: shards, Documents: &documents{decisions, records, domains}, Log: p.Log, Now: now}
+	exclusions := &controls.Shards{Store: decisions, Frontier: shards,
+		Documents: &documents{decisions, records, domains}, Log: p.Log, Now: now}
 	version := cmp.Or(p.Version(), contract.Version)
 	letters := &deadletters.Store{Ledger: records, Bucket: p.Bucket, Version: version, Log: p.Log}
 	consumer := &queues.Consumer{
@@ -66,20 +69,22 @@ func assemble(p Platform) (*parts, error) {
 	}
 	api := &handlers.API{
 		Settings: s, Orchestrator: steps, Bucket: p.Bucket, Seeds: p.Seeds, Domains: p.Domains,
-		Ledger:      records,
-		DeadLetters: &deadletters.Replayer{Ledger: records, Store: letters, Seeds: p.Seeds, Domains: p.Domains, Exclusions: decisions.Exclusions, Now: now},
-		Controls:    decisions,
-		Exclusions:  exclusions,
-		Evidence:    domains,
-		Reconciler:  &reconcile.Reconciler{Bucket: p.Bucket, DeadLetters: letters, Ledger: records, Frontier: shards, URLs: s.URLsPerDomain, Now: now},
-		Restorer:    &reconcile.Restorer{Bucket: p.Bucket, Frontier: shards},
-		Frontier:    shards,
-		Model:       p.Model,
-		Asset:       p.Asset,
-		Backlogs:    p.Backlogs,
-		Pool:        p.Pool,
-		Local:       sync.OnceValue(p.Local),
-		Log:         p.Log, Now: now,
+		Ledger: records,
+		DeadLetters: &deadletters.Replayer{Ledger: records, Store: letters, Seeds: p.Seeds, Domains: p.Domains,
+			Exclusions: decisions.Exclusions, Now: now},
+		Controls:   decisions,
+		Exclusions: exclusions,
+		Evidence:   domains,
+		Reconciler: &reconcile.Reconciler{Bucket: p.Bucket, DeadLetters: letters, Ledger: records, Frontier: shards,
+			URLs: s.URLsPerDomain, Now: now},
+		Restorer: &reconcile.Restorer{Bucket: p.Bucket, Frontier: shards},
+		Frontier: shards,
+		Model:    p.Model,
+		Asset:    p.Asset,
+		Backlogs: p.Backlogs,
+		Pool:     p.Pool,
+		Local:    sync.OnceValue(p.Local),
+		Log:      p.Log, Now: now,
 	}
 	post := p.Webhook(s.UserAgent)
 	watch := &alarms.Watch{
@@ -89,14 +94,16 @@ func assemble(p Platform) (*parts, error) {
 		},
 	}
 	sender := &webhook.Sender{
-		Frontier: shards, Shards: s.FrontierShards, Ledger: records, Poster: post, URL: s.FeedWebhookURL, Secret: s.FeedWebhookSecret,
+		Frontier: shards, Shards: s.FrontierShards, Ledger: records, Poster: post, URL: s.FeedWebhookURL,
+		Secret:      s.FeedWebhookSecret,
 		Environment: s.Environment, Log: p.Log, Now: now,
 		Exclusions: decisions.Exclusions,
 	}
-	return &parts{api.Handler(), consumer, watch, sender, exclusions, records, s.LedgerRetention, shardSettings(s)}, nil
+	return &parts{api.Handler(), consumer, watch, sender, exclusions, records, s.LedgerRetention, shardSettings(s)},
+		nil
 }
 
-// shardSettings are those of one shard of the frontier.
+// shardSettings returns the settings of one shard of the frontier.
 func shardSettings(s *settings.Settings) frontier.Settings {
 	shard := frontier.Settings{
 		Delay:          s.RequestInterval.Milliseconds(),
@@ -114,14 +121,14 @@ func shardSettings(s *settings.Settings) frontier.Settings {
 	return shard
 }
 
-// documents are the contracts of domains, for those who change exclusions.
+// documents implements controls.Documents.
 type documents struct {
 	decisions *controls.Store
 	ledger    *ledger.Ledger
 	domains   *collector.Collector
 }
 
-// Review implements controls.Documents, for the newest document: that is the one which is kept up to date.
+// Review updates the newest document of a domain, the only one that is kept current.
 func (d *documents) Review(ctx context.Context, domain string, lifted bool) error {
 	records, err := d.ledger.Domain(ctx, domain, contract.Filter{})
 	if err != nil || len(records) == 0 {
@@ -141,8 +148,9 @@ func (d *documents) Review(ctx context.Context, domain string, lifted bool) erro
 	}})
 }
 
-// readFrontier reads what the alarms are judged by. Unless entry points are refreshed, none is late.
-func readFrontier(ctx context.Context, shards frontier.Remotes, set *settings.Settings) (reading ledger.FrontierReading, err error) {
+// readFrontier returns the readings for the alarms. No entry point is overdue while refreshes are off.
+func readFrontier(ctx context.Context, shards frontier.Remotes,
+	set *settings.Settings) (reading ledger.FrontierReading, err error) {
 	stats, err := shards.Stats(ctx)
 	if err != nil {
 		return reading, err
@@ -158,12 +166,14 @@ func readFrontier(ctx context.Context, shards frontier.Remotes, set *settings.Se
 	return reading, nil
 }
 
-// limits are the settings that bound the collection of a domain.
+// limits returns the settings that bound the collection of a domain.
 func limits(s *settings.Settings) collector.Limits {
 	return collector.Limits{
-		RequestInterval: s.RequestInterval, MaxCrawlDelay: s.MaxCrawlDelay, MaxRequestsPerDomain: s.MaxRequestsPerDomain,
-		RobotsTimeout: s.RobotsTimeout, SitemapTimeout: s.SitemapTimeout, PageTimeout: s.PageTimeout, MaxSitemapBytes: s.MaxSitemapBytes,
-		FetchRetries: s.FetchRetries, FetchRetryBase: s.FetchRetryBase, DomainDeadline: s.DomainDeadline,
+		RequestInterval: s.RequestInterval, MaxCrawlDelay: s.MaxCrawlDelay,
+		MaxRequestsPerDomain: s.MaxRequestsPerDomain,
+		RobotsTimeout:        s.RobotsTimeout, SitemapTimeout: s.SitemapTimeout, PageTimeout: s.PageTimeout,
+		MaxSitemapBytes: s.MaxSitemapBytes,
+		FetchRetries:    s.FetchRetries, FetchRetryBase: s.FetchRetryBase, DomainDeadline: s.DomainDeadline,
 		URLsPerDomain: s.URLsPerDomain, ReuseWindow: s.ReuseWindow,
 	}
 }

@@ -88,7 +88,8 @@ func TestFromUploadToStatus(t *testing.T) {
 			t.Errorf("status: %s, want %s", got, want)
 		}
 		full := w.Document(day, "full-0.sg")
-		if got := urlsOf(full); !full.Reachable || full.Technical.SitemapXML.URLCount != 3 || !slices.Equal(got, []string{"https://full-0.sg/news/0", "https://full-0.sg/news/1"}) {
+		if got := urlsOf(full); !full.Reachable || full.Technical.SitemapXML.URLCount != 3 ||
+			!slices.Equal(got, []string{"https://full-0.sg/news/0", "https://full-0.sg/news/1"}) {
 			t.Errorf("full-0.sg: %+v", full)
 		}
 		if got := len(w.Keys("prod/", ".success")); got != 4 {
@@ -96,7 +97,8 @@ func TestFromUploadToStatus(t *testing.T) {
 		}
 
 		asked := len(w.Web.Visits())
-		if got, want := orchestrate(w, "{}"), (orchestrator.Result{FilesFound: 3, Skipped: 3, Finished: 2, Broken: 1}); got != want {
+		if got, want := orchestrate(w, "{}"), (orchestrator.Result{FilesFound: 3, Skipped: 3, Finished: 2,
+			Broken: 1}); got != want {
 			t.Errorf("a second time: %+v", got)
 		}
 		w.Drain()
@@ -111,7 +113,8 @@ func TestFromUploadToStatus(t *testing.T) {
 		if again.Revision <= full.Revision || !slices.Equal(urlsOf(again), urlsOf(full)) {
 			t.Errorf("with force: revision %d after %d, %v", again.Revision, full.Revision, urlsOf(again))
 		}
-		if robots := slices.DeleteFunc(w.Web.URLs()[asked:], func(u string) bool { return u != "https://full-0.sg/robots.txt" }); len(robots) != 1 {
+		if robots := slices.DeleteFunc(w.Web.URLs()[asked:],
+			func(u string) bool { return u != "https://full-0.sg/robots.txt" }); len(robots) != 1 {
 			t.Errorf("with force full-0.sg is collected %d times", len(robots))
 		}
 		if lost := w.Broker.Lost(); len(lost) > 0 {
@@ -123,11 +126,13 @@ func TestFromUploadToStatus(t *testing.T) {
 func TestWrongSettingsAreNamedAndSettleNothing(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Variables["FETCH_RETRIES"] = "many"
-		if a := w.Ask("GET", "/health", ""); a.Status != 500 || a.Error.Code != "validation_error" || a.Error.Field != "FETCH_RETRIES" {
+		if a := w.Ask("GET", "/health", ""); a.Status != 500 || a.Error.Code != "validation_error" ||
+			a.Error.Field != "FETCH_RETRIES" {
 			t.Errorf("%d %+v", a.Status, a.Error)
 		}
 		for _, queue := range []string{enginetest.Seeds, enginetest.Domains, enginetest.DLQ} {
-			if err := w.Refused(queue); contract.KindOf(err) != contract.Validation || !strings.Contains(err.Error(), "FETCH_RETRIES") {
+			if err := w.Refused(queue); contract.KindOf(err) != contract.Validation ||
+				!strings.Contains(err.Error(), "FETCH_RETRIES") {
 				t.Errorf("%s: %v", queue, err)
 			}
 		}

@@ -73,7 +73,8 @@ func scrape(ctx context.Context, t *testing.T, w *enginetest.World, seconds int6
 		}
 		report := frontier.Report{Lease: lease.ID}
 		for _, item := range lease.Items {
-			answer, err := w.Web.Do(context.WithoutCancel(ctx), &fetch.Request{Method: "GET", URL: item.URL, Timeout: time.Second})
+			answer, err := w.Web.Do(context.WithoutCancel(ctx),
+				&fetch.Request{Method: "GET", URL: item.URL, Timeout: time.Second})
 			if err != nil {
 				t.Error(err)
 				continue
@@ -178,7 +179,8 @@ func TestACollectorGoesFirst(t *testing.T) {
 		w.Send(enginetest.Domains, domainMessage(day, "late.sg", 1, "https://late.sg/a"))
 		began := time.Now()
 		time.AfterFunc(80*time.Second, func() { // the message was delivered after a minute
-			report := frontier.Report{Lease: first.ID, Results: []frontier.Result{{ID: first.Items[0].ID, Status: 200}}}
+			report := frontier.Report{Lease: first.ID, Results: []frontier.Result{{ID: first.Items[0].ID,
+				Status: 200}}}
 			if _, err := r.Report(context.WithoutCancel(t.Context()), report); err != nil {
 				t.Error(err)
 			}
@@ -280,8 +282,10 @@ func TestAFrozenShard(t *testing.T) {
 				t.Errorf("%s: collected %d times, %+v", host, asked[host], d)
 			}
 		}
-		if took := time.Since(began); took > lasts+time.Hour || len(w.Keys("dlq/", "")) > 0 || len(w.Events("frontier_failed")) == 0 {
-			t.Errorf("done after %v, dead letters %v, %d failures logged", took, w.Keys("dlq/", ""), len(w.Events("frontier_failed")))
+		if took := time.Since(began); took > lasts+time.Hour || len(w.Keys("dlq/", "")) > 0 ||
+			len(w.Events("frontier_failed")) == 0 {
+			t.Errorf("done after %v, dead letters %v, %d failures logged", took, w.Keys("dlq/", ""),
+				len(w.Events("frontier_failed")))
 		}
 	})
 }
@@ -347,7 +351,8 @@ func TestTwoCollectionsThatWantEachOther(t *testing.T) {
 					w.Send(enginetest.Domains, domainMessage(day, domain, 1, "https://"+domain+"/a"))
 					for i := range 8 * (events - 1) { // so that they are in different batches
 						pad := fmt.Sprintf("pad-%d.%s", i, domain)
-						w.Send(enginetest.Domains, domainMessage(day, strings.ReplaceAll(pad, ".sg", "-x.sg"), 1, "https://x.sg/a"))
+						w.Send(enginetest.Domains, domainMessage(day, strings.ReplaceAll(pad, ".sg", "-x.sg"), 1,
+							"https://x.sg/a"))
 					}
 				}
 				w.Drain()
@@ -365,7 +370,8 @@ func TestTwoCollectionsThatWantEachOther(t *testing.T) {
 					for _, f := range found.Errors {
 						busy = busy || f.URL == "https://"+other+"/feed" && strings.Contains(f.Message, "host busy")
 					}
-					read := slices.ContainsFunc(d.Technical.Feeds, func(f contract.Feed) bool { return f.URL == "https://"+other+"/feed" })
+					read := slices.ContainsFunc(d.Technical.Feeds,
+						func(f contract.Feed) bool { return f.URL == "https://"+other+"/feed" })
 					if read == busy || busy != d.Partial {
 						t.Errorf("%s: feed read %v, busy %v, partial %v", domain, read, busy, d.Partial)
 					} else if events == 1 && busy {
@@ -413,7 +419,10 @@ func TestHostsKeepWhatTheyAskedFor(t *testing.T) {
 // TestNamesThatDoNotResolve are left alone for an hour, by all events.
 func TestNamesThatDoNotResolve(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
-		w.Web.Serve = func(*fetch.Request, int) (fetchtest.Page, bool) { return fetchtest.Fail(fetch.ErrNotResolved), true }
+		w.Web.Serve = func(*fetch.Request, int) (fetchtest.Page, bool) {
+			return fetchtest.Fail(fetch.ErrNotResolved),
+				true
+		}
 		began := time.Now()
 		w.Send(enginetest.Domains, domainMessage(day, "gone.sg", 1, "https://gone.sg/a"))
 		w.Drain()
@@ -498,7 +507,8 @@ func TestLongCrawlDelays(t *testing.T) {
 			}
 		}
 		time.Sleep(130 * time.Second)
-		lease, err := w.Frontier.Remotes().Lease(t.Context(), time.Now().UnixMilli(), frontier.LeaseRequest{Max: 5, Seconds: 60})
+		lease, err := w.Frontier.Remotes().Lease(t.Context(), time.Now().UnixMilli(),
+			frontier.LeaseRequest{Max: 5, Seconds: 60})
 		if err != nil || len(lease.Items) != 1 || lease.Items[0].CrawlDelay != 120_000 {
 			t.Errorf("%+v, %v", lease, err)
 		}
@@ -530,14 +540,15 @@ func TestThrottledHosts(t *testing.T) {
 	})
 }
 
-// TestABlockedHostGathersNoMessages: a collection waits for the host with which it begins, not for the one that stands in
-// where that does not answer. While operators block the first, the scheduled collections are left to the frontier rather
-// than to the queue, which would gather one more every hour.
+// TestABlockedHostGathersNoMessages: a collection waits for the host with which it begins, not for the one that
+// stands in where that does not answer. While operators block the first, the scheduled collections are left to the
+// frontier rather than to the queue, which would gather one more every hour.
 func TestABlockedHostGathersNoMessages(t *testing.T) {
 	for blocked, waits := range map[string]bool{"www.a.sg": false, "a.sg": true} {
 		t.Run(blocked, func(t *testing.T) {
 			enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
-				p := &publisher{dated: true, began: time.Now(), down: map[string]bool{"a.sg": waits}} // then www.a.sg has the entry points
+				// then www.a.sg has the entry points
+				p := &publisher{dated: true, began: time.Now(), down: map[string]bool{"a.sg": waits}}
 				w.Web.Serve = p.Serve
 				w.Variables["MIN_REFRESH_SECONDS"], w.Variables["MAX_REFRESH_SECONDS"] = "600", "7200"
 				upload(t, w, day, 1, `[{"url":"https://www.a.sg/about"}]`)
@@ -562,7 +573,8 @@ func TestABlockedHostGathersNoMessages(t *testing.T) {
 				}
 				last := collected()
 				if most > 1 || last.Equal(first) != waits || waits == (len(w.Events("domain_busy")) == 0) {
-					t.Errorf("%d messages wait, %d were busy; collected at %v, then at %v", most, len(w.Events("domain_busy")), first, last)
+					t.Errorf("%d messages wait, %d were busy; collected at %v, then at %v", most,
+						len(w.Events("domain_busy")), first, last)
 				}
 				block(time.Now())
 				live(t, w, 4*time.Hour)

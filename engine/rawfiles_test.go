@@ -21,7 +21,8 @@ func TestABrokenRawFileIsEnded(t *testing.T) {
 		began := time.Now()
 		w.Drain()
 		letters := enginetest.Data[contract.DeadLetterPage](w, "GET", "/api/v1/dlq", "").DeadLetters
-		if len(letters) != 1 || letters[0].ErrorType != contract.Parse || letters[0].RetryCount != 0 || !strings.HasPrefix(letters[0].ErrorMessage, "line 1, column ") {
+		if len(letters) != 1 || letters[0].ErrorType != contract.Parse || letters[0].RetryCount != 0 ||
+			!strings.HasPrefix(letters[0].ErrorMessage, "line 1, column ") {
 			t.Fatalf("%+v", letters)
 		}
 		if took := time.Since(began); took > time.Minute {
@@ -29,7 +30,8 @@ func TestABrokenRawFileIsEnded(t *testing.T) {
 		}
 
 		w.Send(enginetest.Seeds, seed(1)) // under way while the letter is discarded
-		if r := enginetest.Data[contract.Resolved](w, "POST", "/api/v1/dlq/discard", `{"ids":["`+letters[0].ID+`"]}`); r.Done != 1 {
+		if r := enginetest.Data[contract.Resolved](w, "POST", "/api/v1/dlq/discard",
+			`{"ids":["`+letters[0].ID+`"]}`); r.Done != 1 {
 			t.Fatalf("%+v", r)
 		}
 		w.Drain()
@@ -44,7 +46,8 @@ func TestABrokenRawFileIsEnded(t *testing.T) {
 		time.Sleep(time.Hour)
 		for range 2 {
 			w.Cron()
-			if r := enginetest.Data[map[string]int](w, "POST", "/api/v1/seeds/orchestrate", `{"force":true}`); r["sent"] != 0 {
+			if r := enginetest.Data[map[string]int](w, "POST", "/api/v1/seeds/orchestrate",
+				`{"force":true}`); r["sent"] != 0 {
 				t.Errorf("%v", r)
 			}
 			w.Drain()
@@ -53,11 +56,13 @@ func TestABrokenRawFileIsEnded(t *testing.T) {
 		w.Ask("POST", "/api/v1/seeds/reconcile", string(contract.Encode(day)))
 		ended("after a reconcile")
 
-		if a := w.Ask("PUT", path+"?replace=true&orchestrate=true", `[{"url":"https://full-0.sg/a"},{"url":"mailto:x"}]`); a.Status != 200 {
+		if a := w.Ask("PUT", path+"?replace=true&orchestrate=true",
+			`[{"url":"https://full-0.sg/a"},{"url":"mailto:x"}]`); a.Status != 200 {
 			t.Fatalf("%d %+v", a.Status, a.Error)
 		}
 		w.Drain()
-		if s := w.Status(""); s.Discarded != 0 || s.Processing.FilesProcessed != 1 || s.Records != 2 || s.RecordsRejected != 1 || len(s.Rejections) != 1 || s.Rejections[0].Chunk != "raw_0001" {
+		if s := w.Status(""); s.Discarded != 0 || s.Processing.FilesProcessed != 1 || s.Records != 2 ||
+			s.RecordsRejected != 1 || len(s.Rejections) != 1 || s.Rejections[0].Chunk != "raw_0001" {
 			t.Errorf("replaced: %+v", s)
 		}
 		if w.Document(day, "full-0.sg") == nil {
@@ -79,7 +84,8 @@ func TestADeletedRawFileEndsQuietly(t *testing.T) {
 			t.Fatalf("%d %+v", a.Status, a.Error)
 		}
 		w.Drain()
-		if s := w.Status(""); s.Processing != (contract.ProcessingStats{}) || s.Discarded != 0 || s.DeadLetters != (contract.DeadLetterCounts{}) {
+		if s := w.Status(""); s.Processing != (contract.ProcessingStats{}) || s.Discarded != 0 ||
+			s.DeadLetters != (contract.DeadLetterCounts{}) {
 			t.Errorf("%+v", s)
 		}
 		if lines := w.Events("file_processor_skipped"); len(lines) != 1 || lines[0]["reason"] != "deleted" {
@@ -108,7 +114,8 @@ func TestAFileReplacedWhileItIsRead(t *testing.T) {
 					if op == "read" && key == raw(day, 1) && !replaced {
 						replaced = true
 						time.Sleep(2 * time.Second) // a key takes one write a second
-						if a := w.Ask("PUT", path+"?replace=true&orchestrate=true", records("full-1.sg")); a.Status != 200 {
+						if a := w.Ask("PUT", path+"?replace=true&orchestrate=true",
+							records("full-1.sg")); a.Status != 200 {
 							t.Errorf("%d %+v", a.Status, a.Error)
 						}
 					}
@@ -119,7 +126,8 @@ func TestAFileReplacedWhileItIsRead(t *testing.T) {
 				if w.Document(day, "full-1.sg") == nil {
 					t.Error("the new file was not processed")
 				}
-				if s := w.Status(""); s.Processing.FilesProcessed != 1 || s.Processing.FilesTotal != 1 || s.DeadLetters.Stored != 0 || s.Processing.DomainsPending != 0 {
+				if s := w.Status(""); s.Processing.FilesProcessed != 1 || s.Processing.FilesTotal != 1 ||
+					s.DeadLetters.Stored != 0 || s.Processing.DomainsPending != 0 {
 					t.Errorf("%+v", s)
 				}
 			})

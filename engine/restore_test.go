@@ -25,25 +25,28 @@ func restoreAll(w *enginetest.World, between func()) (hosts int64) {
 // verdictOf puts a page.
 func verdictOf(t *testing.T, w *enginetest.World, domain, url string) frontier.Verdict {
 	t.Helper()
-	a, err := w.Frontier.Remotes().Of(domain).Put(t.Context(), frontier.Put{Domain: domain, Partition: day, Pages: []frontier.NewPage{{URL: url, Priority: 0.5}}})
+	a, err := w.Frontier.Remotes().Of(domain).Put(t.Context(),
+		frontier.Put{Domain: domain, Partition: day, Pages: []frontier.NewPage{{URL: url, Priority: 0.5}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a.Pages[0]
 }
 
-// TestARestoreTakesNoExclusions: operators' decisions lie in R2. What they have allowed since the snapshot stays allowed
-// when a shard is restored, and what they have excluded since is excluded, with what the snapshot has of it.
+// TestARestoreTakesNoExclusions: operators' decisions lie in R2. What they have allowed since the snapshot stays
+// allowed when a shard is restored, and what they have excluded since is excluded, with what the snapshot has of it.
 func TestARestoreTakesNoExclusions(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		const since, lifted = "since.example", "lifted.example"
 		exclude := func(method, kind, value string) {
 			t.Helper()
-			if a := w.Ask(method, "/api/v1/exclusions/"+kind+"/"+value, map[bool]string{true: "{}"}[method == "PUT"]); !a.Success {
+			if a := w.Ask(method, "/api/v1/exclusions/"+kind+"/"+value,
+				map[bool]string{true: "{}"}[method == "PUT"]); !a.Success {
 				t.Fatalf("%+v", a)
 			}
 		}
-		all := [][2]string{{"domain", lifted}, {"host", "www.lifted.example"}, {"url", "https%3A%2F%2Flifted.example%2F*"}}
+		all := [][2]string{{"domain", lifted}, {"host", "www.lifted.example"},
+			{"url", "https%3A%2F%2Flifted.example%2F*"}}
 		for _, domain := range []string{lifted, since} {
 			for i := range 3 {
 				verdictOf(t, w, domain, fmt.Sprintf("https://www.%s/%d", domain, i))
@@ -65,7 +68,8 @@ func TestARestoreTakesNoExclusions(t *testing.T) {
 			w.Frontier.Wipe(name)
 		}
 		time.Sleep(time.Minute)
-		w.Ask("POST", "/api/v1/seeds/reconcile", `{"country":"sg","category":"news","date":"2026-01-28"}`) // has the cron confirm all exclusions
+		// has the cron confirm all exclusions
+		w.Ask("POST", "/api/v1/seeds/reconcile", `{"country":"sg","category":"news","date":"2026-01-28"}`)
 		time.Sleep(time.Minute)
 		w.Cron() // the excluded host is there again, with nothing
 		if n := restoreAll(w, func() {}); n != 2 {
@@ -103,7 +107,8 @@ func TestARestoreEndsWithAllExclusions(t *testing.T) {
 			t.Fatalf("%d changes are not confirmed", n)
 		}
 		for i := range 30 { // more pages than one call restores
-			key := contract.SnapshotPage(contract.Snapshot("shard-0", time.Date(2026, 1, 28, 0, 0, 0, 0, time.UTC)), i+1)
+			key := contract.SnapshotPage(contract.Snapshot("shard-0", time.Date(2026, 1, 28, 0, 0, 0, 0, time.UTC)),
+				i+1)
 			page, err := json.Marshal(frontier.Snapshot{Version: 1, Next: int64((i + 1) % 30)})
 			if err != nil {
 				t.Fatal(err)
@@ -122,8 +127,8 @@ func TestARestoreEndsWithAllExclusions(t *testing.T) {
 	})
 }
 
-// TestDomainsMove: with the number of shards domains change their places. Moved while the pipeline is paused, nothing is in the
-// feed twice, and readers who had read to the end miss nothing.
+// TestDomainsMove: with the number of shards domains change their places. Moved while the pipeline is paused, nothing
+// is in the feed twice, and readers who had read to the end miss nothing.
 func TestDomainsMove(t *testing.T) {
 	moves := [][2]string{{"3", "5"}, {"5", "3"}}
 	if testing.Short() {

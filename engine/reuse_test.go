@@ -30,10 +30,12 @@ func TestAYearOfOneSite(t *testing.T) {
 		w.Broker.Events, w.Broker.Copies, w.Broker.Shuffle = 4, 2, rand.New(rand.NewPCG(3, 65))
 		var messages []*contract.DomainMessage
 		for n := range days {
-			p := contract.Partition{Country: "sg", Category: "news", Date: time.Date(2025, 2, 1+n, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)}
+			p := contract.Partition{Country: "sg", Category: "news",
+				Date: time.Date(2025, 2, 1+n, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)}
 			url := "https://" + domain + "/news/of-" + p.Date
 			m := &contract.DomainMessage{
-				Domain: domain, DomainID: "media:sg:" + domain, DomainURL: "https://" + domain + "/", RegistrableDomain: domain, Authority: "media",
+				Domain: domain, DomainID: "media:sg:" + domain, DomainURL: "https://" + domain + "/",
+				RegistrableDomain: domain, Authority: "media",
 				URLs: []contract.URL{{URL: url, Path: "/news/of-" + p.Date}}, Partition: p,
 				SourceFilePath: contract.RawFile{Partition: p, Name: "raw_0001"}.Key(),
 			}
@@ -47,7 +49,8 @@ func TestAYearOfOneSite(t *testing.T) {
 		for _, v := range w.Web.Visits() {
 			asked[v.URL]++
 		}
-		if asked["https://"+domain+"/robots.txt"] != 1 || asked["https://"+domain+"/sitemap.xml"] != 1 || asked["https://"+domain+"/"] != 1 {
+		if asked["https://"+domain+"/robots.txt"] != 1 || asked["https://"+domain+"/sitemap.xml"] != 1 ||
+			asked["https://"+domain+"/"] != 1 {
 			t.Errorf("asked for %v", asked)
 		}
 		collected, from := 0, ""
@@ -116,7 +119,8 @@ func TestForcedPartitionsAreOneCollection(t *testing.T) {
 			t.Errorf("%d collections after force", n)
 		}
 		for _, p := range days {
-			if d := w.Document(p, "full-0.sg"); d.CollectedAt.Before(requested.Truncate(time.Second)) || d.Revision < 2 {
+			if d := w.Document(p, "full-0.sg"); d.CollectedAt.Before(requested.Truncate(time.Second)) ||
+				d.Revision < 2 {
 				t.Errorf("%s: revision %d, collected at %v", p.Date, d.Revision, d.CollectedAt)
 			}
 		}
@@ -162,7 +166,8 @@ func TestMirrorsAreFetchedOnce(t *testing.T) {
 				return fetchtest.Page{Header: map[string]string{"Content-Type": "application/xml"}, Body: fmt.Sprintf(
 					`<urlset><url><loc>https://%[1]s/news/1</loc></url><url><loc>https://%[1]s/news/2</loc></url></urlset>`, u.Host)}, true
 			case "/":
-				return fetchtest.Page{Header: map[string]string{"Content-Type": "text/html"}, Body: `<!doctype html><title>The News</title><link rel="canonical" href="https://` + u.Host + `/"><p>What happened today.</p>`}, true
+				return fetchtest.Page{Header: map[string]string{"Content-Type": "text/html"},
+					Body: `<!doctype html><title>The News</title><link rel="canonical" href="https://` + u.Host + `/"><p>What happened today.</p>`}, true
 			}
 			return fetchtest.Page{Status: 404}, true
 		}
@@ -178,11 +183,13 @@ func TestMirrorsAreFetchedOnce(t *testing.T) {
 		if d := w.Document(day, "second.sg"); d.Technical.MirrorOf == nil || *d.Technical.MirrorOf != "first.sg" {
 			t.Errorf("the second is a mirror of %v", d.Technical.MirrorOf)
 		}
-		if first, second := stateOf(t, w, "https://first.sg/news/1"), stateOf(t, w, "https://second.sg/news/1"); first != "due" || second != "unknown" {
+		if first, second := stateOf(t, w, "https://first.sg/news/1"), stateOf(t, w,
+			"https://second.sg/news/1"); first != "due" || second != "unknown" {
 			t.Errorf("pages are %s, %s", first, second)
 		}
 		// Nor does the frontier take them from others.
-		answer, err := w.Frontier.Remotes().Put(t.Context(), day, []frontier.NewPage{{URL: "https://second.sg/news/3", Type: "news", Priority: 0.9}})
+		answer, err := w.Frontier.Remotes().Put(t.Context(), day,
+			[]frontier.NewPage{{URL: "https://second.sg/news/3", Type: "news", Priority: 0.9}})
 		if err != nil || answer.Pages[0] != frontier.Mirrored {
 			t.Errorf("%+v, %v", answer, err)
 		}
@@ -228,11 +235,14 @@ func reuseSurvives(t *testing.T, w *enginetest.World, seed uint64) {
 	time.AfterFunc(4*time.Minute, func() { w.Frontier.Thaw(shardOf(domain)) })
 	var partitions []contract.Partition
 	for n := range days {
-		p := contract.Partition{Country: "sg", Category: "news", Date: time.Date(2025, 2, 1+n, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)}
+		p := contract.Partition{Country: "sg", Category: "news",
+			Date: time.Date(2025, 2, 1+n, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)}
 		partitions = append(partitions, p)
 		w.Send(enginetest.Domains, &contract.DomainMessage{
-			Domain: domain, DomainID: "media:sg:" + domain, DomainURL: "https://" + domain + "/", RegistrableDomain: domain, Authority: "media",
-			URLs: []contract.URL{{URL: "https://" + domain + "/news/of-" + p.Date, Path: "/news/of-" + p.Date}}, Partition: p,
+			Domain: domain, DomainID: "media:sg:" + domain, DomainURL: "https://" + domain + "/",
+			RegistrableDomain: domain, Authority: "media",
+			URLs:           []contract.URL{{URL: "https://" + domain + "/news/of-" + p.Date, Path: "/news/of-" + p.Date}},
+			Partition:      p,
 			SourceFilePath: contract.RawFile{Partition: p, Name: "raw_0001"}.Key(),
 		})
 	}
@@ -262,7 +272,8 @@ func reuseSurvives(t *testing.T, w *enginetest.World, seed uint64) {
 				t.Errorf("there is no %s", key)
 			}
 		}
-		if text, _ := w.Text(dir.Sitemap()); fmt.Sprintf("%x", sha256.Sum256([]byte(text))) != *d.Technical.SitemapXML.SHA256 {
+		if text, _ := w.Text(dir.Sitemap()); fmt.Sprintf("%x",
+			sha256.Sum256([]byte(text))) != *d.Technical.SitemapXML.SHA256 {
 			t.Errorf("%s: the sitemap is not the one of the document", p.Date)
 		}
 		if got := stateOf(t, w, d.URLs[0].URL); got != "due" {

@@ -24,7 +24,8 @@ func TestLargeFilesLoseNothing(t *testing.T) {
 				lines = append(lines, fmt.Sprintf(`{"url":"https://www.%s/news/2026/%d/a-headline-of-usual-length","title":"Headline %d — \"quoted\" & more","source_type":"media"}`, domain, i, i))
 			}
 		}
-		slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[30:], b[30:]) }) // records of one domain do not stand together
+		// records of one domain do not stand together
+		slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[30:], b[30:]) })
 		w.Put(raw(day, 1), "["+strings.Join(lines, ",")+"]")
 		w.Send(enginetest.Seeds, seed(1))
 		w.Drain()
@@ -48,7 +49,8 @@ func TestLargeFilesLoseNothing(t *testing.T) {
 					t.Errorf("%s: its title is %v", u.URL, u.Title)
 				}
 			}
-			if len(all) != n || len(seen) != n || !slices.IsSortedFunc(all, func(a, b contract.DocumentURL) int { return strings.Compare(a.URL, b.URL) }) {
+			if len(all) != n || len(seen) != n || !slices.IsSortedFunc(all,
+				func(a, b contract.DocumentURL) int { return strings.Compare(a.URL, b.URL) }) {
 				t.Errorf("%s: %d URLs, %d different", domain, len(all), len(seen))
 			}
 		}

@@ -36,12 +36,14 @@ func (f *manyFeeds) Serve(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 		return fetchtest.Page{Status: 404}, true
 	}
 	f.asked[path] = append(f.asked[path], now)
-	item := fmt.Sprintf("<item><title>News</title><link>https://many.sg/news%s/%d</link><pubDate>%s</pubDate></item>", path, now.Unix(), now.UTC().Format(time.RFC1123Z))
-	return fetchtest.Page{Body: `<rss version="2.0"><channel><title>A</title>` + item + `</channel></rss>`, Header: map[string]string{"Content-Type": "application/rss+xml"}}, true
+	item := fmt.Sprintf("<item><title>News</title><link>https://many.sg/news%s/%d</link><pubDate>%s</pubDate></item>",
+		path, now.Unix(), now.UTC().Format(time.RFC1123Z))
+	return fetchtest.Page{Body: `<rss version="2.0"><channel><title>A</title>` + item + `</channel></rss>`,
+		Header: map[string]string{"Content-Type": "application/rss+xml"}}, true
 }
 
-// TestManyFeedsOfOneHost: twenty lively feeds of one host are each asked at their interval, one request at a time at the
-// host's pace.
+// TestManyFeedsOfOneHost: twenty lively feeds of one host are each asked at their interval, one request at a time at
+// the host's pace.
 func TestManyFeedsOfOneHost(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		const feeds, interval = 20, 90 * time.Minute
@@ -53,7 +55,9 @@ func TestManyFeedsOfOneHost(t *testing.T) {
 		w.Drain()
 		put := frontier.Put{Domain: "many.sg", Partition: day}
 		for i := range feeds {
-			put.Entries = append(put.Entries, frontier.NewEntry{NewPage: frontier.NewPage{URL: fmt.Sprintf("https://many.sg/feed-%d.xml", i)}, Method: "rss", Interval: int64(interval / time.Second)})
+			put.Entries = append(put.Entries,
+				frontier.NewEntry{NewPage: frontier.NewPage{URL: fmt.Sprintf("https://many.sg/feed-%d.xml", i)},
+					Method: "rss", Interval: int64(interval / time.Second)})
 		}
 		if _, err := w.Frontier.Remotes().Of("many.sg").Put(t.Context(), put); err != nil {
 			t.Fatal(err)
@@ -80,8 +84,8 @@ func TestManyFeedsOfOneHost(t *testing.T) {
 	})
 }
 
-// TestADeletedDocument: a domain whose document was deleted leaves the schedule when it is due as a whole. Nothing of it is
-// asked again until it is queued once more.
+// TestADeletedDocument: a domain whose document was deleted leaves the schedule when it is due as a whole. Nothing of
+// it is asked again until it is queued once more.
 func TestADeletedDocument(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		p := &publisher{articles: 1 << 20, dated: true}
@@ -120,8 +124,8 @@ func TestADeletedDocument(t *testing.T) {
 	})
 }
 
-// tickAt has the alarm of the shard of a domain go off at its time, as many times as it takes, until it sends something or
-// a time is over. It returns when it sent, and 0 for never.
+// tickAt has the alarm of the shard of a domain go off at its time, as many times as it takes, until it sends
+// something or a time is over. It returns when it sent, and 0 for never.
 func tickAt(t *testing.T, w *enginetest.World, domain string, next *time.Time, within time.Duration) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -138,7 +142,8 @@ func tickAt(t *testing.T, w *enginetest.World, domain string, next *time.Time, w
 	return 0
 }
 
-// TestSettingsOfRefreshesActWithinAnHour: no object has to be woken when freshness is switched on, or a ceiling raised.
+// TestSettingsOfRefreshesActWithinAnHour: no object has to be woken when freshness is switched on, or a ceiling
+// raised.
 func TestSettingsOfRefreshesActWithinAnHour(t *testing.T) {
 	for name, c := range map[string]struct{ variable, before, after string }{
 		"switched on": {"FRESHNESS", "off", "on"},
@@ -157,7 +162,8 @@ func TestSettingsOfRefreshesActWithinAnHour(t *testing.T) {
 					}
 					time.Sleep(time.Minute)
 				}
-				if _, err := w.Frontier.Remotes().Of("live-a.sg").Lease(t.Context(), frontier.LeaseRequest{Max: 1, Seconds: 60, Kinds: []string{"entry"}}); err != nil {
+				if _, err := w.Frontier.Remotes().Of("live-a.sg").Lease(t.Context(),
+					frontier.LeaseRequest{Max: 1, Seconds: 60, Kinds: []string{"entry"}}); err != nil {
 					t.Fatal(err)
 				}
 				if took := tickAt(t, w, "live-a.sg", &next, 3*time.Hour); took > 0 {
@@ -201,8 +207,8 @@ func TestAPauseUsesNothingUp(t *testing.T) {
 	})
 }
 
-// TestARewriteIsAnnouncedAgain: a contract that a refresh rewrote is among the changes after the next refresh, though the
-// shard did not take it the first time.
+// TestARewriteIsAnnouncedAgain: a contract that a refresh rewrote is among the changes after the next refresh, though
+// the shard did not take it the first time.
 func TestARewriteIsAnnouncedAgain(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		p := &publisher{articles: 1 << 20, dated: true}
@@ -211,7 +217,8 @@ func TestARewriteIsAnnouncedAgain(t *testing.T) {
 		refreshes := func() int { return len(w.Events("refresh_complete")) }
 		refused, rewriting := false, false
 		refuse := func(_, operation string) error {
-			rewriting = operation == "entries" || rewriting && operation == "changed" // a collection does not ask for the entry points
+			// a collection does not ask for the entry points
+			rewriting = operation == "entries" || rewriting && operation == "changed"
 			if operation != "changed" || !rewriting {
 				return nil
 			}

@@ -46,7 +46,8 @@ func newShard(t *testing.T, variables map[string]string) frontier.Remote {
 	}
 	t.Cleanup(func() { db.Close() })
 	e := engine.New(engine.Platform{
-		Clock: fetch.SystemClock(), Webhook: func(string) alarms.Webhook { return nil }, Version: func() string { return "" },
+		Clock: fetch.SystemClock(), Webhook: func(string) alarms.Webhook { return nil },
+		Version:  func() string { return "" },
 		Variable: func(name string) (string, bool) { v, ok := variables[name]; return v, ok },
 		Local:    func() bool { return true },
 		Log:      contract.NewLogger(t.Output()),
@@ -55,14 +56,16 @@ func newShard(t *testing.T, variables map[string]string) frontier.Remote {
 }
 
 func TestShardsFollowTheSettings(t *testing.T) {
-	s := newShard(t, map[string]string{"REQUEST_INTERVAL_MS": "1500", "MAX_HOSTS_PER_DOMAIN": "1", "MIN_REFRESH_SECONDS": "60", "MAX_REFRESH_SECONDS": "120"})
+	s := newShard(t, map[string]string{"REQUEST_INTERVAL_MS": "1500", "MAX_HOSTS_PER_DOMAIN": "1",
+		"MIN_REFRESH_SECONDS": "60", "MAX_REFRESH_SECONDS": "120"})
 	url := func(host, path string) frontier.NewPage {
 		return frontier.NewPage{URL: "https://" + host + ".a.example/" + path, Priority: 0.5}
 	}
 	_, err := s.Put(t.Context(), frontier.Put{
 		Domain: "a.example", Partition: contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"},
-		Pages:   []frontier.NewPage{url("x", "1"), url("y", "1")},
-		Entries: []frontier.NewEntry{{NewPage: url("x", "often"), Interval: 1}, {NewPage: url("x", "seldom"), Interval: 9999}},
+		Pages: []frontier.NewPage{url("x", "1"), url("y", "1")},
+		Entries: []frontier.NewEntry{{NewPage: url("x", "often"), Interval: 1},
+			{NewPage: url("x", "seldom"), Interval: 9999}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -92,9 +95,11 @@ func fillShards(t *testing.T, w *enginetest.World) map[string]frontier.Stats {
 	r := w.Frontier.Remotes()
 	for i := range 40 {
 		domain := fmt.Sprintf("site%d.example", i)
-		p := frontier.Put{Domain: domain, Partition: contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}}
+		p := frontier.Put{Domain: domain, Partition: contract.Partition{Country: "kr", Category: "news",
+			Date: "2026-01-28"}}
 		for n := range i + 1 {
-			p.Pages = append(p.Pages, frontier.NewPage{URL: fmt.Sprintf("https://www.%s/%d", domain, n), Priority: 0.5})
+			p.Pages = append(p.Pages, frontier.NewPage{URL: fmt.Sprintf("https://www.%s/%d", domain, n),
+				Priority: 0.5})
 		}
 		if _, err := r.Of(domain).Put(t.Context(), p); err != nil {
 			t.Fatal(err)
@@ -158,7 +163,8 @@ func TestShardsAreSnapshottedDaily(t *testing.T) {
 		if s := allStats(t, w); s["shard-0"].URLs != 0 || s["shard-1"].URLs == 0 {
 			t.Errorf("%+v", s)
 		}
-		if a := w.Ask("POST", "/api/v1/frontier/restore", `{"shard":"shard-x"}`); a.Status != 400 || a.Error.Field != "shard" {
+		if a := w.Ask("POST", "/api/v1/frontier/restore", `{"shard":"shard-x"}`); a.Status != 400 ||
+			a.Error.Field != "shard" {
 			t.Errorf("%d %+v", a.Status, a.Error)
 		}
 		hosts, body := int64(0), `{}`
@@ -202,11 +208,14 @@ func TestTheNumberOfShardsChanges(t *testing.T) {
 				continue
 			}
 			moved++
-			_, err := before.Of(domain).Acquire(t.Context(), frontier.AcquireRequest{Domain: domain, Owner: "o", Seconds: 60})
+			_, err := before.Of(domain).Acquire(t.Context(),
+				frontier.AcquireRequest{Domain: domain, Owner: "o", Seconds: 60})
 			if contract.KindOf(err) != contract.Storage {
 				t.Errorf("%s at its old place: %v", domain, err)
 			}
-			if _, err := before.Of(domain).Put(t.Context(), frontier.Put{Domain: domain, Partition: contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}}); contract.KindOf(err) != contract.Storage {
+			if _, err := before.Of(domain).Put(t.Context(), frontier.Put{Domain: domain,
+				Partition: contract.Partition{Country: "kr", Category: "news",
+					Date: "2026-01-28"}}); contract.KindOf(err) != contract.Storage {
 				t.Errorf("%s at its old place: %v", domain, err)
 			}
 		}

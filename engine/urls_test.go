@@ -49,9 +49,10 @@ func manySitemaps(pages int) func(r *fetch.Request, _ int) (fetchtest.Page, bool
 	}
 	return func(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 		body, found := map[string]string{
-			"https://one.sg/robots.txt":  "User-agent: *\nDisallow: /private\n",
-			"https://one.sg/":            "<title>One</title>",
-			"https://one.sg/sitemap.xml": "<urlset>" + list("one.sg", "news") + list("one.sg", "news") + list("one.sg", "private") + list("other.sg", "news") + "</urlset>",
+			"https://one.sg/robots.txt": "User-agent: *\nDisallow: /private\n",
+			"https://one.sg/":           "<title>One</title>",
+			"https://one.sg/sitemap.xml": "<urlset>" + list("one.sg", "news") + list("one.sg", "news") + list("one.sg",
+				"private") + list("other.sg", "news") + "</urlset>",
 			"https://two.sg/robots.txt":  "User-agent: *\nDisallow:\n",
 			"https://two.sg/":            "<title>Two</title>",
 			"https://two.sg/sitemap.xml": "<sitemapindex><sitemap><loc>https://two.sg/a.xml</loc></sitemap><sitemap><loc>https://two.sg/b.xml</loc></sitemap></sitemapindex>",
@@ -87,7 +88,8 @@ func TestAllURLs(t *testing.T) {
 			return counts
 		}
 		one, page := allURLs(t, w, "one.sg", "")
-		if got, want := fmt.Sprint(count(one)), fmt.Sprint(map[string]int{"research": 2, "discovery": 49, "sitemap": pages - 50}); got != want {
+		if got, want := fmt.Sprint(count(one)), fmt.Sprint(map[string]int{"research": 2, "discovery": 49,
+			"sitemap": pages - 50}); got != want {
 			t.Errorf("one sitemap: %s, want %s", got, want)
 		}
 		for n := range pages {
@@ -108,9 +110,11 @@ func TestAllURLs(t *testing.T) {
 		}
 
 		// What a scraper fetched waits no more, but stays listed where anything stored names it.
-		l := enginetest.Data[contract.FrontierLease](w, "POST", "/api/v1/frontier/lease", `{"max": 100, "lease_seconds": 600}`)
+		l := enginetest.Data[contract.FrontierLease](w, "POST", "/api/v1/frontier/lease",
+			`{"max": 100, "lease_seconds": 600}`)
 		for _, item := range l.Items {
-			w.Ask("POST", "/api/v1/frontier/report", fmt.Sprintf(`{"lease_id": %q, "results": [{"id": %q, "status": 200}]}`, *l.LeaseID, item.ID))
+			w.Ask("POST", "/api/v1/frontier/report",
+				fmt.Sprintf(`{"lease_id": %q, "results": [{"id": %q, "status": 200}]}`, *l.LeaseID, item.ID))
 		}
 		if again, _ := allURLs(t, w, "one.sg", ""); len(l.Items) == 0 || !maps.Equal(again, one) {
 			t.Errorf("%d URLs, and %d after %d pages were fetched", len(one), len(again), len(l.Items))

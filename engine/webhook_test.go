@@ -89,7 +89,8 @@ func (a *articles) write(n int, domains ...string) {
 	for range n {
 		domain := domains[len(a.written)%len(domains)]
 		url := fmt.Sprintf("https://%s/news/%d", domain, len(a.written))
-		_, err := a.w.Frontier.Remotes().Of(domain).Put(a.Context(), frontier.Put{Domain: domain, Partition: day, Pages: []frontier.NewPage{{URL: url, Fresh: true}}})
+		_, err := a.w.Frontier.Remotes().Of(domain).Put(a.Context(),
+			frontier.Put{Domain: domain, Partition: day, Pages: []frontier.NewPage{{URL: url, Fresh: true}}})
 		if err != nil {
 			a.Fatal(err)
 		}
@@ -128,7 +129,8 @@ func TestTheWebhook(t *testing.T) {
 		a.write(250, publishers...)
 		minutes(w, 1)
 		a.expect(r, true)
-		if sizes := fmt.Sprint(len(r.deliveries[0].Items), len(r.deliveries[1].Items), len(r.deliveries[2].Items)); sizes != "100 100 50" {
+		if sizes := fmt.Sprint(len(r.deliveries[0].Items), len(r.deliveries[1].Items),
+			len(r.deliveries[2].Items)); sizes != "100 100 50" {
 			t.Errorf("batches of %s", sizes)
 		}
 		if d := r.deliveries; !d[0].HasMore || d[2].HasMore || d[0].Expired || d[0].Items[0].Domain != "a.sg" {
@@ -150,8 +152,8 @@ func TestTheWebhook(t *testing.T) {
 	})
 }
 
-// TestADeadReceiver gets few requests, one batch over and over; an alarm fires after an hour. When it is back, everything
-// comes in order.
+// TestADeadReceiver gets few requests, one batch over and over; an alarm fires after an hour. When it is back,
+// everything comes in order.
 func TestADeadReceiver(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		r, a := receive(t, w), &articles{T: t, w: w}
@@ -185,7 +187,8 @@ func TestADeadReceiver(t *testing.T) {
 		if !firing() {
 			t.Error("the alarm does not fire")
 		}
-		if lines := w.Events("feed_webhook_failed"); len(lines) != len(r.deliveries) || lines[0]["error"] != "the webhook answered 500" || lines[1]["tries"] != 2.0 {
+		if lines := w.Events("feed_webhook_failed"); len(lines) != len(r.deliveries) ||
+			lines[0]["error"] != "the webhook answered 500" || lines[1]["tries"] != 2.0 {
 			t.Errorf("%v", lines[:2])
 		}
 		r.fail = nil
@@ -217,8 +220,8 @@ func TestAReceiverThatForgets(t *testing.T) {
 	})
 }
 
-// TestRunsThatDie: whichever call kills the event, deliveries come again with the same items; and two runs at once deliver
-// nothing twice.
+// TestRunsThatDie: whichever call kills the event, deliveries come again with the same items; and two runs at once
+// deliver nothing twice.
 func TestRunsThatDie(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		r, a := receive(t, w), &articles{T: t, w: w}
@@ -267,9 +270,9 @@ func TestTwoRunsAtOnce(t *testing.T) {
 	})
 }
 
-// TestWhatADeliveryLacks: of a shard that is away items come later; a delivery that was begun comes again without it under
-// another id; what operators excluded does not come; and of what became too old for a receiver that was away it is said
-// that it is gone.
+// TestWhatADeliveryLacks: of a shard that is away items come later; a delivery that was begun comes again without it
+// under another id; what operators excluded does not come; and of what became too old for a receiver that was away it
+// is said that it is gone.
 func TestWhatADeliveryLacks(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		r, a := receive(t, w), &articles{T: t, w: w}
@@ -320,7 +323,8 @@ func TestWhatADeliveryLacks(t *testing.T) {
 		before, tries := len(r.items), len(r.deliveries)
 		minutes(w, 61)
 		first := r.deliveries[tries]
-		if n := len(r.items) - before; n == 0 || n >= 60 || !first.Expired || !slices.Contains(r.items, a.written[len(a.written)-1]) {
+		if n := len(r.items) - before; n == 0 || n >= 60 || !first.Expired ||
+			!slices.Contains(r.items, a.written[len(a.written)-1]) {
 			t.Errorf("after 20 days %d items, expired: %t", n, first.Expired)
 		}
 		a.write(1, "a.sg", "b.sg")
@@ -331,7 +335,8 @@ func TestWhatADeliveryLacks(t *testing.T) {
 	})
 }
 
-// TestAReceiverThatNeverAnswered: of what became too old before the first delivery was taken it is said that it is gone.
+// TestAReceiverThatNeverAnswered: of what became too old before the first delivery was taken it is said that it is
+// gone.
 func TestAReceiverThatNeverAnswered(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		r, a := receive(t, w), &articles{T: t, w: w}

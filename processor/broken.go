@@ -13,7 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// malformed is the error for a file that is no dataset.
+// malformed is the error for a file that is not a dataset.
 type malformed struct {
 	offset int64
 	cause  *contract.Error
@@ -22,9 +22,10 @@ type malformed struct {
 func (m *malformed) Error() string { return m.cause.Error() }
 func (m *malformed) Unwrap() error { return m.cause }
 
-// broken ends the work on a malformed file, which was read. An operator may have discarded it since it was queued: then
-// nobody waits for the reason. Else the error says where in the file it is wrong.
-func (p *Processor) broken(ctx context.Context, file contract.RawFile, read *r2.Object, at *malformed) (discarded bool, err error) {
+// broken handles a malformed file. If an operator discarded it since it was queued, there is no error. Otherwise the
+// error names the line and column.
+func (p *Processor) broken(ctx context.Context, file contract.RawFile, read *r2.Object, at *malformed) (discarded bool,
+	err error) {
 	switch mark, err := p.Store.Head(ctx, file.DiscardMark()); {
 	case err == nil && !mark.Uploaded.Before(read.Uploaded):
 		p.ended(ctx, file, "discarded")
@@ -36,15 +37,17 @@ func (p *Processor) broken(ctx context.Context, file contract.RawFile, read *r2.
 	if err != nil {
 		return false, storage(err)
 	}
-	return false, &contract.Error{Kind: contract.Parse, Op: "processor.Process", Message: fmt.Sprintf("line %d, column %d, %s", line, column, at.cause.Message)}
+	return false, &contract.Error{Kind: contract.Parse, Op: "processor.Process",
+		Message: fmt.Sprintf("line %d, column %d, %s", line, column, at.cause.Message)}
 }
 
-// ended logs that there is nothing to do for a file, and why.
+// ended logs why nothing is done for a file.
 func (p *Processor) ended(ctx context.Context, file contract.RawFile, reason string) {
-	p.Log.LogAttrs(ctx, slog.LevelInfo, "file_processor_skipped", slog.String("file_path", file.Key()), slog.String("reason", reason))
+	p.Log.LogAttrs(ctx, slog.LevelInfo, "file_processor_skipped", slog.String("file_path", file.Key()),
+		slog.String("reason", reason))
 }
 
-// missing ends the work on a file that does not exist. An operator may have deleted it since it was queued.
+// missing handles a file that does not exist. An operator might have deleted it since it was queued.
 func (p *Processor) missing(ctx context.Context, file contract.RawFile) (deleted bool, err error) {
 	switch _, err := p.Store.Head(ctx, file.DiscardMark()); {
 	case err == nil:
@@ -53,12 +56,14 @@ func (p *Processor) missing(ctx context.Context, file contract.RawFile) (deleted
 	case !errors.Is(err, r2.ErrNotFound):
 		return false, storage(err)
 	}
-	return false, contract.Invalid("file_path", "there is no object %q; upload the file before it is queued", file.Key())
+	return false, contract.Invalid("file_path", "there is no object %q; upload the file before it is queued",
+		file.Key())
 }
 
-// locate reads a file again up to an offset, and returns the line and column there, from 1. A column is a character.
-// Good files are so spared counting lines.
-func (p *Processor) locate(ctx context.Context, file contract.RawFile, etag string, offset int64) (line, column int, err error) {
+// locate reads a file again up to an offset, and returns the line and column there, counted from 1 and in characters.
+// This saves counting the lines of good files.
+func (p *Processor) locate(ctx context.Context, file contract.RawFile, etag string, offset int64) (line, column int,
+	err error) {
 	body, err := p.Store.Get(ctx, file.Key())
 	if err != nil {
 		return 0, 0, err
@@ -92,5 +97,5 @@ func (p *Processor) locate(ctx context.Context, file contract.RawFile, etag stri
 	return line, column, nil
 }
 
-// errReplaced is the error for a file that is another one than at the beginning of the work.
+// errReplaced is returned if the file changed during the work.
 var errReplaced = errors.New("the file was replaced while it was read; the new one is read next")

@@ -9,44 +9,43 @@ import (
 )
 
 const (
-	slabBits = 20 // large, because every allocation of a slab costs a good part of a millisecond in WASM
+	slabBits = 20 // large, because allocating a slab takes almost a millisecond in WASM
 	slabSize = 1 << slabBits
 
-	// What stays allocated between files.
+	// Allocated between files.
 	keptSlabs = 2
 	keptSlots = 1 << 17
 
 	slotCost = 32 // bytes of an index for something in it, roughly
 )
 
-// entries is a set of URLs with the descriptions of their records. They are stored one after another in
-// large slabs, without an allocation each; those of one domain are chained. The zero value is empty.
+// entries is a set of URLs with the descriptions of their records. It stores them in large slabs without an
+// allocation each, and chains those of one domain. The zero value is empty.
 type entries struct {
 	slabs   [][]byte
 	current int // slab that is being filled
 	used    int // bytes of it
 	index       // of the entries by their URLs
-	memory  int // bytes that all of it takes
+	memory  int // bytes allocated
 	last    description
 }
 
-// ref is where an entry begins: the slab's number and, in the lower slabBits, the offset in it.
+// ref locates an entry: the slab's number and, in the lower slabBits, the offset in it.
 type ref uint32
 
-// An entry is a contract.URL as JSON, without what it has twice: a header of little-endian numbers, followed by the
-// URL, the title and, when the URL does not contain it, the path. The description is stored once for entries
-// in a row that have the same. Strings are JSON-escaped.
+// An entry is a contract.URL as JSON without repetitions: a header of little-endian numbers, the URL, the title and,
+// if the URL does not contain it, the path. Consecutive entries share equal descriptions. Strings are JSON-escaped.
 const (
 	entryNext        = 0  // uint32: ref of the domain's next entry
 	entryDescription = 4  // uint32: ref of the description
 	entryURL         = 8  // uint32: bytes of the URL
-	entryText        = 12 // uint32: bytes of URL and title, with what stands between them
-	entryPathAt      = 16 // uint16: where in the URL the path begins; 0 when it follows the title
+	entryText        = 12 // uint32: bytes of URL, title and the text between them
+	entryPathAt      = 16 // uint16: offset of the path in the URL; 0 if it follows the title
 	entryPath        = 18 // uint16: bytes of the path
 	entryHead        = 20
 )
 
-// What stands around the values.
+// The text around the values.
 const (
 	beforeURL   = `{"url":"`
 	beforeTitle = `","title":`
@@ -56,16 +55,16 @@ const (
 
 var noTitle = []byte("null")
 
-// description is the end of a contract.URL, its optional members, as it was stored last. In a slab its length,
-// a uint16, stands before it.
+// description is the last one that was stored: the optional members at the end of a contract.URL. In a slab its
+// length, a uint16, precedes it.
 type description struct {
 	at     ref
-	size   int // bytes, 0 when there is none
-	record int // number of the last one that has it
+	size   int // bytes; 0 if there is none
+	record int // number of its last record
 	values [len(optional)][]byte
 }
 
-// optional members of a contract.URL.
+// optional lists the optional members of a contract.URL.
 var optional = [...]struct {
 	field dataset.Field
 	name  string
@@ -83,8 +82,8 @@ var optionalFields = func() (set dataset.Fields) {
 	return set
 }()
 
-// add stores a URL and its description by the record, unless the set has the URL. u is the URL as in a JSON
-// string, and size the number of bytes of the contract.URL as JSON.
+// add stores a URL and its record's description unless the set has the URL. u is the URL as in a JSON string. size is
+// the length of the contract.URL as JSON.
 func (s *entries) add(u []byte, split parts, r *dataset.Record) (at ref, size int, added bool) {
 	hash := s.hash(u)
 	slot, found := s.find(u, hash)
@@ -115,7 +114,7 @@ func (s *entries) chain(head ref, n int) iter.Seq[ref] {
 	}
 }
 
-// at returns the slab from the beginning of an entry on.
+// at returns the slab from the start of an entry.
 func (s *entries) at(r ref) []byte { return s.slabs[r>>slabBits][r&(slabSize-1):] }
 
 // reset removes all entries and keeps the memory, except that of entries larger than a slab.
@@ -131,7 +130,7 @@ func (s *entries) reset() {
 	s.last = description{}
 }
 
-// release frees the memory of an empty set if it is a lot, and reports whether it freed slabs.
+// release frees the memory of an empty set if it is large, and reports whether it did.
 func (s *entries) release() bool {
 	if len(s.slots) > keptSlots {
 		s.slots = nil
@@ -143,7 +142,7 @@ func (s *entries) release() bool {
 	return true
 }
 
-// find looks for a URL, and returns its slot, or the one where it goes.
+// find returns the slot of a URL, or the slot where it belongs.
 func (s *entries) find(u []byte, hash uint32) (slot int, found bool) {
 	for slot = s.next(int(hash), hash); ; slot = s.next(slot+1, hash) {
 		n, taken := s.index.at(slot)
@@ -165,7 +164,7 @@ func (s *entries) store(u []byte, split parts, r *dataset.Record) (at ref, size 
 	if split.pathAt == 0 {
 		need += len(split.path)
 	}
-	at, e := s.room(need)
+	at, e := s.allocate(need)
 
 	swar.Store(e, entryDescription, uint64(s.last.at)|uint64(len(u))<<32)
 	swar.Store(e, entryText, uint64(text)|uint64(split.pathAt)<<32|uint64(len(split.path))<<48)
@@ -178,7 +177,7 @@ func (s *entries) store(u []byte, split parts, r *dataset.Record) (at ref, size 
 	return at, len(beforeURL) + text + len(beforePath) + len(split.path) + s.last.size
 }
 
-// describe makes the description of a record the last one.
+// describe stores the description of a record, unless it equals the last one.
 func (s *entries) describe(r *dataset.Record) {
 	d := &s.last
 	same := d.size > 0
@@ -200,7 +199,7 @@ func (s *entries) describe(r *dataset.Record) {
 	if same {
 		return
 	}
-	at, b := s.room(2 + size)
+	at, b := s.allocate(2 + size)
 	binary.LittleEndian.PutUint16(b, uint16(size))
 	b = append(b[:2], behindPath...)
 	for i, v := range values {
@@ -214,8 +213,8 @@ func (s *entries) describe(r *dataset.Record) {
 	d.at, d.size = at, size
 }
 
-// room returns the next bytes of a slab.
-func (s *entries) room(n int) (ref, []byte) {
+// allocate returns the next n bytes of a slab.
+func (s *entries) allocate(n int) (ref, []byte) {
 	if len(s.slabs) == 0 || s.used+n > len(s.slabs[s.current]) {
 		s.nextSlab(n)
 	}

@@ -64,7 +64,8 @@ func TestEntriesAreURLs(t *testing.T) {
 		{"https://a.com/x", `"title":"x"`, contract.URL{Path: "/x", Title: &short}},
 		{"https://a.com/x/../y", `"language":"ko","title":""`, contract.URL{Path: "/y", Language: &language}},
 		{"https://a.com/", `"title":"a \"b\" \ud55c","discovery_method":"google_search","language":"ko","discovered_at":"2026-01-28T10:00:00Z","confidence":0.25`,
-			contract.URL{Path: "/", Title: &title, DiscoveryMethod: &method, Language: &language, DiscoveredAt: &at, Confidence: &confidence}},
+			contract.URL{Path: "/", Title: &title, DiscoveryMethod: &method, Language: &language, DiscoveredAt: &at,
+				Confidence: &confidence}},
 	} {
 		var s entries
 		c.want.URL = c.url
@@ -92,8 +93,10 @@ func TestDescriptions(t *testing.T) {
 	}
 	for range 2 {
 		for _, members := range []string{
-			"", "", `"language":"ko"`, `"language":"ko"`, `"language":"k"`, `"discovered_at":"ko"`, `"discovered_at":"ko"`,
-			`"discovery_method":"a","language":"b","discovered_at":"c","confidence":1`, `"discovery_method":"a","language":"b","discovered_at":"c","confidence":10`,
+			"", "", `"language":"ko"`, `"language":"ko"`, `"language":"k"`, `"discovered_at":"ko"`,
+			`"discovered_at":"ko"`,
+			`"discovery_method":"a","language":"b","discovered_at":"c","confidence":1`,
+			`"discovery_method":"a","language":"b","discovered_at":"c","confidence":10`,
 			`"discovery_method":"a","language":"b","discovered_at":"c"`, "",
 		} {
 			add(members)
@@ -181,7 +184,8 @@ func TestEntriesForget(t *testing.T) {
 	fillMore := func(from, to int) {
 		t.Helper()
 		for i := from; i < to; i++ {
-			if _, added := s.insert(t, fmt.Sprintf("https://a.com/%d", i), `"title":"`+strings.Repeat("t", 10_000)+`"`); !added {
+			if _, added := s.insert(t, fmt.Sprintf("https://a.com/%d", i),
+				`"title":"`+strings.Repeat("t", 10_000)+`"`); !added {
 				t.Fatalf("%d is there before it was added", i)
 			}
 		}

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	maxBuffered = 12 << 20 // bytes of memory that URLs fill before they are sent as a part; domains count half
+	maxBuffered = 12 << 20 // bytes of URLs that are sent as a part; domains count half
 
-	// What a domain and a host cost beside their names, roughly, in bytes.
+	// Rough bytes of a domain and of a host besides their names.
 	domainCost = 256
 	hostCost   = 64
 )
@@ -24,9 +24,9 @@ func init() { gjson.SetEscapeHTML(false) } // messages are not HTML
 // group is one registrable domain of the file.
 type group struct {
 	domain    string
-	id        string // from the first record that gives one and agrees with its URL
-	authority string // from the first record that gives one
-	sent      bool   // in a part: id and authority stay as they are
+	id        string // of the first record with an id whose domain matches its URL
+	authority string // of the first record with an authority
+	sent      bool   // in a part, so that id and authority are fixed
 	head      ref    // its URLs, in the order of the file
 	tail      ref
 	urls      int // number of URLs
@@ -41,7 +41,7 @@ type groups struct {
 	byDomain      map[string]int32 // index in list
 	byAuthority   hosts            // index in list, or ^index in problems
 	problems      []problem        // without repetition
-	counted       int              // domains of list that newDomains has returned
+	counted       int              // domains that newDomains has counted
 	disagreements int
 
 	entries entries
@@ -59,12 +59,12 @@ func (g *groups) start(country string) {
 	g.forgetURLs()
 }
 
-// full reports whether it is time to send what was collected. Domains count half, since their messages take as much
-// however few URLs a part has of them.
+// full reports whether it is time to send a part. Domains count half, because their messages cost as much however few
+// URLs they have.
 func (g *groups) full() bool { return g.entries.memory+g.tables/2 > g.limit }
 
-// forgetURLs empties the groups, after they were sent. The domains stay, so that every part describes them
-// in the same way and looks none up again, unless they are so many that a part of other domains would have more room.
+// forgetURLs removes the URLs after they were sent. The domains stay, so that every part describes them alike and
+// looks none up again, unless they take too much memory.
 func (g *groups) forgetURLs() {
 	if g.tables > g.limit/3*2 {
 		g.forgetDomains()
@@ -83,9 +83,8 @@ func (g *groups) forgetDomains() {
 	g.tables, g.counted = 0, 0
 }
 
-// release ends a file. A small one leaves its buffers to the next. The memory of a large one is freed at
-// once: a WASM instance never shrinks, so it must be free before the next file, or another event of the
-// instance, allocates more.
+// release ends a file. The next file reuses small buffers. Large ones are freed at once: a WASM instance never
+// shrinks, so they must be free before anything else is allocated.
 func (g *groups) release() {
 	g.forgetDomains()
 	g.forgetURLs()
@@ -95,7 +94,7 @@ func (g *groups) release() {
 	}
 }
 
-// newDomains returns how many domains were added since the last call.
+// newDomains returns the number of domains added since the last call.
 func (g *groups) newDomains() int {
 	n := len(g.list) - g.counted
 	g.counted = len(g.list)
@@ -182,7 +181,7 @@ func (g *groups) lookUp(authority []byte) int32 {
 	return i
 }
 
-// agrees reports whether the domain that the record claims fits its URL.
+// agrees reports whether the domain claimed by the record matches its URL.
 func (d *group) agrees(r *dataset.Record) bool {
 	if claim := r.Get(dataset.RegistrableDomain); claim != nil {
 		return string(claim) == d.domain || canonical(claim) == d.domain
@@ -195,7 +194,7 @@ func (d *group) agrees(r *dataset.Record) bool {
 }
 
 func canonical(host []byte) string {
-	name, _ := markup.Host(string(host)) // "" if it is none, which is below no domain
+	name, _ := markup.Host(string(host)) // "" if it is invalid
 	return name
 }
 

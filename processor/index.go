@@ -6,18 +6,18 @@ import (
 	"github.com/newsfork/seed-engine/swar"
 )
 
-// index is a hash table of what is stored elsewhere under a number. Hashes only say where to look; the user compares
-// byte by byte, so that nothing is lost. The zero value is empty.
+// index is a hash table of numbers, under which its user stores the keys. Equal hashes are compared by key. The zero
+// value is empty.
 type index struct {
 	slots []slot
 	count int
 	seed  maphash.Seed
 }
 
-// slot is taken unless its number is 0.
+// slot is free if its number is 0.
 type slot struct {
 	hash   uint32
-	number uint32 // what is stored, plus 1
+	number uint32 // plus 1
 }
 
 // hash returns the hash of a key.
@@ -42,7 +42,7 @@ func (x *index) grow() {
 	}
 }
 
-// free returns the slot where something of this hash goes.
+// free returns the slot for a new key with this hash.
 func (x *index) free(hash uint32) int {
 	mask := len(x.slots) - 1
 	i := int(hash) & mask
@@ -52,7 +52,7 @@ func (x *index) free(hash uint32) int {
 	return i
 }
 
-// next returns the first slot from i on that is free or has this hash; the search for a hash begins with itself.
+// next returns the first slot from i on that is free or has this hash. A search starts at the hash itself.
 func (x *index) next(i int, hash uint32) int {
 	mask := len(x.slots) - 1
 	i &= mask
@@ -62,7 +62,7 @@ func (x *index) next(i int, hash uint32) int {
 	return i
 }
 
-// put takes a slot that is free.
+// put fills a free slot.
 func (x *index) put(i int, hash, number uint32) {
 	x.slots[i] = slot{hash, number + 1}
 	x.count++
@@ -82,7 +82,7 @@ func (x *index) reset() {
 	x.count = 0
 }
 
-// hosts maps the hosts of a file, as its URLs write them, to numbers. The zero value is empty.
+// hosts maps a file's hosts, as its URLs write them, to numbers. The zero value is empty.
 type hosts struct {
 	index
 	names []byte // one after another
@@ -108,7 +108,7 @@ func (h *hosts) find(name []byte) (number int32, ok bool) {
 	}
 }
 
-// add gives a host that has none a number.
+// add sets the number of a host that has none.
 func (h *hosts) add(name []byte, number int32) {
 	hash := h.hash(name)
 	from := len(h.names)

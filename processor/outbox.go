@@ -14,45 +14,45 @@ import (
 )
 
 const (
-	// maxInline is how many bytes of URLs a message contains; a longer list goes to the store, and the
-	// message has its key (claim check).
+	// maxInline caps the bytes of URLs in a message. A longer list is stored, and the message contains its key.
 	maxInline = 100_000
 
-	// pieceSize is how many bytes of a URL list are written at once.
+	// pieceSize is the number of bytes of a URL list that are written at once.
 	pieceSize = 256 << 10
 
-	// Calls under way at once, as many as an event may have connections that wait for an answer
-	// (developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections). That of the raw
-	// file has had its own.
+	// Concurrent calls, as many as the platform's connections per event
+	// (developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections). The raw
+	// file's connection has its response already.
 	callsAtOnce = 6
-	listsAtOnce = 2 // of them, since each may have a part of a list in memory
+	listsAtOnce = 2 // of them, because each might have a part of a list in memory
 )
 
-// outbox packs the groups into messages and batches and sends these, several at a time.
+// outbox packs the groups into messages and batches, and sends several at a time.
 type outbox struct {
 	ctx      context.Context
 	store    Store
 	sender   Sender
 	file     contract.RawFile
 	parts    int    // sent so far
-	tail     []byte // the members that every message of the file ends with
+	tail     []byte // the last members of every message of the file
 	messages int
 	urls     int
 
 	batch   *contract.Batch      // being filled
 	batches chan *contract.Batch // free
-	calls   chan struct{}        // has one element for every call under way
-	putting chan struct{}        // has one element for every URL list on its way
+	calls   chan struct{}        // a semaphore for concurrent calls
+	putting chan struct{}        // a semaphore for URL lists
 	sends   sync.WaitGroup
 	puts    sync.WaitGroup
 	message []byte
 
 	mu  sync.Mutex
-	err error // the first failure of a send or put
+	err error // of the first send or put that failed
 }
 
-// start begins a file. No send may be under way.
-func (o *outbox) start(ctx context.Context, store Store, sender Sender, m *contract.SeedMessage, file contract.RawFile) {
+// start begins a file. No send may be in progress.
+func (o *outbox) start(ctx context.Context, store Store, sender Sender, m *contract.SeedMessage,
+	file contract.RawFile) {
 	if o.batches == nil {
 		o.batches = make(chan *contract.Batch, callsAtOnce)
 		for range callsAtOnce {
@@ -73,7 +73,7 @@ func (o *outbox) start(ctx context.Context, store Store, sender Sender, m *contr
 	}{m.Partition, m.FilePath, m.Force, m.RequestedAt})[1:]
 }
 
-// flush sends every collected URL and empties the groups. A file that needs only one flush has no parts.
+// flush sends all collected URLs and empties the groups. A file with a single flush has no parts.
 func (o *outbox) flush(g *groups, last bool) error {
 	part := o.parts + 1
 	if last && part == 1 {
@@ -98,8 +98,7 @@ func (o *outbox) flush(g *groups, last bool) error {
 	return o.failed()
 }
 
-// add puts the message of a group into the batch, and its URLs into the store when they are too many
-// for a message.
+// add adds the message of a group to the batch. It stores the URLs if they are too many for a message.
 func (o *outbox) add(g *groups, d *group, part int) error {
 	d.seal(g.country)
 	fits := false
@@ -125,8 +124,8 @@ func (o *outbox) add(g *groups, d *group, part int) error {
 	return nil
 }
 
-// compose writes the message of a group, a contract.DomainMessage as JSON. Its URLs are in the
-// message, or in the store under the key list.
+// compose writes the message of a group, a contract.DomainMessage as JSON. Its URLs are in the message, or stored
+// under the key list.
 func (o *outbox) compose(g *groups, d *group, part int, list string) {
 	b := append(o.message[:0], `{"domain":"`...)
 	b = append(b, d.domain...)
@@ -155,7 +154,7 @@ func (o *outbox) compose(g *groups, d *group, part int, list string) {
 	o.message = append(b, o.tail...)
 }
 
-// seal fixes how every part of the file describes the domain.
+// seal fixes the description of the domain for all parts of the file.
 func (d *group) seal(country string) {
 	if d.sent {
 		return
@@ -170,8 +169,7 @@ func (d *group) seal(country string) {
 	}
 }
 
-// send starts sending the batch, after the URL lists that its messages point to are stored, and goes
-// on with an empty one.
+// send starts sending the batch, once the URL lists of its messages are stored, and continues with an empty one.
 func (o *outbox) send() error {
 	o.puts.Wait()
 	next := <-o.batches
@@ -189,8 +187,8 @@ func (o *outbox) send() error {
 	return nil
 }
 
-// put stores the URLs of a group as a JSON array, which is never whole in Go's memory a second time.
-// Its last step goes on while other groups are packed.
+// put stores the URLs of a group as a JSON array, piece by piece. The last step continues while other groups are
+// packed.
 func (o *outbox) put(g *groups, d *group, key string) error {
 	if err := o.failed(); err != nil {
 		return err
@@ -225,12 +223,12 @@ func (o *outbox) put(g *groups, d *group, key string) error {
 	return nil
 }
 
-// write adds a piece to a list, which may take a call.
+// write adds a piece to a list, which might take a call.
 func (o *outbox) write(upload r2.Upload, piece []byte) error {
 	return o.call(func() error { _, err := upload.Write(piece); return err })
 }
 
-// call makes a call when less than callsAtOnce are under way.
+// call waits until fewer than callsAtOnce calls are in progress, and makes a call.
 func (o *outbox) call(do func() error) error {
 	o.calls <- struct{}{}
 	defer func() { <-o.calls }()
@@ -252,7 +250,7 @@ func (o *outbox) failed() error {
 	return o.err
 }
 
-// wait waits until nothing is under way and returns the first failure.
+// wait waits for all calls and returns the first failure.
 func (o *outbox) wait() error {
 	o.puts.Wait()
 	o.sends.Wait()

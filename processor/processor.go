@@ -1,8 +1,7 @@
-// Package processor is step 2 of the pipeline: one raw file becomes messages for the domains it
-// names. The file is streamed, its URLs are grouped by registrable domain, and every domain becomes
-// one message (or one a part, when the file has more URLs than are collected at once). Step 3 merges
-// what is sent twice, so a file that failed half-way is simply processed again. The checkpoint,
-// written last, marks that everything was sent.
+// Package processor is step 2 of the pipeline: it streams a raw file, groups its URLs by registrable domain, and
+// sends one message per domain. A file with more URLs than fit into memory is sent in parts, each with its own
+// messages. Step 3 merges duplicates, so a file that failed half-way is processed again. The checkpoint, written
+// last, marks that everything was sent.
 package processor
 
 import (
@@ -18,10 +17,10 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// maxLogged is how many bad records of a file, and how many with bad fields, are logged one by one.
+// maxLogged caps the records of a file whose problems are logged one by one.
 const maxLogged = contract.MaxRejections
 
-// Store is what the processor needs of the object store; see r2.Bucket.
+// Store is the object store; see r2.Bucket.
 type Store interface {
 	Head(ctx context.Context, key string) (*r2.Object, error)
 	Get(ctx context.Context, key string) (*r2.Body, error)
@@ -29,53 +28,51 @@ type Store interface {
 	Create(ctx context.Context, key string, o *r2.PutOptions) (r2.Upload, error)
 }
 
-// Sender sends one batch to DOMAIN_QUEUE. Several sends may be under way at once, each with a batch
-// of its own, which is reused when its Send has returned.
+// Sender sends one batch to DOMAIN_QUEUE. Sends may run concurrently. A batch is reused after its Send has returned.
 type Sender interface {
 	Send(ctx context.Context, b *contract.Batch) error
 }
 
-// Processor processes raw files, one at a time, and keeps its buffers from file to file.
+// Processor processes raw files, one at a time, and reuses its buffers.
 type Processor struct {
 	Store   Store
 	Log     *slog.Logger
 	Version string           // of the worker, for checkpoints
-	Now     func() time.Time // time.Now when nil
+	Now     func() time.Time // default time.Now
 
 	reader dataset.Reader
 	groups groups
 	outbox outbox
 }
 
-// Result counts what became of a file.
+// Result is the result of processing a file.
 type Result struct {
 	Skipped       bool // it has a checkpoint
-	Discarded     bool // it is broken, and an operator has discarded it
-	Deleted       bool // by an operator; there is nothing to process
+	Discarded     bool // it is malformed and was discarded by an operator
+	Deleted       bool // by an operator
 	TotalRecords  int
 	BadRecords    int // left out: not an object, too large, or without a usable URL
 	BadFields     int // left out: of the wrong type, or too long
-	Duplicates    int // records whose URL an earlier one has, in the same part of the file
-	Disagreements int // records that claimed another registrable domain than their URL's
+	Duplicates    int // records with the URL of an earlier one in the same part
+	Disagreements int // records that claim another registrable domain than their URL's
 	URLs          int // sent
-	UniqueDomains int // a domain that returns after tens of thousands of others may count again
-	DomainsSent   int // messages: more than UniqueDomains when the file was sent in parts
+	UniqueDomains int // a domain might count twice if tens of thousands of others lie between
+	DomainsSent   int // messages: more than UniqueDomains if the file was sent in parts
 	Duration      time.Duration
 	Rejected      []contract.Rejection // the first of the bad records
 }
 
-// Records are the counts as they are recorded.
+// Records returns the counts for the ledger.
 func (r *Result) Records() contract.RecordCounts {
 	return contract.RecordCounts{Total: int64(r.TotalRecords), Rejected: int64(r.BadRecords), First: r.Rejected}
 }
 
-// Process sends the domains of one raw file through sender and writes the file's checkpoint. The result
-// counts what was sent, also with an error. A file that has a checkpoint is skipped, unless the message is
-// forced. After an error the same message can be processed again: the messages and objects are then the
-// same, in the same order.
+// Process sends the domains of a raw file through sender and writes the file's checkpoint. The result counts what was
+// sent, even after an error. Unless the message is forced, a file with a checkpoint is skipped. After an error the
+// same message can be processed again, and produces the same messages and objects in the same order.
 //
-// Kinds of errors: Validation for a message that names no raw file or one that does not exist, Parse
-// for a file that is not a dataset, Storage when the store or the queue fails.
+// Its errors have the kind Validation if the message names no existing raw file, Parse if the file is not a dataset,
+// and Storage if the store or the queue fails.
 func (p *Processor) Process(ctx context.Context, m *contract.SeedMessage, sender Sender) (Result, error) {
 	if err := m.Validate(); err != nil {
 		return Result{}, contract.Wrap(contract.Validation, "processor.Process", err)
@@ -115,9 +112,10 @@ func (p *Processor) Process(ctx context.Context, m *contract.SeedMessage, sender
 	return result, nil
 }
 
-// open asks for the file, and at the same time whether it is done: few are. done says so, or that there is nothing to do
-// for another reason; it is zero otherwise. body may be there in any case.
-func (p *Processor) open(ctx context.Context, m *contract.SeedMessage, file contract.RawFile) (body *r2.Body, done Result, err error) {
+// open requests the file and its checkpoint at once, because few files have one. done is not zero if there is nothing
+// to do. body might be set in any case.
+func (p *Processor) open(ctx context.Context, m *contract.SeedMessage, file contract.RawFile) (body *r2.Body,
+	done Result, err error) {
 	var get sync.WaitGroup
 	var getErr error
 	get.Go(func() { body, getErr = p.Store.Get(ctx, m.FilePath) })
@@ -127,7 +125,8 @@ func (p *Processor) open(ctx context.Context, m *contract.SeedMessage, file cont
 		switch {
 		case err == nil && m.DoneBy(checkpoint.Metadata):
 			counts := contract.RecordCountsOf(checkpoint.Metadata)
-			done = Result{Skipped: true, TotalRecords: int(counts.Total), BadRecords: int(counts.Rejected), Rejected: counts.First}
+			done = Result{Skipped: true, TotalRecords: int(counts.Total), BadRecords: int(counts.Rejected),
+				Rejected: counts.First}
 		case errors.Is(err, r2.ErrNotFound):
 			err = nil
 		}
@@ -146,8 +145,9 @@ func (p *Processor) open(ctx context.Context, m *contract.SeedMessage, file cont
 	return body, done, storage(getErr)
 }
 
-// stream reads the file and sends its URLs; when it returns, no send is under way.
-func (p *Processor) stream(ctx context.Context, m *contract.SeedMessage, file contract.RawFile, body *r2.Body, sender Sender) (result Result, err error) {
+// stream reads the file and sends its URLs. No send is in progress when it returns.
+func (p *Processor) stream(ctx context.Context, m *contract.SeedMessage, file contract.RawFile, body *r2.Body,
+	sender Sender) (result Result, err error) {
 	p.reader.Reset(body)
 	p.groups.start(file.Partition.Country)
 	p.outbox.start(ctx, p.Store, sender, m, file)
@@ -181,7 +181,8 @@ func (p *Processor) stream(ctx context.Context, m *contract.SeedMessage, file co
 		case why != "":
 			if result.BadRecords < maxLogged {
 				p.logRecord(ctx, "record_rejected", m, record, slog.String("reason", string(why)))
-				result.Rejected = append(result.Rejected, contract.Rejection{Record: record.Number, Offset: record.Offset, Reason: string(why)})
+				result.Rejected = append(result.Rejected, contract.Rejection{Record: record.Number,
+					Offset: record.Offset, Reason: string(why)})
 			}
 			result.BadRecords++
 		case !added:
@@ -207,19 +208,21 @@ func (p *Processor) stream(ctx context.Context, m *contract.SeedMessage, file co
 	return result, p.outbox.flush(&p.groups, true)
 }
 
-// readError distinguishes a file that is cut short from a transfer that was.
+// readError distinguishes a truncated file from a transfer that broke off.
 func (p *Processor) readError(err error, size int64) error {
 	var parse *contract.Error
 	if !errors.As(err, &parse) || parse.Kind != contract.Parse {
 		return storage(err)
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) && p.reader.Offset() < size {
-		return &contract.Error{Kind: contract.Storage, Op: "processor.Process", Message: "the store ended the file early", Err: err}
+		return &contract.Error{Kind: contract.Storage, Op: "processor.Process",
+			Message: "the store sent only part of the file", Err: err}
 	}
 	return &malformed{p.reader.Offset(), parse}
 }
 
-func (p *Processor) logRecord(ctx context.Context, event string, m *contract.SeedMessage, r *dataset.Record, attr slog.Attr) {
+func (p *Processor) logRecord(ctx context.Context, event string, m *contract.SeedMessage, r *dataset.Record,
+	attr slog.Attr) {
 	p.Log.LogAttrs(ctx, slog.LevelWarn, event, slog.String("file_path", m.FilePath),
 		slog.Int("record", r.Number), slog.Int64("offset", r.Offset), attr)
 }

@@ -80,7 +80,8 @@ func newSite(t testing.TB, file string) *site {
 	}
 	s := &site{bucket: r2.NewMemory(), queue: &queue{}}
 	s.bucket.Now = now
-	s.Processor = &Processor{Store: s.bucket, Version: "1.2.3", Now: now, Log: slog.New(slog.NewJSONHandler(&s.log, nil))}
+	s.Processor = &Processor{Store: s.bucket, Version: "1.2.3", Now: now,
+		Log: slog.New(slog.NewJSONHandler(&s.log, nil))}
 	s.upload(t, rawKey, file)
 	return s
 }
@@ -175,7 +176,8 @@ func TestNothingIsEscapedNeedlessly(t *testing.T) {
 	const link = `https://a.com/한국?a=1&b=<2>'`
 	s := newSite(t, `[{"url":"`+link+`","title":"A & <B>","source_type":"R&D"}]`)
 	s.process(t)
-	for _, want := range []string{`"url":"` + link + `"`, `"domain_url":"` + link + `"`, `"title":"A & <B>"`, `"authority":"R&D"`, `"domain_id":"R&D:sg:a.com"`} {
+	for _, want := range []string{`"url":"` + link + `"`, `"domain_url":"` + link + `"`, `"title":"A & <B>"`,
+		`"authority":"R&D"`, `"domain_id":"R&D:sg:a.com"`} {
 		if !strings.Contains(string(s.queue.messages[0]), want) {
 			t.Errorf("there is no %s in %s", want, s.queue.messages[0])
 		}
@@ -191,7 +193,8 @@ func TestProcess(t *testing.T) {
 		{"url": "https://www.mom.gov.sg/newsroom"}
 	]`)
 	r := s.process(t)
-	if r.TotalRecords != 3 || r.UniqueDomains != 2 || r.DomainsSent != 2 || r.URLs != 3 || r.BadRecords != 0 || r.Duration <= 0 {
+	if r.TotalRecords != 3 || r.UniqueDomains != 2 || r.DomainsSent != 2 || r.URLs != 3 || r.BadRecords != 0 ||
+		r.Duration <= 0 {
 		t.Errorf("result %+v", r)
 	}
 	text := func(s string) *string { return &s }
@@ -201,8 +204,10 @@ func TestProcess(t *testing.T) {
 		DomainURL: "https://mom.gov.sg/employment-practices/employment-act",
 		Partition: partition, SourceFilePath: rawKey,
 		URLs: []contract.URL{
-			{URL: "https://mom.gov.sg/employment-practices/employment-act", Title: text(`Employment Act - "Ministry"`), Path: "/employment-practices/employment-act",
-				DiscoveryMethod: text("google_search"), Language: text("en"), DiscoveredAt: text("2026-01-28T10:00:00Z"), Confidence: &confidence},
+			{URL: "https://mom.gov.sg/employment-practices/employment-act", Title: text(`Employment Act - "Ministry"`),
+				Path:            "/employment-practices/employment-act",
+				DiscoveryMethod: text("google_search"), Language: text("en"),
+				DiscoveredAt: text("2026-01-28T10:00:00Z"), Confidence: &confidence},
 			{URL: "https://www.mom.gov.sg/newsroom", Path: "/newsroom"},
 		},
 	}, {
@@ -215,7 +220,8 @@ func TestProcess(t *testing.T) {
 		t.Errorf("sent\n%s, want\n%s", h, w)
 	}
 	o, err := s.bucket.Head(context.Background(), rawKey+".success")
-	if err != nil || o.Size != 0 || o.Metadata["processor"] != "seed-engine" || o.Metadata["version"] != "1.2.3" || o.Metadata["processed_at"] == "" {
+	if err != nil || o.Size != 0 || o.Metadata["processor"] != "seed-engine" || o.Metadata["version"] != "1.2.3" ||
+		o.Metadata["processed_at"] == "" {
 		t.Errorf("checkpoint %+v, %v", o, err)
 	}
 	if again := s.process(t); !again.Skipped || len(s.queue.messages) != 2 {
@@ -247,24 +253,28 @@ func TestBadFiles(t *testing.T) {
 		kind    contract.Kind
 		message string
 	}{
-		"empty":            {"", contract.Parse, "byte 0: the file is empty"},
-		"only a BOM":       {"\xef\xbb\xbf", contract.Parse, "byte 3: the file is empty"},
-		"truncated":        {`[` + record + `,{"url":"https://mom.g`, contract.Parse, "byte 53: the JSON ends unfinished"},
-		"no closing":       {`[` + record, contract.Parse, "byte 31: the JSON ends unfinished"},
-		"not JSON":         {"<html>", contract.Parse, "byte 0: expected a value, found '<'"},
-		"CSV":              {"url,title\n", contract.Parse, "byte 0: expected a value, found 'u'"},
-		"lines of JSON":    {record + "\n" + record, contract.Parse, `byte 30: the object has no "records"`},
-		"UTF-16":           {"\xff\xfe[\x00]\x00", contract.Parse, "byte 0: the file is UTF-16"},
-		"a string":         {`"records"`, contract.Parse, "byte 9: the file is a string; upload a JSON array"},
-		"null":             {`null`, contract.Parse, "byte 4: the file is null"},
-		"no records":       {`{"meta":{},"data":[]}`, contract.Parse, `byte 21: the object has no "records"`},
-		"records object":   {`{"records":{}}`, contract.Parse, `byte 13: "records" is an object; upload an array`},
-		"records twice":    {`{"records":[],"records":[]}`, contract.Parse, `byte 23: the object has "records" twice`},
-		"trailing garbage": {`[` + record + `] x`, contract.Parse, "byte 33: the file goes on after its JSON, found 'x'"},
-		"trailing comma":   {`[` + record + `,]`, contract.Parse, "byte 32: expected a value, found ']'"},
-		"single quotes":    {`[{'url':1}]`, contract.Parse, "byte 2: expected a key, found '\\''"},
-		"control":          {"[{\"url\":\"https://a.com/\n\"}]", contract.Parse, "byte 23: a string holds a control character, found '\\n'"},
-		"too deep":         {strings.Repeat("[", 10002), contract.Parse, "byte 10001: more than 10,000 levels of nesting"},
+		"empty":      {"", contract.Parse, "byte 0: the file is empty"},
+		"only a BOM": {"\xef\xbb\xbf", contract.Parse, "byte 3: the file is empty"},
+		"truncated": {`[` + record + `,{"url":"https://mom.g`, contract.Parse,
+			"byte 53: the JSON ends unfinished"},
+		"no closing":     {`[` + record, contract.Parse, "byte 31: the JSON ends unfinished"},
+		"not JSON":       {"<html>", contract.Parse, "byte 0: expected a value, found '<'"},
+		"CSV":            {"url,title\n", contract.Parse, "byte 0: expected a value, found 'u'"},
+		"lines of JSON":  {record + "\n" + record, contract.Parse, `byte 30: the object has no "records"`},
+		"UTF-16":         {"\xff\xfe[\x00]\x00", contract.Parse, "byte 0: the file is UTF-16"},
+		"a string":       {`"records"`, contract.Parse, "byte 9: the file is a string; upload a JSON array"},
+		"null":           {`null`, contract.Parse, "byte 4: the file is null"},
+		"no records":     {`{"meta":{},"data":[]}`, contract.Parse, `byte 21: the object has no "records"`},
+		"records object": {`{"records":{}}`, contract.Parse, `byte 13: "records" is an object; upload an array`},
+		"records twice":  {`{"records":[],"records":[]}`, contract.Parse, `byte 23: the object has "records" twice`},
+		"trailing garbage": {`[` + record + `] x`, contract.Parse,
+			"byte 33: the file goes on after its JSON, found 'x'"},
+		"trailing comma": {`[` + record + `,]`, contract.Parse, "byte 32: expected a value, found ']'"},
+		"single quotes":  {`[{'url':1}]`, contract.Parse, "byte 2: expected a key, found '\\''"},
+		"control": {"[{\"url\":\"https://a.com/\n\"}]", contract.Parse,
+			"byte 23: a string holds a control character, found '\\n'"},
+		"too deep": {strings.Repeat("[", 10002), contract.Parse,
+			"byte 10001: more than 10,000 levels of nesting"},
 	} {
 		s := newSite(t, c.file)
 		_, err := s.Process(context.Background(), seed(), s.queue)
@@ -302,7 +312,8 @@ func TestMissingFile(t *testing.T) {
 	m.FilePath = strings.Replace(rawKey, "0001", "0002", 1)
 	_, err := s.Process(context.Background(), m, s.queue)
 	var e *contract.Error
-	if !errors.As(err, &e) || e.Kind != contract.Validation || e.Field != "file_path" || !strings.Contains(e.Message, m.FilePath) {
+	if !errors.As(err, &e) || e.Kind != contract.Validation || e.Field != "file_path" ||
+		!strings.Contains(e.Message, m.FilePath) {
 		t.Errorf("missing: %v", err)
 	}
 	m.FilePath = "raw/elsewhere/raw_0001.json"
@@ -315,7 +326,8 @@ func TestMissingFile(t *testing.T) {
 }
 
 func TestEmptyFiles(t *testing.T) {
-	for _, file := range []string{"[]", " [\r\n] ", `{"records":[]}`, `{"meta":{"count":0},"records":[ ],"x":1}`, "\xef\xbb\xbf[]", `[{"title":"no URL"}]`} {
+	for _, file := range []string{"[]", " [\r\n] ", `{"records":[]}`, `{"meta":{"count":0},"records":[ ],"x":1}`,
+		"\xef\xbb\xbf[]", `[{"title":"no URL"}]`} {
 		s := newSite(t, file)
 		if r := s.process(t); r.UniqueDomains+r.DomainsSent+r.URLs != 0 || !s.hasCheckpoint() || s.queue.sends > 0 {
 			t.Errorf("%q: %+v, checkpoint %v", file, r, s.hasCheckpoint())
@@ -355,7 +367,8 @@ func TestBadRecords(t *testing.T) {
 		if r.TotalRecords != 3 || r.BadRecords != 1 || r.URLs != 2 || r.UniqueDomains != 2 {
 			t.Errorf("%d, %.100s: %+v", i, b.record, r)
 		}
-		if events := s.events(t, "record_rejected"); len(events) != 1 || events[0]["reason"] != b.reason || events[0]["record"] != 2.0 || events[0]["offset"] != 27.0 || events[0]["file_path"] != rawKey {
+		if events := s.events(t, "record_rejected"); len(events) != 1 || events[0]["reason"] != b.reason ||
+			events[0]["record"] != 2.0 || events[0]["offset"] != 27.0 || events[0]["file_path"] != rawKey {
 			t.Errorf("%.100s: logged %v, want %q", b.record, events, b.reason)
 		}
 		if strings.Contains(s.log.String(), "secret") {
@@ -379,10 +392,12 @@ func TestBadFields(t *testing.T) {
 	}
 	m := s.domains(t)[0]
 	u := m.URLs[0]
-	if m.Authority != "gov" || m.DomainID != "gov:sg:a.com" || u.Title != nil || u.Language != nil || u.Confidence != nil || u.DiscoveredAt != nil {
+	if m.Authority != "gov" || m.DomainID != "gov:sg:a.com" || u.Title != nil || u.Language != nil ||
+		u.Confidence != nil || u.DiscoveredAt != nil {
 		t.Errorf("%s", asJSON(m))
 	}
-	if e := s.events(t, "record_fields_ignored"); len(e) != 1 || fmt.Sprint(e[0]["fields"]) != "[source_type title language confidence]" {
+	if e := s.events(t, "record_fields_ignored"); len(e) != 1 ||
+		fmt.Sprint(e[0]["fields"]) != "[source_type title language confidence]" {
 		t.Errorf("logged %v", e)
 	}
 }
@@ -413,12 +428,14 @@ func TestLog(t *testing.T) {
 		}
 		order = append(order, e["msg"].(string))
 	}
-	if want := []string{"file_processor_start", "record_rejected", "domains_extracted", "file_processing_complete"}; !slices.Equal(order, want) {
+	if want := []string{"file_processor_start", "record_rejected", "domains_extracted",
+		"file_processing_complete"}; !slices.Equal(order, want) {
 		t.Errorf("events %v, want %v", order, want)
 	}
 	for event, fields := range map[string]map[string]any{
-		"file_processor_start":     {"file_path": rawKey},
-		"domains_extracted":        {"file_path": rawKey, "total_records": 4.0, "unique_domains": 2.0, "bad_records": 1.0, "duplicates": 1.0, "disagreements": 1.0},
+		"file_processor_start": {"file_path": rawKey},
+		"domains_extracted": {"file_path": rawKey, "total_records": 4.0, "unique_domains": 2.0,
+			"bad_records": 1.0, "duplicates": 1.0, "disagreements": 1.0},
 		"file_processing_complete": {"file_path": rawKey, "domains_sent": 2.0, "urls": 2.0},
 	} {
 		e := s.events(t, event)[0]
@@ -440,21 +457,26 @@ func TestDomainIDs(t *testing.T) {
 		{"nothing known", `{"url":"https://www.a.com/"}`, "a.com", "unknown:sg:a.com", "", 0},
 		{"from a later record", `{"url":"https://a.com/1"},{"url":"https://a.com/2","domain_id":"x","authority":"org"}`, "a.com", "x", "org", 0},
 		{"first wins", `{"url":"https://a.com/1","domain_id":"x","authority":"gov"},{"url":"https://a.com/2","domain_id":"y","authority":"org"}`, "a.com", "x", "gov", 0},
-		{"from a duplicate", `{"url":"https://a.com/1"},{"url":"https://a.com/1","domain_id":"x","authority":"gov"}`, "a.com", "x", "gov", 0},
+		{"from a duplicate", `{"url":"https://a.com/1"},{"url":"https://a.com/1","domain_id":"x","authority":"gov"}`,
+			"a.com", "x", "gov", 0},
 		{"other domain claimed", `{"url":"https://www.a.com/","registrable_domain":"b.com","domain_id":"gov:sg:b.com","source_type":"gov"}`, "a.com", "gov:sg:a.com", "gov", 1},
 		{"host claimed as domain", `{"url":"https://www.a.com/","registrable_domain":"www.a.com","domain_id":"gov:sg:www.a.com"}`, "a.com", "unknown:sg:a.com", "", 1},
 		{"suffix claimed as domain", `{"url":"https://www.mom.gov.sg/","registrable_domain":"gov.sg","domain_id":"gov:sg:gov.sg","source_type":"gov"}`, "mom.gov.sg", "gov:sg:mom.gov.sg", "gov", 1},
-		{"case and root dot", `{"url":"https://www.a.com/","registrable_domain":"A.COM.","domain_id":"x"}`, "a.com", "x", "", 0},
-		{"IDN claim", `{"url":"https://www.xn--mnchen-3ya.de/","registrable_domain":"München.de","domain_id":"x"}`, "xn--mnchen-3ya.de", "x", "", 0},
+		{"case and root dot", `{"url":"https://www.a.com/","registrable_domain":"A.COM.","domain_id":"x"}`, "a.com",
+			"x", "", 0},
+		{"IDN claim", `{"url":"https://www.xn--mnchen-3ya.de/","registrable_domain":"München.de","domain_id":"x"}`,
+			"xn--mnchen-3ya.de", "x", "", 0},
 		{"host agrees", `{"url":"https://www.a.com/","domain":"www.a.com","domain_id":"x"}`, "a.com", "x", "", 0},
 		{"domain agrees", `{"url":"https://www.a.com/","domain":"a.com","domain_id":"x"}`, "a.com", "x", "", 0},
-		{"other host", `{"url":"https://www.a.com/","normalized_domain":"nota.com","domain_id":"x"}`, "a.com", "unknown:sg:a.com", "", 1},
+		{"other host", `{"url":"https://www.a.com/","normalized_domain":"nota.com","domain_id":"x"}`, "a.com",
+			"unknown:sg:a.com", "", 1},
 		{"disagrees, then agrees", `{"url":"https://a.com/1","registrable_domain":"b.com","domain_id":"x"},{"url":"https://a.com/2","registrable_domain":"a.com","domain_id":"y"}`, "a.com", "y", "", 1},
 	} {
 		s := newSite(t, "["+c.records+"]")
 		r := s.process(t)
 		m := s.domains(t)
-		if len(m) != 1 || m[0].Domain != c.domain || m[0].RegistrableDomain != c.domain || m[0].DomainID != c.id || m[0].Authority != c.authority || r.Disagreements != c.disagreements {
+		if len(m) != 1 || m[0].Domain != c.domain || m[0].RegistrableDomain != c.domain || m[0].DomainID != c.id ||
+			m[0].Authority != c.authority || r.Disagreements != c.disagreements {
 			t.Errorf("%s: %d disagreements, %s", c.name, r.Disagreements, asJSON(m))
 		}
 	}
@@ -467,7 +489,8 @@ func TestDuplicates(t *testing.T) {
 	if r := s.process(t); r.Duplicates != 3 || r.URLs != 8 {
 		t.Errorf("%+v", r)
 	}
-	want := []string{"http://a.com/b", `https://a.com/"한😀&<`, "https://a.com/B", "https://a.com/b", "https://a.com/b#x", "https://a.com/b/", "https://a.com/b?", "https://www.a.com/b"}
+	want := []string{"http://a.com/b", `https://a.com/"한😀&<`, "https://a.com/B", "https://a.com/b",
+		"https://a.com/b#x", "https://a.com/b/", "https://a.com/b?", "https://www.a.com/b"}
 	if have := s.urls(t); !slices.Equal(have, want) {
 		t.Errorf("sent %q, want %q", have, want)
 	}
@@ -542,7 +565,8 @@ func TestInlineLimit(t *testing.T) {
 	for _, c := range []struct {
 		title  int
 		inline bool
-	}{{maxInline - overhead + len("null") - len(`""`), true}, {maxInline - overhead + len("null") - len(`""`) + 1, false}} {
+	}{{maxInline - overhead + len("null") - len(`""`), true}, {maxInline - overhead + len("null") - len(`""`) + 1,
+		false}} {
 		s := newSite(t, `[{"url":"https://a.com/","title":"`+strings.Repeat("x", c.title)+`"}]`)
 		s.process(t)
 		m := s.domains(t)[0]
@@ -553,7 +577,8 @@ func TestInlineLimit(t *testing.T) {
 
 	// A first URL that is all escapes stands in the message twice: message and list reach their limits together.
 	send := func(quotes, title int) (size int, inline bool) {
-		s := newSite(t, `[{"url":"https://a.com/?`+strings.Repeat(`\"`, quotes)+`","title":"`+strings.Repeat("x", title)+`"}]`)
+		s := newSite(t, `[{"url":"https://a.com/?`+strings.Repeat(`\"`, quotes)+`","title":"`+strings.Repeat("x",
+			title)+`"}]`)
 		s.process(t)
 		if m := s.domains(t)[0]; len(*m.URLs[0].Title) != title {
 			t.Error("the title is cut")
@@ -588,7 +613,10 @@ const partedURLs = 6_000
 
 // parted is a file of several parts.
 func parted(domains int) string {
-	return many(partedURLs, func(i int) string { return fmt.Sprintf("https://www.domain-%d.gov.sg/item-%d", i%domains, i) })
+	return many(partedURLs, func(i int) string {
+		return fmt.Sprintf("https://www.domain-%d.gov.sg/item-%d", i%domains,
+			i)
+	})
 }
 
 func TestParts(t *testing.T) {
@@ -643,19 +671,23 @@ func (s *slowly) Send(ctx context.Context, b *contract.Batch) error {
 	return s.Sender.Send(ctx, b)
 }
 
-// TestSlowStores: the checkpoint is looked for while the file is opened, and six calls are under way at once, not more, be
-// they sends or lists that are stored.
+// TestSlowStores: the checkpoint is looked for while the file is opened, and six calls are under way at once, not
+// more, be they sends or lists that are stored.
 func TestSlowStores(t *testing.T) {
 	for name, c := range map[string]struct {
 		n, domains int
 		took       time.Duration
 	}{
-		"messages":           {4_000, 4_000, 9 * time.Second}, // opening, forty sends by six, the checkpoint
-		"lists and messages": {50_000, 25, 16 * time.Second},  // opening, 25 lists by two, the last send, the checkpoint
+		"messages": {4_000, 4_000, 9 * time.Second}, // opening, forty sends by six, the checkpoint
+		// opening, 25 lists by two, the last send, the checkpoint
+		"lists and messages": {50_000, 25, 16 * time.Second},
 		"one message":        {1, 1, 3 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newSite(t, many(c.n, func(i int) string { return fmt.Sprintf("https://www.domain-%d.gov.sg/%d", i%c.domains, i) }))
+			s := newSite(t, many(c.n, func(i int) string {
+				return fmt.Sprintf("https://www.domain-%d.gov.sg/%d",
+					i%c.domains, i)
+			}))
 			slow := &slowly{Sender: s.queue}
 			s.bucket.Fail = func(op, _ string) error {
 				if op != "read" && op != "create" && op != "write" {
@@ -769,7 +801,8 @@ func TestFaults(t *testing.T) {
 				_, err := s.Process(context.Background(), seed(), s.queue)
 				s.bucket.Fail, s.queue.fail = nil, nil
 				if !errors.Is(err, errInjected) || contract.KindOf(err) != contract.Storage {
-					t.Fatalf("%s: %s %d failed, and Process returns %v (%s)", name, c.failed, failAt, err, contract.KindOf(err))
+					t.Fatalf("%s: %s %d failed, and Process returns %v (%s)", name, c.failed, failAt, err,
+						contract.KindOf(err))
 				}
 				if s.hasCheckpoint() {
 					t.Fatalf("%s: a checkpoint though %s %d failed", name, c.failed, failAt)
@@ -791,7 +824,8 @@ func TestFaults(t *testing.T) {
 func TestCutShort(t *testing.T) {
 	s := newSite(t, `[{"url":"https://a.com/"}]`)
 	s.Store = cutShort{s.bucket}
-	if _, err := s.Process(context.Background(), seed(), s.queue); contract.KindOf(err) != contract.Storage || s.hasCheckpoint() {
+	if _, err := s.Process(context.Background(), seed(), s.queue); contract.KindOf(err) != contract.Storage ||
+		s.hasCheckpoint() {
 		t.Errorf("%v, checkpoint %v", err, s.hasCheckpoint())
 	}
 }
@@ -848,7 +882,8 @@ func TestRandomFiles(t *testing.T) {
 		for range rnd.IntN(200) {
 			r := record{"content": strings.Repeat("{\"]", rnd.IntN(5))}
 			domain := fmt.Sprintf("d%d.%s", rnd.IntN(20), []string{"com", "gov.sg", "co.kr"}[rnd.IntN(3)])
-			url := fmt.Sprintf("https://%s%s/%s", []string{"", "www.", "a.b."}[rnd.IntN(3)], domain, strings.Repeat("é\"\\\U0001F600", rnd.IntN(3))+fmt.Sprint(rnd.IntN(30)))
+			url := fmt.Sprintf("https://%s%s/%s", []string{"", "www.", "a.b."}[rnd.IntN(3)], domain,
+				strings.Repeat("é\"\\\U0001F600", rnd.IntN(3))+fmt.Sprint(rnd.IntN(30)))
 			r[[]string{"url", "raw_url", "input_url"}[rnd.IntN(3)]] = url
 			title := ""
 			if rnd.IntN(3) > 0 {
@@ -919,7 +954,8 @@ func FuzzProcess(f *testing.F) {
 			return
 		}
 		urls := s.urls(t)
-		if len(urls) != r.URLs || len(s.queue.messages) != r.DomainsSent || r.TotalRecords != r.URLs+r.BadRecords+r.Duplicates {
+		if len(urls) != r.URLs || len(s.queue.messages) != r.DomainsSent ||
+			r.TotalRecords != r.URLs+r.BadRecords+r.Duplicates {
 			t.Errorf("%d URLs in %d messages, %+v", len(urls), len(s.queue.messages), r)
 		}
 		for _, m := range s.domains(t) {
@@ -936,8 +972,8 @@ func FuzzProcess(f *testing.F) {
 	})
 }
 
-// TestDescriptionsInARow: in files whose records differ in few optional members, every URL keeps those of its own record, also
-// behind records that are left out, and from one file to the next.
+// TestDescriptionsInARow: in files whose records differ in few optional members, every URL keeps those of its own
+// record, also behind records that are left out, and from one file to the next.
 func TestDescriptionsInARow(t *testing.T) {
 	s := newSite(t, "[]") // one processor for all
 	for n := range uint64(100) {
@@ -951,7 +987,8 @@ func TestDescriptionsInARow(t *testing.T) {
 			for range rnd.IntN(3) {
 				members = members[:min(len(members), 2+rnd.IntN(5))]
 				at := rnd.IntN(len(members) + 1)
-				changed := one(`"language":"en"`, `"language":"ko"`, `"language":""`, `"language":"\u006bo"`, `"l\u0061nguage":"de"`, `"language":null`, `"language":7`,
+				changed := one(`"language":"en"`, `"language":"ko"`, `"language":""`, `"language":"\u006bo"`,
+					`"l\u0061nguage":"de"`, `"language":null`, `"language":7`,
 					`"discovery_method":"search"`, `"discovery_method":"한국"`, `"discovered_at":"2026-01-28"`, `"confidence":0.5`, `"confidence":1e-9`, `"confidence":"x"`, `"x":{"language":"fr"}`)
 				if at == len(members) {
 					members = append(members, changed)
@@ -964,7 +1001,8 @@ func TestDescriptionsInARow(t *testing.T) {
 			case 0: // left out
 				url = one("mailto:a@b.c", "https://d0.com/again", "")
 			case 1:
-				records = append(records, one("5", "{}", `{"language":"ko"}`, strings.Repeat("[", 9)+strings.Repeat("]", 9)))
+				records = append(records, one("5", "{}", `{"language":"ko"}`,
+					strings.Repeat("[", 9)+strings.Repeat("]", 9)))
 			}
 			record := "{" + strings.Join(append([]string{`"url":"` + url + `"`}, members...), ",") + "}"
 			records = append(records, record)
@@ -990,7 +1028,8 @@ func TestDescriptionsInARow(t *testing.T) {
 		}
 		for url, w := range want {
 			if h := have[url]; url != "https://d0.com/again" && !reflect.DeepEqual(h, w) {
-				t.Fatalf("file %d: %s is not %s in\n%s", n, contract.Encode(h), contract.Encode(w), strings.Join(records, "\n"))
+				t.Fatalf("file %d: %s is not %s in\n%s", n, contract.Encode(h), contract.Encode(w),
+					strings.Join(records, "\n"))
 			}
 		}
 	}
@@ -1009,7 +1048,8 @@ func described(t *testing.T, url, record string) contract.URL {
 		}
 		return nil
 	}
-	u := contract.URL{URL: url, DiscoveryMethod: text("discovery_method"), Language: text("language"), DiscoveredAt: text("discovered_at")}
+	u := contract.URL{URL: url, DiscoveryMethod: text("discovery_method"), Language: text("language"),
+		DiscoveredAt: text("discovered_at")}
 	if c, ok := m["confidence"].(float64); ok {
 		u.Confidence = &c
 	}

@@ -16,7 +16,7 @@ import (
 // (developers.cloudflare.com/workers/platform/limits/#request-limits).
 const MaxURLBytes = 16 << 10
 
-// problem is why a record cannot be used; "" is none.
+// problem is the reason why a record cannot be used, or "".
 type problem string
 
 const (
@@ -32,12 +32,12 @@ const (
 	noDomain     problem = "host is a single label or a public suffix"
 )
 
-// parts of a URL.
+// parts are the parts of a URL.
 type parts struct {
 	authority []byte
 	path      []byte // as JavaScript's new URL(u).pathname (url.spec.whatwg.org)
 	plain     bool   // the URL needs no escapes in a JSON string
-	pathAt    int    // where the path begins in a plain URL; 0 if the URL does not contain it
+	pathAt    int    // offset of the path in a plain URL; 0 if the URL does not contain it
 }
 
 // splitURL splits an absolute http or https URL.
@@ -76,7 +76,7 @@ func splitURL(u []byte) (parts, problem) {
 	return p, ""
 }
 
-// authorityLength counts the bytes before the first that ends an authority.
+// authorityLength returns the number of bytes before the first one that ends an authority.
 func authorityLength(b []byte) int {
 	i := 0
 	for ; i+8 <= len(b); i += 8 {
@@ -90,7 +90,7 @@ func authorityLength(b []byte) int {
 	return i
 }
 
-// until counts the bytes before the first of a class other than authorityEnd, and returns the classes of those.
+// until returns the number of bytes before the first one of a class in stop, and the classes of those bytes.
 func until(b []byte, stop charClass) (n int, seen charClass) {
 	for i := 0; ; {
 		for i+8 <= len(b) && ordinary(swar.Load(b, i)) {
@@ -109,8 +109,8 @@ func until(b []byte, stop charClass) (n int, seen charClass) {
 	}
 }
 
-// ordinary reports whether eight bytes are letters, digits, hyphens and slashes, which have no class but that of the
-// slash. None is looked at for itself, so bytes beyond ASCII are ruled out first.
+// ordinary reports whether eight bytes are letters, digits, hyphens and slashes, whose only class is authorityEnd for
+// the slash. Bytes beyond ASCII are ruled out first, so that the additions cannot carry.
 func ordinary(w uint64) bool {
 	const ones = swar.Ones
 	lower := w | ones*0x20
@@ -162,7 +162,7 @@ var class = func() (t [256]charClass) {
 			t[c] |= authorityEnd | pathEnd
 		case c == '.':
 			t[c] |= dot
-		case c == '%': // may encode a dot
+		case c == '%': // might encode a dot
 			t[c] |= rewrite
 		}
 	}
@@ -214,7 +214,7 @@ func isPort(s string) bool {
 	return true
 }
 
-// trim removes what new URL() removes around a URL: control characters and spaces.
+// trim removes the control characters and spaces around a URL, as new URL() does.
 func trim(u []byte) []byte {
 	for len(u) > 0 && u[0] <= ' ' {
 		u = u[1:]
@@ -225,5 +225,5 @@ func trim(u []byte) []byte {
 	return u
 }
 
-// view returns the bytes as a string, which is valid only as long as they do not change.
+// view returns the bytes as a string that is valid while they do not change.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

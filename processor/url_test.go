@@ -151,7 +151,8 @@ func FuzzURL(f *testing.F) {
 		if p.path[0] != '/' || strings.ContainsAny(string(p.path), " \"<>\\^`{}?#") || strings.ContainsFunc(string(p.path), func(c rune) bool { return c < ' ' || c > '~' }) {
 			t.Errorf("path %q", p.path)
 		}
-		if again, why := splitURL([]byte("https://a.com" + string(p.path))); why == "" && string(again.path) != string(p.path) {
+		if again, why := splitURL([]byte("https://a.com" + string(p.path))); why == "" &&
+			string(again.path) != string(p.path) {
 			t.Errorf("path %q becomes %q", p.path, again.path)
 		}
 		domain, why := registrable(p.authority)

@@ -1,6 +1,6 @@
-// Package reconcile rebuilds from R2 what is kept elsewhere: the ledger of one partition, whose checkpoints and
-// stored dead letters say what was done; the frontier, from the documents of a partition; and shards of the
-// frontier, from their snapshots. A call does a bounded piece of work and says where to go on.
+// Package reconcile rebuilds data from R2: the ledger of a partition, from checkpoints and stored dead letters; the
+// frontier, from the documents of a partition; and shards of the frontier, from their snapshots. A call does a
+// bounded piece of work and returns a cursor.
 package reconcile
 
 import (
@@ -21,28 +21,28 @@ import (
 // Limits of one call.
 const (
 	maxPages     = 5   // of keys
-	maxDocuments = 200 // documents read, each of which may cost a put
-	maxOfAFile   = 10  // keys that begin with that of a raw file
+	maxDocuments = 200 // each may cost a put
+	maxOfAFile   = 10  // keys with the prefix of a raw file
 )
 
-// Bucket shows what is stored.
+// Bucket lists and reads objects.
 type Bucket interface {
 	List(ctx context.Context, o r2.ListOptions) (*r2.Page, error)
 	Get(ctx context.Context, key string) (*r2.Body, error)
 }
 
-// DeadLetters gives the records of the stored dead letters of a partition whose keys
-// sort after a key. next is where to go on; "" at the end.
+// DeadLetters returns the records of a partition's stored dead letters after a key. next is the key to continue from,
+// or "" at the end.
 type DeadLetters interface {
 	Stored(ctx context.Context, p contract.Partition, after string) (c ledger.Changes, next string, err error)
 }
 
-// Ledger takes what was found.
+// Ledger records what was found.
 type Ledger interface {
 	Reconcile(ctx context.Context, f ledger.Found) error
 }
 
-// maxDocument bounds a document that is read, in bytes.
+// maxDocument caps the bytes of a document.
 const maxDocument = 64 << 20
 
 // Reconciler rebuilds the ledger of a partition, and refills the frontier.
@@ -63,21 +63,21 @@ const (
 	deadLetters = "dead_letters"
 )
 
-// position is where a call goes on.
+// position is the content of a cursor.
 type position struct {
 	Stage    string `json:"s"`
 	After    string `json:"a,omitempty"` // the last key that was read
 	Recorded string `json:"d,omitempty"` // the last file or domain that was recorded in the ledger
 }
 
-// Run does the next piece of work on a partition, from the cursor that the call before gave, or from
-// the beginning for "".
+// Run does the next piece of work on a partition, from the cursor of the previous call or "".
 func (r *Reconciler) Run(ctx context.Context, p contract.Partition, cursor string) (contract.Reconciled, error) {
 	out := contract.Reconciled{Partition: p}
 	at := position{Stage: files}
 	if cursor != "" {
 		at = position{}
-		if err := contract.DecodeCursor(cursor, &at); err != nil || at.Stage != files && at.Stage != domains && at.Stage != deadLetters {
+		if err := contract.DecodeCursor(cursor, &at); err != nil || at.Stage != files && at.Stage != domains &&
+			at.Stage != deadLetters {
 			return out, contract.BadCursor()
 		}
 	}
@@ -96,7 +96,7 @@ func (r *Reconciler) Run(ctx context.Context, p contract.Partition, cursor strin
 	out.Queued = w.queued
 	out.Files, out.DeadLetters = int64(len(c.Files)+len(c.FoundFiles)), int64(len(c.DeadLetters))
 	if at.Stage == deadLetters {
-		out.Files = 0 // what was given up was counted when it was listed
+		out.Files = 0 // they were counted before
 	} else {
 		out.Domains = int64(len(c.Domains))
 	}
@@ -108,7 +108,7 @@ func (r *Reconciler) Run(ctx context.Context, p contract.Partition, cursor strin
 	return out, nil
 }
 
-// work is one call under way. It does one stage, or a piece of it.
+// work is one call. It does one stage, or a piece of it.
 type work struct {
 	*Reconciler
 	at    position // moves on
@@ -132,9 +132,10 @@ func (w *work) run(ctx context.Context) (err error) {
 	return err
 }
 
-// walk lists the keys under prefix from w.at.After on, until see returns false or the pages of the
-// call are used up. It reports whether the end was reached.
-func (w *work) walk(ctx context.Context, prefix string, see func(o *r2.Object) (more bool, err error)) (end bool, err error) {
+// walk lists the keys under prefix after w.at.After, until see returns false or the call's pages are used up. It
+// reports whether it reached the end.
+func (w *work) walk(ctx context.Context, prefix string, see func(o *r2.Object) (more bool, err error)) (end bool,
+	err error) {
 	options := r2.ListOptions{Prefix: prefix, StartAfter: w.at.After, Metadata: true}
 	for ; w.pages > 0; w.pages-- {
 		page, err := w.Bucket.List(ctx, options)
@@ -156,7 +157,7 @@ func (w *work) walk(ctx context.Context, prefix string, see func(o *r2.Object) (
 	return false, nil
 }
 
-// files reads the raw files of the partition. In the order of keys a checkpoint follows its file.
+// files reads the raw files of the partition. A checkpoint's key follows its file's.
 func (w *work) files(ctx context.Context) error {
 	p, c := w.found.Partition, &w.found.Changes
 	w.found.Files.After = w.at.Recorded
@@ -186,8 +187,10 @@ func (w *work) files(ctx context.Context) error {
 		w.at = position{Stage: domains}
 		return nil
 	}
-	if n := len(c.Files); n > 0 && strings.HasPrefix(w.at.After, last.Key) { // what became of it would be the next keys
-		page, err := w.Bucket.List(ctx, r2.ListOptions{Prefix: last.Key, StartAfter: w.at.After, Limit: maxOfAFile, Metadata: true})
+	// its checkpoint would follow on the next page
+	if n := len(c.Files); n > 0 && strings.HasPrefix(w.at.After, last.Key) {
+		page, err := w.Bucket.List(ctx, r2.ListOptions{Prefix: last.Key, StartAfter: w.at.After, Limit: maxOfAFile,
+			Metadata: true})
 		if err != nil {
 			return contract.Wrap(contract.Storage, "reconcile.Run", err)
 		}
@@ -200,7 +203,7 @@ func (w *work) files(ctx context.Context) error {
 	return nil
 }
 
-// processed notes that the last file has a checkpoint.
+// processed records that the last file has a checkpoint.
 func (w *work) processed(checkpoint *r2.Object) {
 	c := &w.found.Changes
 	last := len(c.Files) - 1
@@ -219,7 +222,7 @@ func lastName(last string, lists ...[]ledger.FileChange) string {
 	return last
 }
 
-// processedAt is what a checkpoint says, else when it was written.
+// processedAt returns the time in a checkpoint, or else when it was written.
 func processedAt(o *r2.Object) time.Time {
 	if t, err := time.Parse(time.RFC3339, o.Metadata["processed_at"]); err == nil {
 		return t
@@ -255,7 +258,7 @@ func (w *work) domains(ctx context.Context) error {
 		}
 		if err != nil {
 			if documents > 1 {
-				err = nil // what was done counts; the next call begins with this one
+				err = nil // the next call continues with this one
 			}
 			return false, err
 		}
@@ -267,7 +270,8 @@ func (w *work) domains(ctx context.Context) error {
 			outcome = contract.OutcomeOf(d)
 		}
 		settled = dir
-		c.Domains = append(c.Domains, ledger.DomainChange{Partition: p, Domain: dir, Outcome: &outcome, SatisfiedUpTo: o.Uploaded})
+		c.Domains = append(c.Domains, ledger.DomainChange{Partition: p, Domain: dir, Outcome: &outcome,
+			SatisfiedUpTo: o.Uploaded})
 		return true, nil
 	})
 	if err != nil {
@@ -282,14 +286,14 @@ func (w *work) domains(ctx context.Context) error {
 	return nil
 }
 
-// domainKey splits the key of an object of a domain, of any name.
+// domainKey splits the key of any object of a domain.
 func domainKey(prefix, key string) (domain, name string, ok bool) {
 	domain, name, ok = strings.Cut(strings.TrimPrefix(key, prefix), "/")
 	return domain, name, ok && contract.CheckDomain("domain", domain) == nil
 }
 
-// refill puts into the frontier what a document says of it, and among the changes that it is there in this revision. What
-// is there already stays as it is.
+// refill puts a document's entry points and pages into the frontier, and its revision into the changes. It changes
+// nothing that exists.
 func (w *work) refill(ctx context.Context, d *contract.Document) error {
 	if d == nil {
 		return nil
@@ -302,13 +306,13 @@ func (w *work) refill(ctx context.Context, d *contract.Document) error {
 		w.queued += int64(answer.Added)
 		err = shard.Changed(ctx, collector.Announcement(w.found.Partition, d))
 	}
-	if contract.KindOf(err) == contract.Validation { // somebody has edited the document
+	if contract.KindOf(err) == contract.Validation { // the document was edited by hand
 		return nil
 	}
 	return err
 }
 
-// document reads a document; nil when it is gone or cannot be read.
+// document reads a document. It returns nil if it is gone or cannot be parsed.
 func (w *work) document(ctx context.Context, key string) (*contract.Document, error) {
 	body, err := w.Bucket.Get(ctx, key)
 	if errors.Is(err, r2.ErrNotFound) {

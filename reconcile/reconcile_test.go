@@ -62,7 +62,8 @@ func newFixture(t *testing.T, limit int) *fixture {
 	t.Cleanup(f.shards.Close)
 	l := ledger.New(db)
 	deadLetters := &deadletters.Store{Ledger: l, Bucket: f.bucket, Log: slog.New(slog.DiscardHandler)}
-	f.Reconciler = &reconcile.Reconciler{Bucket: f.bucket, DeadLetters: deadLetters, Ledger: l, Now: func() time.Time { return time.Now().Add(time.Hour) }, MaxPages: 2,
+	f.Reconciler = &reconcile.Reconciler{Bucket: f.bucket, DeadLetters: deadLetters, Ledger: l,
+		Now: func() time.Time { return time.Now().Add(time.Hour) }, MaxPages: 2,
 		Frontier: frontier.Remotes{Caller: f.shards, Shards: 4}, URLs: 500}
 	return f
 }
@@ -148,8 +149,9 @@ func storeDeadLetter(t *testing.T, f *fixture, queue, id, message string, metada
 	t.Helper()
 	body, err := json.Marshal(contract.DeadLetter{
 		OriginalMessage: json.RawMessage(message),
-		ErrorInfo:       contract.DeadLetterError{ErrorType: contract.Parse, ErrorMessage: "not JSON", RetryCount: 3, FailedAt: before},
-		Context:         contract.DeadLetterContext{QueueName: queue, WorkerVersion: "1"},
+		ErrorInfo: contract.DeadLetterError{ErrorType: contract.Parse, ErrorMessage: "not JSON", RetryCount: 3,
+			FailedAt: before},
+		Context: contract.DeadLetterContext{QueueName: queue, WorkerVersion: "1"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -173,10 +175,15 @@ func fill(t *testing.T, f *fixture) {
 	f.put(t, "prod/country=sg/category=news/date=2026-01-28/halfway.sg/domain_metadata.json", "{}", nil)
 	f.put(t, "prod/country=sg/category=news/date=2026-01-28/zz.sg/robots.txt", "x", nil)
 	const partition = `"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}`
-	storeDeadLetter(t, f, "newsfork-seed-dev", "m1", `{"file_path":"raw/country=sg/category=news/date=2026-01-28/raw_0001.json",`+partition+`}`, map[string]string{"partition": "sg/news/2026-01-28"})
-	storeDeadLetter(t, f, "newsfork-seed-dev", "m2", `{"file_path":"raw/country=sg/category=news/date=2026-01-28/raw_0002.json",`+partition+`}`, nil)
-	storeDeadLetter(t, f, "newsfork-domain-dev", "m3", `{"domain":"never.sg","domain_id":"x","urls":[],`+partition+`,"source_file_path":"raw/country=sg/category=news/date=2026-01-28/raw_0001.json"}`, nil)
-	storeDeadLetter(t, f, "newsfork-seed-dev", "m4", `{"file_path":"raw/country=sg/category=news/date=2026-01-29/raw_0001.json","partition_info":{"country":"sg","category":"news","date":"2026-01-29"}}`, map[string]string{"partition": "sg/news/2026-01-29"})
+	storeDeadLetter(t, f, "newsfork-seed-dev", "m1",
+		`{"file_path":"raw/country=sg/category=news/date=2026-01-28/raw_0001.json",`+partition+`}`,
+		map[string]string{"partition": "sg/news/2026-01-28"})
+	storeDeadLetter(t, f, "newsfork-seed-dev", "m2",
+		`{"file_path":"raw/country=sg/category=news/date=2026-01-28/raw_0002.json",`+partition+`}`, nil)
+	storeDeadLetter(t, f, "newsfork-domain-dev", "m3",
+		`{"domain":"never.sg","domain_id":"x","urls":[],`+partition+`,"source_file_path":"raw/country=sg/category=news/date=2026-01-28/raw_0001.json"}`, nil)
+	storeDeadLetter(t, f, "newsfork-seed-dev", "m4",
+		`{"file_path":"raw/country=sg/category=news/date=2026-01-29/raw_0001.json","partition_info":{"country":"sg","category":"news","date":"2026-01-29"}}`, map[string]string{"partition": "sg/news/2026-01-29"})
 }
 
 func TestALedgerIsRebuilt(t *testing.T) {
@@ -185,7 +192,8 @@ func TestALedgerIsRebuilt(t *testing.T) {
 			FilesTotal: 30, FilesProcessed: 20, FilesFailed: 1, FilesPending: 9,
 			DomainsTotal: 43, DomainsProcessed: 32, DomainsFailed: 11,
 		},
-		Collection: contract.CollectionStats{RobotsFound: 26, RobotsRate: 0.6, SitemapFound: 22, SitemapRate: 0.51, AvgProcessingMS: 1000},
+		Collection: contract.CollectionStats{RobotsFound: 26, RobotsRate: 0.6, SitemapFound: 22, SitemapRate: 0.51,
+			AvgProcessingMS: 1000},
 	}
 	for _, limit := range []int{1, 2, 7, 1000} {
 		f := newFixture(t, limit)
@@ -200,7 +208,8 @@ func TestALedgerIsRebuilt(t *testing.T) {
 			}
 		}
 		if limit == 1000 && f.bucket.gets != 2*(42+3) {
-			t.Errorf("%d objects were read, want the 42 documents and 3 dead letters without metadata, twice", f.bucket.gets)
+			t.Errorf("%d objects were read, want the 42 documents and 3 dead letters without metadata, twice",
+				f.bucket.gets)
 		}
 	}
 }
@@ -215,9 +224,12 @@ func TestTheLedgerIsPutRight(t *testing.T) {
 	out := contract.Outcome{CollectedAt: stale, Reachable: true, Robots: true, Duration: time.Second}
 	var c ledger.Changes
 	for n := range 5 { // files and domains that are not there, and files whose checkpoint is not
-		c.Files = append(c.Files, ledger.FileChange{RawFile: contract.RawFile{Partition: place, Name: fmt.Sprintf("raw_1%03d", n)}, Processed: stale},
-			ledger.FileChange{RawFile: contract.RawFile{Partition: place, Name: fmt.Sprintf("raw_%04d", 3*n+4)}, Processed: stale})
-		c.Domains = append(c.Domains, ledger.DomainChange{Partition: place, Domain: fmt.Sprintf("gone%d.sg", n), Outcome: &out})
+		c.Files = append(c.Files, ledger.FileChange{RawFile: contract.RawFile{Partition: place,
+			Name: fmt.Sprintf("raw_1%03d", n)}, Processed: stale},
+			ledger.FileChange{RawFile: contract.RawFile{Partition: place, Name: fmt.Sprintf("raw_%04d", 3*n+4)},
+				Processed: stale})
+		c.Domains = append(c.Domains, ledger.DomainChange{Partition: place, Domain: fmt.Sprintf("gone%d.sg", n),
+			Outcome: &out})
 	}
 	if err := l.Record(t.Context(), c); err != nil {
 		t.Fatal(err)
@@ -232,7 +244,8 @@ func TestTheLedgerIsPutRight(t *testing.T) {
 
 	// What happens while it runs is left alone.
 	f.Now = func() time.Time { return stale.Add(-time.Hour) }
-	if err := l.Record(t.Context(), ledger.Changes{Domains: []ledger.DomainChange{{Partition: place, Domain: "young.sg", Outcome: &out}}}); err != nil {
+	if err := l.Record(t.Context(), ledger.Changes{Domains: []ledger.DomainChange{{Partition: place,
+		Domain: "young.sg", Outcome: &out}}}); err != nil {
 		t.Fatal(err)
 	}
 	f.run(t)
@@ -280,7 +293,8 @@ func TestDiscardedAndRejected(t *testing.T) {
 			return contract.RawFile{Partition: place, Name: fmt.Sprintf("raw_%04d", n)}
 		}
 		m := contract.CheckpointMetadata(before, "1")
-		contract.RecordCounts{Total: 9, Rejected: 1, First: []contract.Rejection{{Record: 2, Reason: "has no url"}}}.AddTo(m)
+		contract.RecordCounts{Total: 9, Rejected: 1, First: []contract.Rejection{{Record: 2,
+			Reason: "has no url"}}}.AddTo(m)
 		f.put(t, raw(1).Key(), "x", nil)
 		f.put(t, raw(1).DiscardMark(), "", nil)
 		f.put(t, raw(2).Key(), "x", nil)
@@ -295,7 +309,8 @@ func TestDiscardedAndRejected(t *testing.T) {
 			t.Errorf("limit %d: %+v", limit, sum)
 		}
 		s := f.stats(t)
-		if p := s.Processing; s.Discarded != 1 || p.FilesProcessed != 1 || p.FilesPending != 2 || p.FilesTotal != 3 || s.Records != 9 || s.RecordsRejected != 1 {
+		if p := s.Processing; s.Discarded != 1 || p.FilesProcessed != 1 || p.FilesPending != 2 || p.FilesTotal != 3 ||
+			s.Records != 9 || s.RecordsRejected != 1 {
 			t.Errorf("limit %d: %+v", limit, s)
 		}
 	}

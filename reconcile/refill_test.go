@@ -21,7 +21,8 @@ func (f *fixture) contracted(t *testing.T, domain string, n int) {
 	for i := range n {
 		priority, allowed := 0.3+0.5*float64(i)/float64(n), i%10 > 0
 		d.URLs = append(d.URLs, contract.DocumentURL{
-			URL: fmt.Sprintf("https://%s/news/%d", domain, i), Title: contract.Text(fmt.Sprint("Story ", i)), Type: &kind, Priority: &priority, Action: &action, Allowed: &allowed,
+			URL: fmt.Sprintf("https://%s/news/%d", domain, i), Title: contract.Text(fmt.Sprint("Story ", i)),
+			Type: &kind, Priority: &priority, Action: &action, Allowed: &allowed,
 		})
 	}
 	d.Contract = json.RawMessage(fmt.Sprintf(`{"entry_points":[
@@ -72,8 +73,9 @@ func TestTheFrontierIsRefilled(t *testing.T) {
 	for url, want := range map[string]string{
 		"https://small.sg/feed": "waiting", "https://small.sg/news/found": "due", "https://small.sg/news/1": "due",
 		"https://small.sg/robots.txt": "waiting", "https://silent.sg/robots.txt": "waiting",
-		"https://small.sg/news/0": "unknown", "https://small.sg/search": "unknown", "https://feeds.elsewhere.org/x": "unknown",
-		"https://large.sg/news/999": "due", "https://large.sg/news/1": "unknown", // the best are put
+		"https://small.sg/news/0": "unknown", "https://small.sg/search": "unknown",
+		"https://feeds.elsewhere.org/x": "unknown",
+		"https://large.sg/news/999":     "due", "https://large.sg/news/1": "unknown", // the best are put
 	} {
 		if got := state(url); got != want {
 			t.Errorf("%s is %s, want %s", url, got, want)

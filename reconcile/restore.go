@@ -16,27 +16,26 @@ import (
 // Limits of one call.
 const (
 	maxSnapshotPages = 20
-	maxSnapshotBytes = 64 << 20 // of a page; one has a megabyte, or one host
+	maxSnapshotBytes = 64 << 20 // of a page, which has a megabyte or a single host
 )
 
-// Restorer rebuilds shards of the frontier from their last snapshots. What a shard has already stays as it
-// is. Each host goes to the shard that its domain has now, so snapshots of another number of shards can
-// be restored, too.
+// Restorer rebuilds shards of the frontier from their last snapshots. It keeps what a shard already has. Each host
+// goes to the shard that its domain belongs to now, so snapshots from another number of shards can be restored, too.
 type Restorer struct {
 	Bucket   Bucket
 	Frontier frontier.Remotes
 	MaxPages int // 0 means the constant
 }
 
-// place is where a call goes on.
+// place is the content of a cursor.
 type place struct {
 	Shard string `json:"s"`           // whose snapshots are read; "" before the first one
 	Only  bool   `json:"o,omitempty"` // no other shard follows
-	Day   string `json:"d,omitempty"` // of the snapshot; where Page is 0 an earlier one is to be found
-	Page  int    `json:"p,omitempty"` // to be read next, from 1; 0: there is none yet
-	Taken int64  `json:"t,omitempty"` // see frontier.SnapshotOrder; of the page before
-	Live  bool   `json:"l,omitempty"` // what the shards have now is read, not their snapshots
-	From  int64  `json:"f,omitempty"` // where the next page of that begins
+	Day   string `json:"d,omitempty"` // of the snapshot; if Page is 0, find an earlier one
+	Page  int    `json:"p,omitempty"` // next to read, from 1; 0 before the first
+	Taken int64  `json:"t,omitempty"` // see frontier.SnapshotOrder; of the previous page
+	Live  bool   `json:"l,omitempty"` // read the shards themselves, not their snapshots
+	From  int64  `json:"f,omitempty"` // start of the next page of those
 }
 
 func isShard(name string) bool {
@@ -44,18 +43,20 @@ func isShard(name string) bool {
 	return ok
 }
 
-// Run restores the next pages, from the cursor that the call before gave; for "" from the beginning of one
-// shard, or of all for "". With live it moves what the shards have now to where it belongs, instead of reading
-// their snapshots.
-func (r *Restorer) Run(ctx context.Context, shard string, live bool, cursor string) (out contract.Restored, err error) {
+// Run restores the next pages, from the cursor of the previous call or "". It restores one shard, or all of them for
+// "". With live it moves hosts between the shards to where they belong, instead of reading snapshots.
+func (r *Restorer) Run(ctx context.Context, shard string, live bool, cursor string) (out contract.Restored,
+	err error) {
 	out.Snapshots = []contract.Snapshotted{}
 	if shard != "" && !isShard(shard) {
-		return out, contract.Invalid("shard", "is not the name of a shard; send one like \"shard-3\", or none for all")
+		return out, contract.Invalid("shard",
+			"is not the name of a shard; send a name such as \"shard-3\", or none for all")
 	}
 	at := place{Shard: shard, Only: shard != "", Live: live}
 	if cursor != "" {
 		at = place{}
-		if err := contract.DecodeCursor(cursor, &at); err != nil || at.Page < 0 || at.From < 0 || at.From > frontier.MaxExport || at.Live != live || !isShard(at.Shard) || shard != "" && shard != at.Shard {
+		if err := contract.DecodeCursor(cursor, &at); err != nil || at.Page < 0 || at.From < 0 ||
+			at.From > frontier.MaxExport || at.Live != live || !isShard(at.Shard) || shard != "" && shard != at.Shard {
 			return out, contract.BadCursor()
 		}
 	}
@@ -92,7 +93,8 @@ func (r *Restorer) step(ctx context.Context, at *place, out *contract.Restored) 
 		return false, nil
 	}
 	page, err := r.read(ctx, at)
-	if errors.Is(err, r2.ErrNotFound) || err == nil && at.Page > 1 && page.Taken != at.Taken { // it was never finished
+	// the snapshot is incomplete
+	if errors.Is(err, r2.ErrNotFound) || err == nil && at.Page > 1 && page.Taken != at.Taken {
 		at.Page = 0
 		return false, nil
 	}
@@ -110,7 +112,7 @@ func (r *Restorer) step(ctx context.Context, at *place, out *contract.Restored) 
 	return false, nil
 }
 
-// move restores the next page of what a shard has now and other shards should have.
+// move moves the next page of a shard's content that belongs to other shards.
 func (r *Restorer) move(ctx context.Context, at *place, out *contract.Restored) (done bool, err error) {
 	n, _ := frontier.ShardNumber(at.Shard)
 	page, err := r.Frontier.Shard(n).Export(ctx, at.From)
@@ -128,7 +130,7 @@ func (r *Restorer) move(ctx context.Context, at *place, out *contract.Restored) 
 	return false, nil
 }
 
-// after goes on to the shard after this one.
+// after continues with the next shard.
 func (r *Restorer) after(ctx context.Context, at *place, err error) (done bool, _ error) {
 	if err != nil || at.Only {
 		return at.Only, err
@@ -136,7 +138,7 @@ func (r *Restorer) after(ctx context.Context, at *place, err error) (done bool, 
 	return r.next(ctx, at)
 }
 
-// next goes on to the next shard that has snapshots, in the order of keys.
+// next continues with the next shard that has snapshots, in the order of keys.
 func (r *Restorer) next(ctx context.Context, at *place) (done bool, err error) {
 	o := r2.ListOptions{Prefix: contract.SnapshotRoot, Delimiter: "/"}
 	dirs, err := r.dirs(ctx, o)
@@ -152,7 +154,7 @@ func (r *Restorer) next(ctx context.Context, at *place) (done bool, err error) {
 	return true, nil
 }
 
-// latest gives the day of the last snapshot of a shard, of those before a day unless that is "".
+// latest returns the day of the last snapshot of a shard, before a day unless that is "".
 func (r *Restorer) latest(ctx context.Context, shard, before string) (day string, err error) {
 	dirs, err := r.dirs(ctx, r2.ListOptions{Prefix: contract.SnapshotDir(shard), Delimiter: "/"})
 	for _, dir := range dirs {
@@ -196,7 +198,8 @@ func (r *Restorer) read(ctx context.Context, at *place) (page frontier.Snapshot,
 		return page, contract.Wrap(contract.Storage, op, err)
 	}
 	if err := json.Unmarshal(data, &page); err != nil {
-		return page, &contract.Error{Kind: contract.Storage, Op: op, Message: key + " is not a page of a snapshot", Err: err}
+		return page, &contract.Error{Kind: contract.Storage, Op: op, Message: key + " is not a page of a snapshot",
+			Err: err}
 	}
 	return page, nil
 }

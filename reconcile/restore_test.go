@@ -42,11 +42,13 @@ func snapshot(t *testing.T, b *r2.Memory, shard, day string, finished bool, host
 		t.Fatal(err)
 	}
 	for i, host := range hosts {
-		page := frontier.Snapshot{Version: 1, Hosts: []frontier.HostSnapshot{{Host: host, Domain: host}}, Next: int64(i + 1)}
+		page := frontier.Snapshot{Version: 1, Hosts: []frontier.HostSnapshot{{Host: host, Domain: host}},
+			Next: int64(i + 1)}
 		if finished && i == len(hosts)-1 {
 			page.Next = 0
 		}
-		if _, err := b.Put(t.Context(), contract.SnapshotPage(contract.Snapshot(shard, d), i+1), contract.Encode(page), nil); err != nil {
+		if _, err := b.Put(t.Context(), contract.SnapshotPage(contract.Snapshot(shard, d), i+1), contract.Encode(page),
+			nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -99,15 +101,16 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestRestoreOfTwoAttempts: pages that an earlier attempt at the same snapshot left behind do not belong to it. What the
-// unfinished one lacks is that of the day before.
+// TestRestoreOfTwoAttempts: pages that an earlier attempt at the same snapshot left behind do not belong to it. What
+// the unfinished one lacks is that of the day before.
 func TestRestoreOfTwoAttempts(t *testing.T) {
 	b := r2.NewMemory()
 	snapshot(t, b, "shard-0", "2026-01-27", true, "a.example", "b.example", "c.example", "d.example")
 	put := func(taken int64, page, next int, host string) {
 		t.Helper()
 		key := contract.SnapshotPage(contract.Snapshot("shard-0", time.Date(2026, 1, 28, 0, 0, 0, 0, time.UTC)), page)
-		s := frontier.Snapshot{Version: 1, Taken: taken, Hosts: []frontier.HostSnapshot{{Host: host, Domain: host}}, Next: int64(next)}
+		s := frontier.Snapshot{Version: 1, Taken: taken, Hosts: []frontier.HostSnapshot{{Host: host, Domain: host}},
+			Next: int64(next)}
 		if _, err := b.Put(t.Context(), key, contract.Encode(s), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +138,8 @@ func TestRestoreOfTwoAttempts(t *testing.T) {
 			}
 			cursor = *out.Cursor
 		}
-		if fmt.Sprint(got["shard-0"]) != "[a.example b.example c.example d.example]" || fmt.Sprint(days) != "[2026-01-28 2026-01-27]" {
+		if fmt.Sprint(got["shard-0"]) != "[a.example b.example c.example d.example]" ||
+			fmt.Sprint(days) != "[2026-01-28 2026-01-27]" {
 			t.Errorf("%d pages a call: %v of %v", pages, got, days)
 		}
 	}
@@ -151,7 +155,8 @@ func TestRestoreOfADamagedPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := shards{}
-	_, err := (&reconcile.Restorer{Bucket: b, Frontier: frontier.Remotes{Caller: got, Shards: 1}}).Run(t.Context(), "", false, "")
+	_, err := (&reconcile.Restorer{Bucket: b, Frontier: frontier.Remotes{Caller: got, Shards: 1}}).Run(t.Context(), "",
+		false, "")
 	if contract.KindOf(err) != contract.Storage || !strings.Contains(err.Error(), key) || len(got["shard-0"]) != 1 {
 		t.Error(err, got)
 	}

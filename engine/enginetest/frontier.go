@@ -182,7 +182,8 @@ func (w *World) Alarm(name string) (next time.Time, err error) {
 			return
 		}
 		var tick frontier.Tick
-		if tick, err = ask[frontier.Tick](o, w, "tick", frontier.TickRequest{Shard: name, Paused: paused}); err != nil {
+		if tick, err = ask[frontier.Tick](o, w, "tick", frontier.TickRequest{Shard: name,
+			Paused: paused}); err != nil {
 			return
 		}
 		next = time.UnixMilli(tick.AlarmAt)

@@ -62,7 +62,8 @@ func TestFaultsOfShards(t *testing.T) {
 			}
 			return nil
 		}
-		if err := pages(t, r, "a.example"); contract.KindOf(err) != contract.Storage || !errors.Is(err, broken) || urls(t, r, "a.example") != 0 {
+		if err := pages(t, r, "a.example"); contract.KindOf(err) != contract.Storage || !errors.Is(err, broken) ||
+			urls(t, r, "a.example") != 0 {
 			t.Error(err)
 		}
 		w.Frontier.Fail = nil
@@ -87,7 +88,8 @@ func TestCallsOfShardsAreCounted(t *testing.T) {
 			}
 		})
 		r := w.Frontier.Remotes()
-		if !died || w.Calls() != 2 || urls(t, r, "a.example") != 1 || urls(t, r, "b.example") != 0 || urls(t, r, "c.example") != 0 {
+		if !died || w.Calls() != 2 || urls(t, r, "a.example") != 1 || urls(t, r, "b.example") != 0 ||
+			urls(t, r, "c.example") != 0 {
 			t.Errorf("died: %t, %d calls", died, w.Calls())
 		}
 	})

@@ -70,8 +70,8 @@ func (l *life) over() bool {
 	return l.dead
 }
 
-// call counts a call to the platform, of the kind operation, when its time is over. It fails when the event is dead, or dies
-// with this call.
+// call counts a call to the platform, of the kind operation, when its time is over. It fails when the event is dead,
+// or dies with this call.
 func (l *life) call(operation string) error {
 	l.wait(operation)
 	l.mu.Lock()

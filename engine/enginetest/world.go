@@ -75,7 +75,8 @@ func Run(t *testing.T, test func(t *testing.T, w *World)) {
 		}
 		t.Cleanup(func() { db.Close() })
 		w := &World{
-			Bucket: r2.NewMemory(), Database: db, Broker: queuestest.New(Queues...), Web: &fetchtest.Web{Clock: fetch.SystemClock()},
+			Bucket: r2.NewMemory(), Database: db, Broker: queuestest.New(Queues...),
+			Web:   &fetchtest.Web{Clock: fetch.SystemClock()},
 			Hooks: &Hooks{}, Variables: map[string]string{"REQUEST_INTERVAL_MS": "0", "FETCH_RETRIES": "0"}, t: t,
 		}
 		w.Broker.Consume = w.consume
@@ -100,7 +101,8 @@ func (w *World) start() *instance {
 		Domains: producer(Domains),
 		DLQ:     producer(DLQ),
 		Backlogs: func(context.Context) ([]contract.Backlog, []error) {
-			return []contract.Backlog{w.Broker.Backlog(Seeds), w.Broker.Backlog(Domains), w.Broker.Backlog(DLQ)}, make([]error, 3)
+			return []contract.Backlog{w.Broker.Backlog(Seeds), w.Broker.Backlog(Domains), w.Broker.Backlog(DLQ)},
+				make([]error, 3)
 		},
 		Database:  database{w.Database, &i.life},
 		Frontier:  caller{w.Frontier, &i.life},
