@@ -105,8 +105,10 @@ type AlarmNotice struct {
 }
 
 const (
-	selectWindows = `SELECT w.value AS minutes, total(m.files_processed) AS files_processed, total(m.files_failed) AS files_failed,
-  total(m.domains_processed) AS domains_processed, total(m.domains_failed) AS domains_failed, total(m.duration_ms) AS duration_ms
+	selectWindows = `SELECT w.value AS minutes, total(m.files_processed) AS files_processed,
+total(m.files_failed) AS files_failed,
+  total(m.domains_processed) AS domains_processed, total(m.domains_failed) AS domains_failed,
+total(m.duration_ms) AS duration_ms
 FROM json_each(?1) AS w LEFT JOIN minutes AS m ON m.minute > ?2 - w.value GROUP BY w.value`
 
 	selectAlarms = `SELECT name, state, since FROM alarms`
@@ -124,9 +126,11 @@ ON CONFLICT DO UPDATE SET state = excluded.state, since = excluded.since WHERE s
 WHERE id IN (SELECT id FROM alarm_changes WHERE sent_at = 0 AND claimed_until <= ` + now + ` ORDER BY at, id LIMIT ?2)
 RETURNING id, body, at`
 
-	settleChanges = `UPDATE alarm_changes SET sent_at = ?2, claimed_until = 0 WHERE id IN (SELECT value FROM json_each(?1))`
+	settleChanges = `UPDATE alarm_changes SET sent_at = ?2, claimed_until = 0 WHERE id IN (SELECT value
+FROM json_each(?1))`
 
-	releaseChanges = `UPDATE alarm_changes SET claimed_until = 0 WHERE sent_at = 0 AND id IN (SELECT value FROM json_each(?1))`
+	releaseChanges = `UPDATE alarm_changes SET claimed_until = 0 WHERE sent_at = 0 AND id IN (SELECT value
+FROM json_each(?1))`
 )
 
 // alarmStatements returns the queries of an AlarmReading; readAlarms decodes their results.

@@ -83,10 +83,12 @@ ON CONFLICT DO NOTHING`
 	// Materialised: otherwise SQLite reads the whole list again for every name.
 	queued = `WITH q AS MATERIALIZED (
   SELECT p.id, value->>'queued_at' AS queued_at, value->>'needed_at' AS needed_at, value->'names' AS names
-  FROM json_each(?1) JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category' AND p.date = value->>'date')`
+  FROM json_each(?1) JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category'
+AND p.date = value->>'date')`
 
 	laterQueued = `
-ON CONFLICT DO UPDATE SET queued_at = max(queued_at, excluded.queued_at), needed_at = max(needed_at, excluded.needed_at)
+ON CONFLICT DO UPDATE SET queued_at = max(queued_at, excluded.queued_at), needed_at = max(needed_at,
+excluded.needed_at)
 WHERE excluded.queued_at > queued_at OR excluded.needed_at > needed_at`
 )
 

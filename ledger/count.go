@@ -7,10 +7,12 @@ const (
 	// namedDomains selects the domains in the parameter of changeDomains, namedQueued those of queueDomains.
 	namedDomains = `WITH named AS MATERIALIZED (
   SELECT DISTINCT p.id AS partition, value->>'domain' AS domain
-  FROM json_each(?1) JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category' AND p.date = value->>'date')`
+  FROM json_each(?1) JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category'
+AND p.date = value->>'date')`
 
 	namedQueued = queued +
-		`, named AS MATERIALIZED (SELECT DISTINCT q.id AS partition, n.value AS domain FROM q JOIN json_each(q.names) AS n)`
+		`, named AS MATERIALIZED (SELECT DISTINCT q.id AS partition, n.value AS domain FROM q
+JOIN json_each(q.names) AS n)`
 
 	// counted counts the named domains of each partition.
 	counted = `(
@@ -19,7 +21,8 @@ const (
     count(iif(d.state = 'pending', 1, NULL)) AS pending, count(iif(d.state = 'excluded', 1, NULL)) AS excluded,
     ifnull(sum(iif(d.state = 'processed', d.robots, 0)), 0) AS robots, ifnull(sum(iif(d.state = 'processed', d.sitemap, 0)), 0) AS sitemaps,
     ifnull(sum(iif(d.state = 'processed', d.duration_ms, 0)), 0) AS duration_ms
-  FROM named AS n LEFT JOIN domains AS d ON d.partition = n.partition AND d.domain = n.domain GROUP BY n.partition) AS c`
+  FROM named AS n LEFT JOIN domains AS d ON d.partition = n.partition AND d.domain = n.domain
+GROUP BY n.partition) AS c`
 
 	asArray = `json_array(c.processed, c.failed, c.pending, c.excluded, c.robots, c.sitemaps, c.duration_ms)`
 
@@ -40,11 +43,14 @@ UPDATE partitions SET
 FROM ` + counted + ` WHERE id = c.partition`
 
 	// finishDomains counts new collections by the minute.
-	finishDomains = `INSERT INTO finished (at, partition, files_processed, files_failed, domains_processed, domains_failed, duration_ms)
+	finishDomains = `INSERT INTO finished (at, partition, files_processed, files_failed, domains_processed,
+domains_failed, duration_ms)
 SELECT collected_at, partition, 0, 0, sum(reachable), sum(NOT reachable), sum(reachable * duration_ms)
 FROM (
-  SELECT p.id AS partition, value->>'domain' AS domain, value->>'collected_at' AS collected_at, value->>'reachable' AS reachable, value->>'duration_ms' AS duration_ms
-  FROM json_each(?1) JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category' AND p.date = value->>'date'
+  SELECT p.id AS partition, value->>'domain' AS domain, value->>'collected_at' AS collected_at,
+value->>'reachable' AS reachable, value->>'duration_ms' AS duration_ms
+  FROM json_each(?1) JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category'
+AND p.date = value->>'date'
   LEFT JOIN domains AS d ON d.partition = p.id AND d.domain = value->>'domain'
   WHERE value->>'collected_at' > ifnull(d.collected_at, 0)
   GROUP BY p.id, value->>'domain', value->>'collected_at')

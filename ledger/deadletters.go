@@ -22,8 +22,11 @@ type DeadLetter struct {
 	contract.DeadLetterContext
 }
 
-const insertDeadLetters = `INSERT INTO dead_letters (message_id, queue_name, work, error_type, error_message, retry_count, failed_at, worker_version, processing_duration_ms, r2_key, country, category, date, domain, state)
-SELECT value->>'message_id', value->>'queue_name', value->>'work', value->>'error_type', value->>'error_message', value->>'retry_count', value->>'failed_at', value->>'worker_version', value->>'processing_duration_ms', value->>'r2_key',
+const insertDeadLetters = `INSERT INTO dead_letters (message_id, queue_name, work, error_type, error_message,
+retry_count, failed_at, worker_version, processing_duration_ms, r2_key, country, category, date, domain, state)
+SELECT value->>'message_id', value->>'queue_name', value->>'work', value->>'error_type', value->>'error_message',
+value->>'retry_count', value->>'failed_at', value->>'worker_version', value->>'processing_duration_ms',
+value->>'r2_key',
   value->>'country', value->>'category', value->>'date', value->>'domain', 'stored'
 FROM json_each(?1) WHERE true
 ON CONFLICT DO NOTHING`
@@ -169,8 +172,10 @@ func (l *Ledger) DeadLetter(ctx context.Context, id string) (*contract.DeadLette
 			` ORDER BY message_id LIMIT 2`, []any{id}},
 		Statement{`SELECT ` + deadLetterColumns + ` FROM dead_letters WHERE (queue_name, work) IN ` + same +
 			` AND message_id <> ` + whole + ` ORDER BY failed_at, message_id LIMIT ?2`, []any{id, int64(maxHistory)}},
-		Statement{`SELECT queue, work, message_id, attempt, error_type, error_message, worker_version, duration_ms, failed_at
-FROM failures WHERE (queue, work) IN ` + same + ` ORDER BY failed_at, attempt, message_id LIMIT ?2`, []any{id, int64(maxHistory)}})
+		Statement{`SELECT queue, work, message_id, attempt, error_type, error_message, worker_version, duration_ms,
+failed_at
+FROM failures WHERE (queue, work) IN ` + same + ` ORDER BY failed_at, attempt, message_id
+LIMIT ?2`, []any{id, int64(maxHistory)}})
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +255,8 @@ WHERE message_id IN (SELECT value FROM json_each(?1)) AND state = 'stored'`
 
 // resolveSameWork runs after resolveDeadLetters, so it changes other letters than the ids.
 const resolveSameWork = `UPDATE dead_letters SET state = ?2, resolved_at = ?3, resolved_by = ?4
-WHERE (queue_name, work) IN (SELECT d.queue_name, d.work FROM json_each(?1) AS i JOIN dead_letters AS d ON d.message_id = i.value) AND state = 'stored'
+WHERE (queue_name, work) IN (SELECT d.queue_name, d.work FROM json_each(?1) AS i JOIN dead_letters AS d
+ON d.message_id = i.value) AND state = 'stored'
 RETURNING message_id`
 
 // Resolve marks stored dead letters as resolved. It returns the number of letters resolved beside the IDs, and of

@@ -29,12 +29,17 @@ type DomainChange struct {
 const (
 	queueDomains = queued + `
 INSERT INTO domains (partition, domain, queued_at, needed_at, collected_at, met_at, gave_up_at, excluded_at)
-SELECT q.id, n.value, q.queued_at, q.needed_at, 0, 0, 0, 0 FROM q JOIN json_each(q.names) AS n WHERE true` + laterQueued
+SELECT q.id, n.value, q.queued_at, q.needed_at, 0, 0, 0, 0 FROM q JOIN json_each(q.names) AS n
+WHERE true` + laterQueued
 
-	changeDomains = `INSERT INTO domains (partition, domain, queued_at, needed_at, collected_at, met_at, gave_up_at, excluded_at, reachable, robots, sitemap, duration_ms, error_type, error_message, revision, changed_at)
-SELECT p.id, value->>'domain', value->>'queued_at', value->>'needed_at', value->>'collected_at', value->>'met_at', value->>'gave_up_at', value->>'excluded_at',
-  value->>'reachable', value->>'robots', value->>'sitemap', value->>'duration_ms', value->>'error_type', value->>'error_message', value->>'revision', value->>'changed_at'
-FROM json_each(?1) JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category' AND p.date = value->>'date' WHERE true
+	changeDomains = `INSERT INTO domains (partition, domain, queued_at, needed_at, collected_at, met_at, gave_up_at,
+excluded_at, reachable, robots, sitemap, duration_ms, error_type, error_message, revision, changed_at)
+SELECT p.id, value->>'domain', value->>'queued_at', value->>'needed_at', value->>'collected_at', value->>'met_at',
+value->>'gave_up_at', value->>'excluded_at',
+  value->>'reachable', value->>'robots', value->>'sitemap', value->>'duration_ms', value->>'error_type',
+value->>'error_message', value->>'revision', value->>'changed_at'
+FROM json_each(?1) JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category'
+AND p.date = value->>'date' WHERE true
 ON CONFLICT DO UPDATE SET
   queued_at = max(queued_at, excluded.queued_at),
   needed_at = max(needed_at, excluded.needed_at),
@@ -44,8 +49,10 @@ ON CONFLICT DO UPDATE SET
   robots = CASE WHEN excluded.collected_at > collected_at THEN excluded.robots ELSE robots END,
   sitemap = CASE WHEN excluded.collected_at > collected_at THEN excluded.sitemap ELSE sitemap END,
   duration_ms = CASE WHEN excluded.collected_at > collected_at THEN excluded.duration_ms ELSE duration_ms END,
-  error_type = CASE WHEN max(excluded.collected_at, excluded.gave_up_at) > max(collected_at, gave_up_at) THEN excluded.error_type ELSE error_type END,
-  error_message = CASE WHEN max(excluded.collected_at, excluded.gave_up_at) > max(collected_at, gave_up_at) THEN excluded.error_message ELSE error_message END,
+  error_type = CASE WHEN max(excluded.collected_at, excluded.gave_up_at) > max(collected_at,
+gave_up_at) THEN excluded.error_type ELSE error_type END,
+  error_message = CASE WHEN max(excluded.collected_at, excluded.gave_up_at) > max(collected_at,
+gave_up_at) THEN excluded.error_message ELSE error_message END,
   gave_up_at = max(gave_up_at, excluded.gave_up_at),
   revision = CASE WHEN excluded.changed_at > changed_at THEN excluded.revision ELSE revision END,
   changed_at = max(changed_at, excluded.changed_at),
@@ -281,7 +288,8 @@ func (n *Named) from(c *conditions) string {
 		c.and(`d.domain IN (SELECT value FROM json_each(?))`, string(contract.Encode(n.Names)))
 		return ` FROM partitions AS p CROSS JOIN domains AS d ON d.partition = p.id`
 	}
-	c.and(`(d.domain IN (SELECT value FROM json_each(?)) OR EXISTS (SELECT 1 FROM json_each(?) WHERE substr(d.domain, length(d.domain) - length(value) + 1) = value))`,
+	c.and(`(d.domain IN (SELECT value FROM json_each(?)) OR EXISTS (SELECT 1 FROM json_each(?)
+WHERE substr(d.domain, length(d.domain) - length(value) + 1) = value))`,
 		string(contract.Encode(n.Names)), string(contract.Encode(n.Ends)))
 	return ` FROM domains AS d JOIN partitions AS p ON p.id = d.partition`
 }

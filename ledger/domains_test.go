@@ -33,9 +33,12 @@ func TestCounts_Concurrency(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	kept := rows(t, db, `SELECT domains_processed, domains_failed, domains_pending, robots_found, domains_duration_ms FROM partitions`)
-	counted := rows(t, db, `SELECT sum(state = 'processed') AS domains_processed, sum(state = 'failed') AS domains_failed, sum(state = 'pending') AS domains_pending,
-  sum(iif(state = 'processed', robots, 0)) AS robots_found, sum(iif(state = 'processed', duration_ms, 0)) AS domains_duration_ms FROM domains`)
+	kept := rows(t, db, `SELECT domains_processed, domains_failed, domains_pending, robots_found,
+domains_duration_ms FROM partitions`)
+	counted := rows(t, db, `SELECT sum(state = 'processed') AS domains_processed,
+sum(state = 'failed') AS domains_failed, sum(state = 'pending') AS domains_pending,
+  sum(iif(state = 'processed', robots, 0)) AS robots_found, sum(iif(state = 'processed', duration_ms,
+0)) AS domains_duration_ms FROM domains`)
 	if fmt.Sprint(kept) != fmt.Sprint(counted) {
 		t.Errorf("kept %v, counted %v", kept, counted)
 	}

@@ -27,13 +27,18 @@ type Failure struct {
 }
 
 const (
-	insertFailures = `INSERT INTO failures (queue, work, message_id, attempt, error_type, error_message, worker_version, duration_ms, failed_at)
-SELECT value->>'queue', value->>'work', value->>'message_id', value->>'attempt', value->>'error_type', value->>'error_message', value->>'worker_version', value->>'duration_ms', value->>'failed_at'
+	insertFailures = `INSERT INTO failures (queue, work, message_id, attempt, error_type, error_message,
+worker_version, duration_ms, failed_at)
+SELECT value->>'queue', value->>'work', value->>'message_id', value->>'attempt', value->>'error_type',
+value->>'error_message', value->>'worker_version', value->>'duration_ms', value->>'failed_at'
 FROM json_each(?1) WHERE true
-ON CONFLICT DO UPDATE SET error_type = excluded.error_type, error_message = excluded.error_message, worker_version = excluded.worker_version, duration_ms = excluded.duration_ms, failed_at = excluded.failed_at`
+ON CONFLICT DO UPDATE SET error_type = excluded.error_type, error_message = excluded.error_message,
+worker_version = excluded.worker_version, duration_ms = excluded.duration_ms, failed_at = excluded.failed_at`
 
-	deleteFailures = `DELETE FROM failures WHERE (queue, work) IN (SELECT value->>'queue', value->>'work' FROM json_each(?1))`
-	selectFailures = `SELECT queue, work, message_id, attempt, error_type, error_message, worker_version, duration_ms, failed_at
+	deleteFailures = `DELETE FROM failures WHERE (queue, work) IN (SELECT value->>'queue', value->>'work'
+FROM json_each(?1))`
+	selectFailures = `SELECT queue, work, message_id, attempt, error_type, error_message, worker_version,
+duration_ms, failed_at
 FROM failures WHERE (queue, work) IN (SELECT value->>'queue', value->>'work' FROM json_each(?1))
 ORDER BY failed_at, attempt, message_id`
 )

@@ -26,11 +26,13 @@ const (
 	insertFeedDelivery = `INSERT INTO feed_delivery (id, version, cursor, pending, failures, next_at, failing_since)
 VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING`
 
-	updateFeedDelivery = `UPDATE feed_delivery SET version = ?1, cursor = ?2, pending = ?3, failures = ?4, next_at = ?5, failing_since = ?6
+	updateFeedDelivery = `UPDATE feed_delivery SET version = ?1, cursor = ?2, pending = ?3, failures = ?4,
+next_at = ?5, failing_since = ?6
 WHERE id = 1 AND version = ?1 - 1`
 
 	// Runs try at least every hour. Without runs the state means nothing.
-	selectFeedFailing = `SELECT ?1 - failing_since AS ms FROM feed_delivery WHERE failing_since > 0 AND next_at > ?1 - 7200000`
+	selectFeedFailing = `SELECT ?1 - failing_since AS ms FROM feed_delivery WHERE failing_since > 0
+AND next_at > ?1 - 7200000`
 )
 
 // FeedDelivery reads the progress.

@@ -29,12 +29,14 @@ const (
 INSERT INTO files (partition, name, queued_at, needed_at, processed_at, met_at, gave_up_at)
 SELECT q.id, n.value, q.queued_at, q.needed_at, 0, 0, 0 FROM q JOIN json_each(q.names) AS n WHERE true` + laterQueued
 
-	fileRows = `INSERT INTO files (partition, name, queued_at, needed_at, processed_at, met_at, gave_up_at, duration_ms, error_type, error_message,
+	fileRows = `INSERT INTO files (partition, name, queued_at, needed_at, processed_at, met_at, gave_up_at,
+duration_ms, error_type, error_message,
   replaced_at, discarded_at, records, rejected, rejections)
 SELECT p.id, value->>'name', value->>'queued_at', 0, value->>'processed_at', value->>'met_at', value->>'gave_up_at',
   value->>'duration_ms', value->>'error_type', value->>'error_message',
   value->>'replaced_at', value->>'discarded_at', value->>'records', value->>'rejected', value->>'rejections'
-FROM json_each(?1) JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category' AND p.date = value->>'date' WHERE true
+FROM json_each(?1) JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category'
+AND p.date = value->>'date' WHERE true
 ON CONFLICT DO UPDATE SET
   queued_at = max(queued_at, excluded.queued_at),
   met_at = max(met_at, excluded.met_at),
@@ -48,14 +50,16 @@ ON CONFLICT DO UPDATE SET
   gave_up_at = max(gave_up_at, excluded.gave_up_at),
   `
 
-	changeFiles = fileRows + `duration_ms = CASE WHEN excluded.processed_at > processed_at THEN excluded.duration_ms ELSE duration_ms END,
+	changeFiles = fileRows + `duration_ms = CASE WHEN excluded.processed_at > processed_at THEN excluded.duration_ms
+ELSE duration_ms END,
   processed_at = max(processed_at, excluded.processed_at)`
 
 	// A file found processed counts again only if the ledger had no record of it.
 	findFiles = fileRows +
 		`processed_at = CASE WHEN processed_at = 0 THEN excluded.processed_at ELSE processed_at END`
 
-	selectStandings = `SELECT p.country, p.category, p.date, f.name, iif(f.state = 'failed', f.gave_up_at, 0) AS broken_at
+	selectStandings = `SELECT p.country, p.category, p.date, f.name, iif(f.state = 'failed', f.gave_up_at,
+0) AS broken_at
 FROM json_each(?1)
 JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category' AND p.date = value->>'date'
 JOIN files AS f ON f.partition = p.id AND f.name = value->>'name'
@@ -146,7 +150,8 @@ func (l *Ledger) Standings(ctx context.Context, files []contract.RawFile, since,
 }
 
 const (
-	deleteFile = `DELETE FROM files WHERE partition = (SELECT id FROM partitions WHERE country = ?1 AND category = ?2 AND date = ?3) AND name = ?4`
+	deleteFile = `DELETE FROM files WHERE partition = (SELECT id FROM partitions WHERE country = ?1
+AND category = ?2 AND date = ?3) AND name = ?4`
 
 	discardLetters = `UPDATE dead_letters SET state = 'discarded', resolved_at = ?3, resolved_by = ?4
 WHERE queue_name LIKE ?1 AND work = ?2 AND state = 'stored'`

@@ -24,9 +24,11 @@ type FrontierReading struct {
 const keptReadings = 75
 
 const (
-	selectReadings = `SELECT minute, oldest_entry, answers, faults, used FROM frontier_readings WHERE minute > ?1 - ?2 AND minute <= ?1 ORDER BY minute`
+	selectReadings = `SELECT minute, oldest_entry, answers, faults, used FROM frontier_readings
+WHERE minute > ?1 - ?2 AND minute <= ?1 ORDER BY minute`
 
-	insertReading = `INSERT INTO frontier_readings (minute, oldest_entry, answers, faults, used) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING`
+	insertReading = `INSERT INTO frontier_readings (minute, oldest_entry, answers, faults, used) VALUES (?1, ?2, ?3,
+?4, ?5) ON CONFLICT DO NOTHING`
 
 	pruneReadings = `DELETE FROM frontier_readings WHERE minute < ` + now + ` / 60000 - 1440`
 )

@@ -30,10 +30,12 @@ const (
 	partitionID = `(SELECT id FROM partitions WHERE country = ?2 AND category = ?3 AND date = ?4)`
 
 	forgetProcessed = `UPDATE files SET processed_at = 0, met_at = 0, duration_ms = NULL
-WHERE partition = ` + partitionID + ` AND processed_at > 0 AND met_at < ?5 AND name IN (SELECT value FROM json_each(?1))`
+WHERE partition = ` + partitionID + ` AND processed_at > 0 AND met_at < ?5 AND name IN (SELECT value
+FROM json_each(?1))`
 
 	deleteFiles = `DELETE FROM files
-WHERE partition = ` + partitionID + ` AND max(queued_at, met_at, gave_up_at) < ?5 AND name > ?6 AND name <= ?7 AND name NOT IN (SELECT value FROM json_each(?1))`
+WHERE partition = ` + partitionID + ` AND max(queued_at, met_at, gave_up_at) < ?5 AND name > ?6 AND name <= ?7
+AND name NOT IN (SELECT value FROM json_each(?1))`
 
 	// Keys continue with a slash after the domain, which affects their order.
 	deleteDomains = `DELETE FROM domains

@@ -24,7 +24,8 @@ AND domain IN (SELECT domain FROM domains WHERE partition = ` + oldestPartition 
 AND name IN (SELECT name FROM files WHERE partition = ` + oldestPartition + ` LIMIT ?2)`
 
 	prunePartition = `DELETE FROM partitions WHERE id = ` + oldestPartition + `
-AND NOT EXISTS (SELECT 1 FROM domains WHERE partition = partitions.id) AND NOT EXISTS (SELECT 1 FROM files WHERE partition = partitions.id)`
+AND NOT EXISTS (SELECT 1 FROM domains WHERE partition = partitions.id) AND NOT EXISTS (SELECT 1 FROM files
+WHERE partition = partitions.id)`
 
 	pruneHours       = `DELETE FROM hours WHERE hour < ?1 / 3600000`
 	pruneMinutes     = `DELETE FROM minutes WHERE minute < ?1 / 60000`

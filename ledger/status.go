@@ -24,11 +24,15 @@ type StatusQuery struct {
 }
 
 const (
-	partitionSums = `total(p.files_processed) AS files_processed, total(p.files_failed) AS files_failed, total(p.files_pending) AS files_pending,
-  total(p.files_discarded) AS files_discarded, total(p.records) AS records, total(p.records_rejected) AS records_rejected,
+	partitionSums = `total(p.files_processed) AS files_processed, total(p.files_failed) AS files_failed,
+total(p.files_pending) AS files_pending,
+  total(p.files_discarded) AS files_discarded, total(p.records) AS records,
+total(p.records_rejected) AS records_rejected,
   total(p.files_timed) AS files_timed, total(p.files_duration_ms) AS files_duration_ms,
-  total(p.domains_processed) AS domains_processed, total(p.domains_failed) AS domains_failed, total(p.domains_pending) AS domains_pending,
-  total(p.domains_excluded) AS domains_excluded, total(p.robots_found) AS robots_found, total(p.sitemaps_found) AS sitemaps_found,
+  total(p.domains_processed) AS domains_processed, total(p.domains_failed) AS domains_failed,
+total(p.domains_pending) AS domains_pending,
+  total(p.domains_excluded) AS domains_excluded, total(p.robots_found) AS robots_found,
+total(p.sitemaps_found) AS sitemaps_found,
   total(p.domains_duration_ms) AS domains_duration_ms`
 )
 
@@ -215,7 +219,8 @@ func (q *StatusQuery) sums() Statement {
 
 func (q *StatusQuery) byPartition() Statement {
 	c := q.conditions()
-	return Statement{`SELECT p.country, p.category, p.date, p.updated_at, ` + partitionSums + ` FROM partitions AS p` +
+	return Statement{`SELECT p.country, p.category, p.date, p.updated_at, ` + partitionSums + `
+FROM partitions AS p` +
 		c.where() + ` GROUP BY p.id ORDER BY p.date DESC, p.country, p.category LIMIT ?`,
 		append(c.args, int64(contract.MaxPartitions))}
 }

@@ -145,11 +145,14 @@ func TestStatus_ManyDomains(t *testing.T) {
 	l := ledger.New(db)
 	const partitions, few, many = 50, 10, 600
 	rows(t, db, `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
-INSERT INTO partitions (id, country, category, date) SELECT i + 1, 'sg', 'c' || i, '2026-01-28' FROM n`, int64(partitions))
+INSERT INTO partitions (id, country, category, date) SELECT i + 1, 'sg', 'c' || i, '2026-01-28'
+FROM n`, int64(partitions))
 	best := func(each int64) time.Duration {
 		rows(t, db, `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
-INSERT OR IGNORE INTO domains (partition, domain, queued_at, needed_at, collected_at, met_at, gave_up_at, excluded_at, reachable, robots, sitemap, duration_ms)
-SELECT i % ?2 + 1, 'd' || i || '.sg', 1, 0, 1 + i, 1 + i, 0, 0, i % 10 > 0, i % 3 > 0, i % 5 > 0, i % 7000 FROM n`, partitions*each, int64(partitions))
+INSERT OR IGNORE INTO domains (partition, domain, queued_at, needed_at, collected_at, met_at, gave_up_at,
+excluded_at, reachable, robots, sitemap, duration_ms)
+SELECT i % ?2 + 1, 'd' || i || '.sg', 1, 0, 1 + i, 1 + i, 0, 0, i % 10 > 0, i % 3 > 0, i % 5 > 0, i % 7000
+FROM n`, partitions*each, int64(partitions))
 		best := time.Hour
 		for range 10 {
 			started := time.Now()

@@ -14,8 +14,10 @@ import (
 func (s *Store) Expect(ctx context.Context, sources []string, now time.Time) error {
 	var statements []ledger.Statement
 	for _, source := range sources {
-		statements = append(statements, s.statement(`INSERT INTO news_sources (source, expected_at) VALUES (?1, CAST(?2 AS BIGINT))
-ON CONFLICT (source) DO UPDATE SET expected_at = excluded.expected_at WHERE news_sources.expected_at = 0`, source, epoch.MillisOf(now)))
+		statements = append(statements, s.statement(`INSERT INTO news_sources (source, expected_at) VALUES (?1,
+CAST(?2 AS BIGINT))
+ON CONFLICT (source) DO UPDATE SET expected_at = excluded.expected_at
+WHERE news_sources.expected_at = 0`, source, epoch.MillisOf(now)))
 	}
 	if len(statements) == 0 {
 		return nil
@@ -53,11 +55,14 @@ func (s *Store) SaveAlarms(ctx context.Context, at time.Time, updates []ledger.A
 	for _, u := range updates {
 		if n := u.Notice; n != nil {
 			statements = append(statements, s.statement(`INSERT INTO news_alarm_changes (id, body, at, sent_at)
-SELECT ?1, ?2, CAST(?3 AS BIGINT), CAST(?4 AS BIGINT) WHERE NOT EXISTS (SELECT 1 FROM news_alarms WHERE name = ?5 AND state = ?6)`,
+SELECT ?1, ?2, CAST(?3 AS BIGINT), CAST(?4 AS BIGINT) WHERE NOT EXISTS (SELECT 1 FROM news_alarms WHERE name = ?5
+AND state = ?6)`,
 				n.ID, n.Body, n.At, sent, u.Name, u.State))
 		}
-		statements = append(statements, s.statement(`INSERT INTO news_alarms (name, state, since) VALUES (?1, ?2, CAST(?3 AS BIGINT))
-ON CONFLICT (name) DO UPDATE SET state = excluded.state, since = excluded.since WHERE news_alarms.state <> excluded.state`,
+		statements = append(statements, s.statement(`INSERT INTO news_alarms (name, state, since) VALUES (?1, ?2,
+CAST(?3 AS BIGINT))
+ON CONFLICT (name) DO UPDATE SET state = excluded.state, since = excluded.since
+WHERE news_alarms.state <> excluded.state`,
 			u.Name, u.State, epoch.MillisOf(at)))
 	}
 	if len(statements) == 0 {
@@ -70,8 +75,10 @@ ON CONFLICT (name) DO UPDATE SET state = excluded.state, since = excluded.since 
 // ClaimAlarmChanges implements alarms.Records.
 func (s *Store) ClaimAlarmChanges(ctx context.Context, n int, ttl time.Duration) ([]ledger.AlarmNotice, error) {
 	const op = "store.ClaimAlarmChanges"
-	results, err := s.batch(ctx, op, s.statement(`UPDATE news_alarm_changes SET claimed_until = {now} + CAST(?1 AS BIGINT)
-WHERE id IN (SELECT id FROM news_alarm_changes WHERE sent_at = 0 AND claimed_until <= {now} ORDER BY at, id LIMIT CAST(?2 AS INTEGER))
+	results, err := s.batch(ctx, op, s.statement(`UPDATE news_alarm_changes
+SET claimed_until = {now} + CAST(?1 AS BIGINT)
+WHERE id IN (SELECT id FROM news_alarm_changes WHERE sent_at = 0 AND claimed_until <= {now} ORDER BY at, id
+LIMIT CAST(?2 AS INTEGER))
 RETURNING id, body, at`, ttl.Milliseconds(), int64(n)))
 	if err != nil {
 		return nil, err

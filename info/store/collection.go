@@ -51,7 +51,8 @@ ON CONFLICT (source, period) DO UPDATE SET allowed = excluded.allowed WHERE news
 	// Rows are locked in one order, so that concurrent calls cannot deadlock.
 	statements = append(statements,
 		s.statement(`UPDATE news_quotas SET used = used + 1 WHERE source = ?2 AND period IN (`+s.list+`)
-AND used < allowed AND NOT EXISTS (SELECT 1 FROM news_quotas AS other WHERE other.source = ?2 AND other.period IN (`+s.list+`) AND other.used >= other.allowed)`,
+AND used < allowed AND NOT EXISTS (SELECT 1 FROM news_quotas AS other WHERE other.source = ?2
+AND other.period IN (`+s.list+`) AND other.used >= other.allowed)`,
 			encode(periods), source),
 		s.statement(`SELECT period FROM news_quotas WHERE source = ?2 AND period IN (`+s.list+`) AND used >= allowed`,
 			encode(periods), source))
@@ -135,8 +136,10 @@ type countRow struct {
 func (s *Store) Sources(ctx context.Context) ([]Source, error) {
 	const op = "store.Sources"
 	results, err := s.batch(ctx, op,
-		s.statement(`SELECT source, state, expected_at, started_at, succeeded_at, failed_at, failures, error_class, error, not_before, counts FROM news_sources ORDER BY source`),
-		s.statement(`SELECT source, period, used, allowed, ends_at FROM news_quotas WHERE ends_at > {now} ORDER BY source, period`),
+		s.statement(`SELECT source, state, expected_at, started_at, succeeded_at, failed_at, failures, error_class,
+error, not_before, counts FROM news_sources ORDER BY source`),
+		s.statement(`SELECT source, period, used, allowed, ends_at FROM news_quotas WHERE ends_at > {now}
+ORDER BY source, period`),
 		s.statement(`SELECT source, count(*) AS n FROM news_dead_letters GROUP BY source`))
 	if err != nil {
 		return nil, err
@@ -194,7 +197,8 @@ func text(s *string) string {
 
 // Begin records the start of a collection and returns the source's state.
 func (s *Store) Begin(ctx context.Context, source string, now time.Time) (Source, error) {
-	if _, err := s.batch(ctx, "store.Begin", s.statement(`INSERT INTO news_sources (source, started_at) VALUES (?1, CAST(?2 AS BIGINT))
+	if _, err := s.batch(ctx, "store.Begin", s.statement(`INSERT INTO news_sources (source, started_at) VALUES (?1,
+CAST(?2 AS BIGINT))
 ON CONFLICT (source) DO UPDATE SET started_at = excluded.started_at`, source, epoch.MillisOf(now))); err != nil {
 		return Source{}, err
 	}
@@ -230,8 +234,10 @@ func (s *Store) Succeed(ctx context.Context, r Success) error {
 	if r.State != nil {
 		state = string(r.State)
 	}
-	statements := []ledger.Statement{s.statement(`INSERT INTO news_sources (source, state, succeeded_at, counts) VALUES (?1, ?2, CAST(?3 AS BIGINT), ?4)
-ON CONFLICT (source) DO UPDATE SET state = coalesce(excluded.state, news_sources.state), succeeded_at = excluded.succeeded_at,
+	statements := []ledger.Statement{s.statement(`INSERT INTO news_sources (source, state, succeeded_at, counts)
+VALUES (?1, ?2, CAST(?3 AS BIGINT), ?4)
+ON CONFLICT (source) DO UPDATE SET state = coalesce(excluded.state, news_sources.state),
+succeeded_at = excluded.succeeded_at,
 failures = 0, error_class = NULL, error = NULL, not_before = 0, counts = excluded.counts`,
 		r.Source, state, epoch.MillisOf(r.Now), encode(r.Counts))}
 	_, err := s.batch(ctx, "store.Succeed", append(statements, s.letters(r.Failed, r.Now)...)...)
@@ -267,8 +273,10 @@ error_class = excluded.error_class, error = excluded.error, not_before = exclude
 
 // Rest makes a source rest until notBefore, without counting a failure.
 func (s *Store) Rest(ctx context.Context, source, class string, notBefore time.Time) error {
-	_, err := s.batch(ctx, "store.Rest", s.statement(`INSERT INTO news_sources (source, error_class, not_before) VALUES (?1, ?2, CAST(?3 AS BIGINT))
-ON CONFLICT (source) DO UPDATE SET error_class = excluded.error_class, not_before = excluded.not_before`, source, class, epoch.MillisOf(notBefore)))
+	_, err := s.batch(ctx, "store.Rest", s.statement(`INSERT INTO news_sources (source, error_class, not_before)
+VALUES (?1, ?2, CAST(?3 AS BIGINT))
+ON CONFLICT (source) DO UPDATE SET error_class = excluded.error_class,
+not_before = excluded.not_before`, source, class, epoch.MillisOf(notBefore)))
 	return err
 }
 
@@ -283,10 +291,12 @@ func (s *Store) Add(ctx context.Context, failed []Letter, now time.Time) error {
 
 func (s *Store) letters(failed []Letter, now time.Time) (statements []ledger.Statement) {
 	for _, l := range failed {
-		statements = append(statements, s.statement(`INSERT INTO news_dead_letters (source, request, error_class, error, attempts, first_at, last_at)
+		statements = append(statements, s.statement(`INSERT INTO news_dead_letters (source, request, error_class,
+error, attempts, first_at, last_at)
 VALUES (?1, ?2, ?3, ?4, 1, CAST(?5 AS BIGINT), CAST(?5 AS BIGINT))
 ON CONFLICT (source, request) DO UPDATE SET error_class = excluded.error_class, error = excluded.error,
-attempts = news_dead_letters.attempts + 1, last_at = excluded.last_at`, l.Source, l.Request, l.Class, clip(l.Error), epoch.MillisOf(now)))
+attempts = news_dead_letters.attempts + 1,
+last_at = excluded.last_at`, l.Source, l.Request, l.Class, clip(l.Error), epoch.MillisOf(now)))
 	}
 	return statements
 }
@@ -302,7 +312,8 @@ func clip(s string) string {
 // DeadLetters returns up to limit failed requests, oldest failure first, of one source or of all for "".
 func (s *Store) DeadLetters(ctx context.Context, source string, limit int) ([]Letter, error) {
 	const op = "store.DeadLetters"
-	results, err := s.batch(ctx, op, s.statement(`SELECT source, request, error_class, error, attempts, first_at, last_at FROM news_dead_letters
+	results, err := s.batch(ctx, op, s.statement(`SELECT source, request, error_class, error, attempts, first_at,
+last_at FROM news_dead_letters
 WHERE ?1 = '' OR source = ?1 ORDER BY last_at, source, request LIMIT ?2`, source, int64(limit)))
 	if err != nil {
 		return nil, err
@@ -395,7 +406,8 @@ func (s *Store) SetRefreshed(ctx context.Context, at time.Time, written map[info
 }
 
 func (s *Store) written(c info.Category, digest string) ledger.Statement {
-	return s.statement(`INSERT INTO news_cached (category, digest) VALUES (?1, ?2) ON CONFLICT (category) DO UPDATE SET digest = excluded.digest`,
+	return s.statement(`INSERT INTO news_cached (category, digest) VALUES (?1, ?2) ON CONFLICT (category) DO UPDATE
+SET digest = excluded.digest`,
 		string(c), digest)
 }
 

@@ -32,12 +32,17 @@ var d1 = dialect{
 WHERE value->>'search_id' IS NOT NULL AND NOT EXISTS (SELECT 1 FROM news_articles
 WHERE url_key = value->>'url_key' OR id = value->>'id' OR search_id = value->>'search_id')`,
 
-		`INSERT INTO news_articles (id, url, url_key, title, snippet, source, source_name, source_icon_url, thumbnail_url, thumbnail_tried,
+		`INSERT INTO news_articles (id, url, url_key, title, snippet, source, source_name, source_icon_url,
+thumbnail_url, thumbnail_tried,
 video_url, category, evidence, keywords, ai_tag, published_at, created_at, updated_at, search_id)
-SELECT value->>'id', value->>'url', value->>'url_key', value->>'title', value->>'snippet', value->>'source', value->>'source_name',
-nullif(value->>'source_icon_url', ''), nullif(value->>'thumbnail_url', ''), value->>'thumbnail_tried', nullif(value->>'video_url', ''),
-nullif(value->>'category', ''), value->>'evidence', value->>'keywords', nullif(value->>'ai_tag', ''), value->>'published_at', ?2, ?2,
-CASE WHEN EXISTS (SELECT 1 FROM news_articles WHERE search_id = value->>'search_id') THEN NULL ELSE value->>'search_id' END
+SELECT value->>'id', value->>'url', value->>'url_key', value->>'title', value->>'snippet', value->>'source',
+value->>'source_name',
+nullif(value->>'source_icon_url', ''), nullif(value->>'thumbnail_url', ''), value->>'thumbnail_tried',
+nullif(value->>'video_url', ''),
+nullif(value->>'category', ''), value->>'evidence', value->>'keywords', nullif(value->>'ai_tag', ''),
+value->>'published_at', ?2, ?2,
+CASE WHEN EXISTS (SELECT 1 FROM news_articles WHERE search_id = value->>'search_id') THEN NULL
+ELSE value->>'search_id' END
 FROM json_each(?1) WHERE true
 ON CONFLICT (url_key) DO UPDATE SET
 snippet = CASE snippet WHEN '' THEN excluded.snippet ELSE snippet END,
@@ -65,8 +70,10 @@ RETURNING created_at = updated_at AS inserted`,
 	saved: 1,
 	prune: []string{
 		`DELETE FROM news_search WHERE rowid IN
-(SELECT search_id FROM news_articles WHERE published_at < ?1 AND search_id IS NOT NULL ORDER BY published_at, id LIMIT ?2)`,
-		`DELETE FROM news_articles WHERE id IN (SELECT id FROM news_articles WHERE published_at < ?1 ORDER BY published_at, id LIMIT ?2)
+(SELECT search_id FROM news_articles WHERE published_at < ?1 AND search_id IS NOT NULL ORDER BY published_at, id
+LIMIT ?2)`,
+		`DELETE FROM news_articles WHERE id IN (SELECT id FROM news_articles WHERE published_at < ?1
+ORDER BY published_at, id LIMIT ?2)
 RETURNING 1 AS removed`,
 	},
 }
@@ -110,19 +117,27 @@ func searchD1(s *Store, q *info.Query) ledger.Statement {
 		if grams > 1 {
 			expression = l.stretches(begin, edge) + " || " + expression
 		}
-		return columns + ` news_search CROSS JOIN news_articles AS a ON a.search_id = news_search.rowid` + f.where() + ` AND news_search.grams MATCH
-CASE WHEN ` + edge + ` IS NULL THEN '""' ELSE ` + expression + ` END AND news_search.rowid` + l.choose(" < ", " >= ") + begin + ` << 20 AND news_search.rowid` + l.choose(" >= ", " < ") + edge + ` << 20`
+		return columns + ` news_search CROSS JOIN news_articles AS a
+ON a.search_id = news_search.rowid` + f.where() + ` AND news_search.grams MATCH
+CASE WHEN ` + edge + ` IS NULL THEN '""' ELSE ` + expression + ` END
+AND news_search.rowid` + l.choose(" < ", " >= ") + begin + ` << 20
+AND news_search.rowid` + l.choose(" >= ", " < ") + edge + ` << 20`
 	}
 	columns := "a." + strings.ReplaceAll(s.columns, ", ", ", a.")
 	return s.statement(`WITH search(terms) AS MATERIALIZED (SELECT `+terms+`),
 lists(list) AS MATERIALIZED (`+lists+`),
-passing(begin) AS MATERIALIZED (SELECT a.published_at`+l.choose(" + 1", "")+` FROM news_articles AS a`+f.where()+order(q, "a.")+` LIMIT 1),
+passing(begin) AS MATERIALIZED (SELECT a.published_at`+l.choose(" + 1", "")+`
+FROM news_articles AS a`+f.where()+order(q, "a.")+` LIMIT 1),
 far(begin, edge) AS MATERIALIZED (`+far+`),
-hits(list) AS MATERIALIZED (SELECT (SELECT json_group_array(hit) FROM (`+found(`SELECT news_search.rowid AS hit FROM`, "far.begin", "far.edge")+
+hits(list) AS MATERIALIZED (SELECT (SELECT json_group_array(hit)
+FROM (`+found(`SELECT news_search.rowid AS hit FROM`, "far.begin", "far.edge")+
 		` ORDER BY news_search.rowid`+l.choose(" DESC", "")+` LIMIT `+l.limit+`)) FROM far),
-last(begin, edge) AS MATERIALIZED (SELECT far.begin, (SELECT `+l.behind("value")+` FROM json_each(hits.list)) FROM far, hits),
-page AS MATERIALIZED (`+found(`SELECT `+columns+` FROM last CROSS JOIN`, "last.begin", "last.edge")+order(q, "a.")+` LIMIT `+l.limit+`)
-SELECT nullif(far.edge, `+l.end()+`) AS edge, page.* FROM search LEFT JOIN far ON true LEFT JOIN page ON true`+order(q, "page."), f.args...)
+last(begin, edge) AS MATERIALIZED (SELECT far.begin, (SELECT `+l.behind("value")+` FROM json_each(hits.list))
+FROM far, hits),
+page AS MATERIALIZED (`+found(`SELECT `+columns+` FROM last CROSS JOIN`, "last.begin", "last.edge")+order(q, "a.")+`
+LIMIT `+l.limit+`)
+SELECT nullif(far.edge, `+l.end()+`) AS edge, page.* FROM search LEFT JOIN far ON true LEFT JOIN page
+ON true`+order(q, "page."), f.args...)
 }
 
 // look generates the parts of a search that depend on its direction. Rows are numbered by time; an edge is a time
@@ -153,8 +168,10 @@ func (l look) far() string {
 	first, last := l.choose("max", "min"), l.choose("min", "max")
 	return `SELECT ` + l.choose("(min(span->>0) >> 20) + 1", "max(span->>0) >> 20") + `, ` +
 		l.behind(`iif(span->>2 < `+l.share+`, `+l.choose("0", "4398046511103 << 20")+`, span->>1)`) + `
-FROM (SELECT (SELECT json_array(` + first + `(row), ` + last + `(row), count(*)) FROM (SELECT rowid AS row FROM news_search WHERE grams MATCH list
-AND rowid` + l.choose(" < ", " >= ") + `begin << 20 ORDER BY rowid` + l.choose(" DESC", "") + ` LIMIT ` + l.share + `)) AS span FROM lists, passing)
+FROM (SELECT (SELECT json_array(` + first + `(row), ` + last + `(row), count(*)) FROM (SELECT rowid AS row
+FROM news_search WHERE grams MATCH list
+AND rowid` + l.choose(" < ", " >= ") + `begin << 20 ORDER BY rowid` + l.choose(" DESC", "") + `
+LIMIT ` + l.share + `)) AS span FROM lists, passing)
 HAVING count(*) > 0 AND count(*) = count(span->>0)`
 }
 
@@ -168,8 +185,10 @@ func (l look) stretches(begin, end string) string {
 	return fmt.Sprintf(`(WITH RECURSIVE span(first, last) AS MATERIALIZED (SELECT %s / 1000, (%s - 1) / 1000),
 size(bits) AS (SELECT CASE WHEN (last >> 9) - (first >> 9) < 16 THEN 9 WHEN (last >> 12) - (first >> 12) < 16 THEN 12
 WHEN (last >> 15) - (first >> 15) < 16 THEN 15 WHEN (last >> 18) - (first >> 18) < 4 THEN 18 END FROM span),
-stretch(n) AS (SELECT first >> bits FROM span, size UNION ALL SELECT n + 1 FROM stretch, span, size WHERE n < last >> bits)
-SELECT CASE WHEN bits THEN '(' || group_concat('"' || char(57341 + bits / 3) || n || '"', ' OR ') || ') AND ' ELSE '' END
+stretch(n) AS (SELECT first >> bits FROM span, size UNION ALL SELECT n + 1 FROM stretch, span, size
+WHERE n < last >> bits)
+SELECT CASE WHEN bits THEN '(' || group_concat('"' || char(57341 + bits / 3) || n || '"', ' OR ') || ') AND '
+ELSE '' END
 FROM stretch, size)`, l.choose(end, begin), l.choose(begin, end))
 }
 

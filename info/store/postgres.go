@@ -35,7 +35,8 @@ var postgres = dialect{
 	search:  searchPostgres,
 	upsert: []string{
 		// In order of keys, so that concurrent transactions cannot deadlock.
-		`WITH saved AS (INSERT INTO news_articles (id, url, url_key, title, snippet, source, source_name, source_icon_url, thumbnail_url, thumbnail_tried,
+		`WITH saved AS (INSERT INTO news_articles (id, url, url_key, title, snippet, source, source_name,
+source_icon_url, thumbnail_url, thumbnail_tried,
 video_url, category, evidence, keywords, ai_tag, published_at, created_at, updated_at, grams)
 SELECT id, url, url_key, title, snippet, source, source_name, nullif(source_icon_url, ''), nullif(thumbnail_url, ''),
 CASE WHEN thumbnail_tried > 0 THEN ` + pgEpoch + `thumbnail_tried * interval '1 millisecond' END,
@@ -137,22 +138,28 @@ func searchPostgres(s *Store, q *info.Query) ledger.Statement {
 		exact+" AND "+strings.Join(c.terms, " AND "),
 		"{terms}", f.arg(indexed(q.Search)),
 	).Replace(fmt.Sprintf(`WITH RECURSIVE look AS (
-SELECT 0 AS step, 1 AS level, 0::bigint AS read, {edge} AS edge, '{}'::text[] COLLATE "C" AS found, FALSE AS through, clock_timestamp() AS clock
+SELECT 0 AS step, 1 AS level, 0::bigint AS read, {edge} AS edge, '{}'::text[] COLLATE "C" AS found,
+FALSE AS through, clock_timestamp() AS clock
 UNION ALL SELECT step + 1,
-CASE WHEN crowded THEN level - 1 WHEN clock_timestamp() > clock + %[1]d * interval '1 millisecond' THEN level ELSE least(level + 1, 3) END,
+CASE WHEN crowded THEN level - 1 WHEN clock_timestamp() > clock + %[1]d * interval '1 millisecond' THEN level
+ELSE least(level + 1, 3) END,
 look.read + stretch.read,
-CASE WHEN k IS NULL OR crowded THEN edge ELSE timestamptz 'epoch' + (({behind}) << (9 + 3 * level)) * interval '1 second' END,
+CASE WHEN k IS NULL OR crowded THEN edge
+ELSE timestamptz 'epoch' + (({behind}) << (9 + 3 * level)) * interval '1 second' END,
 CASE WHEN crowded THEN found ELSE found || ids END, k IS NULL, clock_timestamp()
 FROM look LEFT JOIN LATERAL (SELECT floor(extract(epoch FROM published_at))::bigint >> (9 + 3 * level) AS k
 FROM news_articles WHERE {passing} AND published_at {side} look.edge{order} LIMIT 1) AS next ON TRUE,
-LATERAL (SELECT count(*) AS read, count(*) > %[2]d AND level > 0 AS crowded, coalesce(array_agg(id) FILTER (WHERE matches), '{}') AS ids
+LATERAL (SELECT count(*) AS read, count(*) > %[2]d AND level > 0 AS crowded,
+coalesce(array_agg(id) FILTER (WHERE matches), '{}') AS ids
 FROM (SELECT id, grams @@ {matching} AND published_at {side} look.edge AS matches FROM news_articles
-WHERE news_terms(grams, published_at) @@ ({terms} || ' & ' || chr(57344 + level) || k)::tsquery LIMIT CASE level WHEN 0 THEN NULL ELSE %[2]d + 1 END) AS found) AS stretch
+WHERE news_terms(grams, published_at) @@ ({terms} || ' & ' || chr(57344 + level) || k)::tsquery LIMIT CASE level
+WHEN 0 THEN NULL ELSE %[2]d + 1 END) AS found) AS stretch
 WHERE NOT through AND cardinality(found) < {limit} AND look.read < %[3]d
 AND (step < %[4]d OR step < %[5]d AND clock < statement_timestamp() + %[6]d * interval '1 millisecond'))
 SELECT CASE WHEN NOT through THEN (extract(epoch FROM edge) * 1000)::bigint END AS edge, news_articles.*
 FROM (SELECT * FROM look ORDER BY step DESC LIMIT 1) AS last
-LEFT JOIN LATERAL (SELECT {columns} FROM news_articles WHERE id = ANY (found){order} LIMIT {limit}) AS news_articles ON TRUE{order}`,
+LEFT JOIN LATERAL (SELECT {columns} FROM news_articles WHERE id = ANY (found){order} LIMIT {limit}) AS news_articles
+ON TRUE{order}`,
 		quick, maxFound, maxRead, minSteps, maxSteps, maxTime)), f.args...)
 }
 

@@ -122,8 +122,10 @@ func TestPage_Indexes(t *testing.T) {
 // Articles indexed before a rebuild of the index are still found.
 func TestSearch_IndexKept(t *testing.T) {
 	files := fstest.MapFS{"migrations/0002b_articles.sql": {Data: []byte(`
-INSERT INTO news_articles (id, url, url_key, title, snippet, source, source_name, published_at, created_at, updated_at, search_id)
-VALUES ('a', 'u', 'k', '폐배터리를 재활용', '', 'naver', 'n', 5, 1, 1, 5 << 20), ('b', 'v', 'l', 'Solar', '', 'naver', 'n', 6, 1, 1, 6 << 20);
+INSERT INTO news_articles (id, url, url_key, title, snippet, source, source_name, published_at, created_at,
+updated_at, search_id)
+VALUES ('a', 'u', 'k', '폐배터리를 재활용', '', 'naver', 'n', 5, 1, 1, 5 << 20), ('b', 'v', 'l', 'Solar', '', 'naver', 'n',
+6, 1, 1, 6 << 20);
 INSERT INTO news_search (rowid, grams) VALUES (5 << 20, '폐배 배터 터리 리를 를 재활 활용 용'), (6 << 20, 'solar');`)}}
 	names, _ := fs.Glob(store.Migrations, "migrations/*.sql")
 	for _, name := range names {

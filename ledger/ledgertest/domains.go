@@ -141,9 +141,11 @@ func anyOrder(t T, db ledger.DB, name string) {
 	snapshot := func() []map[string]any {
 		return append(
 			query(t, db,
-				`SELECT * FROM files WHERE partition IN (SELECT id FROM partitions WHERE category = ?1) ORDER BY name`, name),
+				`SELECT * FROM files WHERE partition IN (SELECT id FROM partitions WHERE category = ?1)
+ORDER BY name`, name),
 			query(t, db,
-				`SELECT * FROM domains WHERE partition IN (SELECT id FROM partitions WHERE category = ?1) ORDER BY domain`, name)...)
+				`SELECT * FROM domains WHERE partition IN (SELECT id FROM partitions WHERE category = ?1)
+ORDER BY domain`, name)...)
 	}
 	var first []map[string]any
 	for run := range 6 {
@@ -358,6 +360,7 @@ func counted(t T, db ledger.DB, name string) {
 	expect(t, "changed", query(t, db, `SELECT count(*) AS n FROM partitions WHERE category = ?1 AND updated_at > 1`,
 		name), []map[string]any{{"n": 1.0}})
 
-	query(t, db, `UPDATE domains SET gave_up_at = ?2, queued_at = ?2, needed_at = ?2 WHERE domain = 'b.sg' AND partition = (SELECT id FROM partitions WHERE category = ?1 AND date = '2026-01-28')`, name, at(6).UnixMilli())
+	query(t, db, `UPDATE domains SET gave_up_at = ?2, queued_at = ?2, needed_at = ?2 WHERE domain = 'b.sg'
+AND partition = (SELECT id FROM partitions WHERE category = ?1 AND date = '2026-01-28')`, name, at(6).UnixMilli())
 	trend("written by another", 0, 2, 2, 3, 2)
 }

@@ -124,29 +124,40 @@ func recount(t T, db ledger.DB, name, what string) {
 		return `(SELECT count(*) FROM ` + table + ` AS x WHERE x.partition = p.id AND x.state = '` + state + `')`
 	}
 	kept := query(t, db, `SELECT files_processed, files_failed, files_pending, files_timed, files_duration_ms,
-  domains_processed, domains_failed, domains_pending, domains_excluded, robots_found, sitemaps_found, domains_duration_ms`+rows, name)
-	counted := query(t, db, `SELECT `+counts("files", "processed")+` AS files_processed, `+counts("files", "failed")+` AS files_failed, `+counts("files", "pending")+` AS files_pending,
+  domains_processed, domains_failed, domains_pending, domains_excluded, robots_found, sitemaps_found,
+domains_duration_ms`+rows, name)
+	counted := query(t, db, `SELECT `+counts("files", "processed")+` AS files_processed,
+`+counts("files", "failed")+` AS files_failed, `+counts("files", "pending")+` AS files_pending,
   (SELECT count(duration_ms) FROM files AS f WHERE f.partition = p.id AND f.state = 'processed') AS files_timed,
-  (SELECT ifnull(sum(duration_ms), 0) FROM files AS f WHERE f.partition = p.id AND f.state = 'processed') AS files_duration_ms,
-  `+counts("domains", "processed")+` AS domains_processed, `+counts("domains", "failed")+` AS domains_failed, `+counts("domains", "pending")+` AS domains_pending, `+counts("domains", "excluded")+` AS domains_excluded,
-  (SELECT ifnull(sum(robots), 0) FROM domains AS d WHERE d.partition = p.id AND d.state = 'processed') AS robots_found,
-  (SELECT ifnull(sum(sitemap), 0) FROM domains AS d WHERE d.partition = p.id AND d.state = 'processed') AS sitemaps_found,
-  (SELECT ifnull(sum(duration_ms), 0) FROM domains AS d WHERE d.partition = p.id AND d.state = 'processed') AS domains_duration_ms`+rows, name)
+  (SELECT ifnull(sum(duration_ms), 0) FROM files AS f WHERE f.partition = p.id
+AND f.state = 'processed') AS files_duration_ms,
+  `+counts("domains", "processed")+` AS domains_processed, `+counts("domains", "failed")+` AS domains_failed,
+`+counts("domains", "pending")+` AS domains_pending, `+counts("domains", "excluded")+` AS domains_excluded,
+  (SELECT ifnull(sum(robots), 0) FROM domains AS d WHERE d.partition = p.id
+AND d.state = 'processed') AS robots_found,
+  (SELECT ifnull(sum(sitemap), 0) FROM domains AS d WHERE d.partition = p.id
+AND d.state = 'processed') AS sitemaps_found,
+  (SELECT ifnull(sum(duration_ms), 0) FROM domains AS d WHERE d.partition = p.id
+AND d.state = 'processed') AS domains_duration_ms`+rows, name)
 	expect(t, what+": the numbers of the partitions", kept, counted)
 
 	const here = ` WHERE partition IN (SELECT id FROM partitions WHERE category = ?1)`
 	errors := query(t, db,
-		`SELECT partition, error_type, files, domains FROM error_counts`+here+` AND (files, domains) <> (0, 0) ORDER BY partition, error_type`, name)
+		`SELECT partition, error_type, files, domains FROM error_counts`+here+` AND (files, domains) <> (0, 0)
+ORDER BY partition, error_type`, name)
 	failed := query(t, db, `SELECT partition, error_type, sum(files) AS files, sum(domains) AS domains FROM (
-  SELECT partition, ifnull(error_type, '') AS error_type, 1 AS files, 0 AS domains FROM files`+here+` AND state = 'failed'
-  UNION ALL SELECT partition, ifnull(error_type, ''), 0, 1 FROM domains`+here+` AND state = 'failed') GROUP BY partition, error_type ORDER BY partition, error_type`, name)
+  SELECT partition, ifnull(error_type, '') AS error_type, 1 AS files, 0 AS domains FROM files`+here+`
+AND state = 'failed'
+  UNION ALL SELECT partition, ifnull(error_type, ''), 0, 1 FROM domains`+here+` AND state = 'failed')
+GROUP BY partition, error_type ORDER BY partition, error_type`, name)
 	expect(t, what+": failures by error", errors, failed)
 }
 
 func values(t T, db ledger.DB, name string) {
 	text := "a\n\"b\"\\ é 한 \x00"
 	rows := query(t, db,
-		`SELECT ?1 AS text, ?2 AS whole, ?3 AS missing, 0.5 AS fraction, ?2 + 1 AS sum UNION ALL SELECT '', 0, 1, 2, 3`, text, int64(1769601600123), nil)
+		`SELECT ?1 AS text, ?2 AS whole, ?3 AS missing, 0.5 AS fraction, ?2 + 1 AS sum UNION ALL SELECT '', 0, 1, 2,
+3`, text, int64(1769601600123), nil)
 	expect(t, "rows", rows, []map[string]any{
 		{"text": text, "whole": 1769601600123.0, "missing": nil, "fraction": 0.5, "sum": 1769601600124.0},
 		{"text": "", "whole": 0.0, "missing": 1.0, "fraction": 2.0, "sum": 3.0},

@@ -46,7 +46,8 @@ func reconcile(t T, db ledger.DB, name string) {
 	for range 2 {
 		must(t, "Reconcile", ledger.New(db).Reconcile(ctx, found))
 		states := map[string]any{}
-		for _, row := range query(t, db, `SELECT name, state FROM files JOIN partitions ON id = partition WHERE category = ?1
+		for _, row := range query(t, db, `SELECT name, state FROM files JOIN partitions ON id = partition
+WHERE category = ?1
 UNION ALL SELECT domain, state FROM domains JOIN partitions ON id = partition WHERE category = ?1`, name) {
 			states[row["name"].(string)] = row["state"]
 		}
