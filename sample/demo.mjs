@@ -112,7 +112,7 @@ async function webInThisProcess() {
 // ---- what goes on by itself
 
 /**
- * A second engine, whose entry points are asked again after seconds: of a paper that publishes every half second each
+ * A second engine, whose entry points are asked again after seconds: of a paper that publishes four articles a second each
  * article must be in the feed once; one that is silent must cost answers without content, ever more rarely.
  */
 async function refreshes() {
@@ -126,7 +126,7 @@ async function refreshes() {
     vars: { ...sampleVars, MIN_REFRESH_SECONDS: "2", MAX_REFRESH_SECONDS: "8" },
     web: sampleWeb,
   });
-  step("refresh", `${live} publishes every half second, ${still} nothing; asked again after 2 to 8 seconds`);
+  step("refresh", `${live} publishes four articles a second, ${still} nothing; asked again after 2 to 8 seconds`);
   const body = [live, still].map((domain) => ({ url: `https://${domain}/`, source_type: "media" }));
   const { status, error } = await engine.api("PUT", "/api/v1/datasets/sg/live/2026-01-28/raw_0001", body);
   if (status !== 201) throw new Unexpected(`upload of the papers: ${status} ${error?.message}`);

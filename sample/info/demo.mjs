@@ -125,7 +125,7 @@ async function main() {
   }
 }
 
-/** Has the engine collect a paper that publishes every half second, and waits until what it finds is in its feed. */
+/** Has the engine collect a paper that publishes four articles a second, and waits until what it finds is in its feed. */
 async function startEngine() {
   const paper = [{ url: `https://${press}/`, source_type: "media" }];
   await askEngine("PUT", "/api/v1/datasets/sg/news/2026-01-28/raw_0001?orchestrate=true", paper);

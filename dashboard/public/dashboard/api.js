@@ -1,9 +1,9 @@
 // The JSON API, called with the operator's token. The token lives in sessionStorage: it ends with the tab.
 
 const TOKEN = "seed-engine-token";
-const PATIENCE = 30_000; // milliseconds for one answer
+const PATIENCE = 30_000; // milliseconds until a call times out
 
-/** Why a call failed. code is that of the API, or "unreachable", "timeout" or "not_json". */
+/** Why a call failed. code is the API's error code, or "unreachable", "timeout" or "not_json". */
 export class ApiError extends Error {
   constructor(code, message, { status = 0, field = null, requestId = null, retryAfter = 0, data = null } = {}) {
     super(message);
@@ -16,11 +16,11 @@ export const token = {
   set: (value) => sessionStorage.setItem(TOKEN, value),
   clear: () => sessionStorage.removeItem(TOKEN),
 
-  /** Whether the engine said with its last answer that the token may only read. */
+  /** Whether the token is read-only, according to the last response. */
   readOnly: false,
 };
 
-/** What HTTP can carry in a header: anything else cannot be a token. */
+/** Characters allowed in an HTTP header, and so in a token. */
 export const sendable = (value) => /^[\x21-\x7e]+$/.test(value);
 
 /** GET with query parameters; empty ones are left out. */
@@ -38,8 +38,8 @@ export const put = (path, body, signal) => call("PUT", path, body, signal);
 export const remove = (path, signal) => call("DELETE", path, undefined, signal);
 
 /**
- * PUT of a JSON file. moved(bytes) is called with how many were sent so far; it may take as long as it moves. This is what
- * XMLHttpRequest is still for: a fetch says nothing of what it sends.
+ * PUT of a JSON file. moved(bytes) is called with the number of bytes sent so far. The call times out only when nothing
+ * is sent. It uses XMLHttpRequest because fetch reports no upload progress.
  */
 export function upload(path, file, moved, signal) {
   return new Promise((resolve, reject) => {
@@ -77,7 +77,7 @@ export function upload(path, file, moved, signal) {
 function headersOf(method) {
   const headers = { Accept: "application/json" };
   if (token.get()) headers.Authorization = `Bearer ${token.get()}`;
-  if (method !== "GET") headers["Content-Type"] = "application/json"; // an engine without a token wants it of an empty body too
+  if (method !== "GET") headers["Content-Type"] = "application/json"; // an engine without a token requires it even without a body
   return headers;
 }
 
@@ -102,7 +102,7 @@ async function call(method, path, body, signal) {
   return dataOf(response.status, (name) => response.headers.get(name), answer);
 }
 
-/** What an answer brings; header(name) gives a header of it, or null. */
+/** The parts of a response; header(name) returns a header, or null. */
 function dataOf(status, header, answer) {
   if (header("X-Access")) token.readOnly = header("X-Access") === "read";
   const about = { status, requestId: header("X-Request-Id"), retryAfter: Number(header("Retry-After")) || 0 };

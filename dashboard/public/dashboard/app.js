@@ -1,11 +1,11 @@
-// Runs the dashboard: moves between the views, refreshes what they show, and signs in and out.
+// Runs the dashboard: switches between views, refreshes them, and signs in and out.
 //
-// A view is an object: title(route, data) names it, and heading(route, data), if it has one, is its heading instead; one
-// says that it shows a single thing, which the route's id names;
-// load({route, state, signal}) gets its data, at every refresh; render({data, route, state, app, status})
-// describes it; news(data, before) gives a text for screen readers when a refresh brought something
-// worth announcing; every is the least number of milliseconds between its refreshes, where they cost
-// more than others. state is the view's own, for as long as it is shown. app is the App below.
+// A view is an object. title(route, data) returns its title, and the optional heading(route, data) a different heading;
+// one is true if it shows a single item, named by the route's id;
+// load({route, state, signal}) fetches its data at every refresh; render({data, route, state, app, status})
+// describes it; news(data, before) returns a text for screen readers if a refresh brought something
+// worth announcing; every is the minimum number of milliseconds between refreshes, for views that
+// cost more. state belongs to the view while it is shown. app is the App below.
 import * as api from "./api.js";
 import { patch } from "./dom.js";
 import { frame } from "./frame.js";
@@ -16,7 +16,7 @@ import { parse, partitionOf } from "./routes.js";
 import { tryToken } from "./signin.js";
 import { takeDrops } from "./uploads.js";
 
-// Milliseconds between refreshes: while the engine works, and while it has nothing to do.
+// Milliseconds between refreshes, while the engine is busy and while it is idle.
 const BUSY = 3_000;
 const IDLE = 15_000;
 
@@ -32,8 +32,8 @@ export class App {
   );
 
   /**
-   * Draws into the element root. views are by the name of their route; missing is shown for all other routes; site is
-   * one of sites.js.
+   * Draws into the element root. views maps route names to views; missing is shown for all other routes; site is
+   * an object of sites.js.
    */
   constructor(root, views, missing, site) {
     this.#site = site;
@@ -48,8 +48,8 @@ export class App {
       about: null, // name, version and environment
       signingIn: null, // null, or what the form shows: {failure, busy}
       notice: null, // what the last action did
-      menu: false, // whether the navigation is open, where there is no room to show it always
-      spoken: "", // to screen readers
+      menu: false, // whether the navigation is open on narrow screens
+      spoken: "", // text for screen readers
     };
   }
 
@@ -63,11 +63,11 @@ export class App {
       if (about.name === this.#site.elsewhere?.name) return location.replace(this.#site.elsewhere.page);
       this.#update({ about });
     } catch {
-      // the header is plainer without it
+      // the header works without it
     }
   }
 
-  // What the views may do.
+  // Methods for views.
 
   redraw() {
     const { page, signingIn } = this.#model;
@@ -75,7 +75,7 @@ export class App {
     document.title = `${signingIn ? t("signin") : page.view.title(page.route, page.data)} · ${t(this.#site.name)}`;
     const focused = document.activeElement;
     patch(this.#root, frame(this.#model, this));
-    // An element that moved has lost the focus; for one that is gone the title takes it.
+    // An element that moved has lost the focus; if it is gone, the title gets it.
     if (focused === document.activeElement || focused === document.body) return;
     if (focused.isConnected) focused.focus({ preventScroll: true });
     else this.focusTitle();
@@ -85,19 +85,19 @@ export class App {
     this.#poller.refresh();
   }
 
-  // A property, since forms get it as a function.
+  // A property, because forms take it as a function.
   go = (hash) => {
     location.hash = hash;
   };
 
-  /** Shows and speaks what an action did, and refreshes. null means that nothing was done. */
+  /** Shows and speaks the result of an action, and refreshes. null means that nothing was done. */
   announce(text) {
     if (!text) return;
     this.#update({ notice: text, spoken: text });
     this.refresh();
   }
 
-  // What the frame around them does as well.
+  // Methods for views and the frame.
 
   toggleMenu() {
     this.#update({ menu: !this.#model.menu });
@@ -107,7 +107,7 @@ export class App {
     this.#update({ notice: null });
   }
 
-  /** Whether what is shown refreshes by itself. */
+  /** Whether the view refreshes by itself. */
   get live() {
     return this.#poller.live;
   }
@@ -126,7 +126,7 @@ export class App {
     this.refresh();
   }
 
-  /** Forgets the token and everything that was read with it, and asks for one. */
+  /** Forgets the token and all data read with it, and asks for a token. */
   signOut(failure = "") {
     this.#poller.stop();
     api.token.clear();
@@ -149,7 +149,7 @@ export class App {
     this.redraw();
   }
 
-  /** A page that shows nothing yet: failure and retryIn are of the last refresh, at is when one succeeded. */
+  /** An empty page: failure and retryIn describe the last refresh, at is the time of the last successful one. */
   #pageOf(route) {
     const named = Object.hasOwn(this.#views, route.view) ? this.#views[route.view] : this.#missing;
     const view = Boolean(named.one) === (route.id !== null) ? named : this.#missing;
@@ -170,7 +170,7 @@ export class App {
     this.refresh();
   }
 
-  /** Gets what is shown. Returns the milliseconds until the next refresh. */
+  /** Loads the view's data. Returns the milliseconds until the next refresh. */
   async #load(signal) {
     const { page } = this.#model;
     const { route, state, view, data: before } = page;
@@ -192,7 +192,7 @@ export class App {
   }
 }
 
-/** Whether the engine has work to do, and may. */
+/** Whether the engine has work to do and is not paused. */
 function isBusy(status) {
   const stats = status?.processing_stats;
   return Boolean(stats) && !status.paused && stats.files_pending + stats.domains_pending > 0;

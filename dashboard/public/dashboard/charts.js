@@ -1,10 +1,10 @@
-// Charts as SVG elements, with what they show as text beside them. Positions are percentages, so that
+// Charts as SVG elements, each with its data as text beside it. Positions are percentages, so that
 // they fit any width.
 import { h } from "./dom.js";
 import { clock, dayAndHour, duration, number, percent, t } from "./i18n.js";
 import { table } from "./table.js";
 
-/** A bar of parts of a whole: [{name, value, tone}]. */
+/** A bar divided into parts: [{name, value, tone}]. */
 export function stackedBar(parts, { thin = false } = {}) {
   const total = parts.reduce((sum, part) => sum + part.value, 0);
   let x = 0;
@@ -20,7 +20,7 @@ export function stackedBar(parts, { thin = false } = {}) {
   return h("svg", { class: thin ? "bar thin" : "bar", role: "img", "aria-label": words }, rects);
 }
 
-/** What the parts of a bar are, with their numbers; parts with an href lead there. */
+/** The legend of a bar: its parts with their numbers, as links if they have an href. */
 export function legend(parts) {
   return h(
     "ul",
@@ -40,7 +40,7 @@ export function legend(parts) {
   );
 }
 
-/** A number as a share of the greatest possible, drawn behind its text. */
+/** A number with a bar behind it that shows its share of the maximum. */
 export function score(value, max = 1, text = number(value, 2), tone = "accent") {
   if (!Number.isFinite(value)) return h("span", { class: "muted" }, "–");
   const width = Math.max(0, Math.min(1, value / max)) * 100;
@@ -56,7 +56,7 @@ export function score(value, max = 1, text = number(value, 2), tone = "accent") 
   );
 }
 
-/** The last looks at something, oldest first: a column each, full where there was something new, and what they were as text. */
+/** The last refreshes, oldest first: a column each, full if something was new, and the same as text. */
 export function checksChart(checks) {
   if (checks.length === 0) return h("span", { class: "muted" }, "–");
   const failed = ({ status }) => status === null || (status !== 304 && (status < 200 || status > 299));
@@ -81,7 +81,7 @@ export function checksChart(checks) {
   );
 }
 
-/** The smallest even round number that is not below n. */
+/** The smallest even round number that is at least n. */
 export function roundUp(n) {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, n)));
   return [1, 1.2, 1.6, 2, 3, 4, 5, 6, 8, 10]
@@ -90,8 +90,8 @@ export function roundUp(n) {
 }
 
 /**
- * The hours of a trend: what was finished in each, and how long a domain took. at is the hour that is
- * looked at, and look(index) is called when it changes.
+ * The hours of a trend: domains finished in each, and the time per domain. at is the selected
+ * hour, and look(index) is called to change it.
  */
 export function trendChart(hours, at, look) {
   const slowest = roundUp(Math.max(1, ...hours.map((hour) => hour.avg_processing_time_ms)));
@@ -136,13 +136,13 @@ export function trendChart(hours, at, look) {
   );
 }
 
-/** The hour that is looked at, as words(hour) has it; else what all hours come to. */
+/** The selected hour in words(hour), or the totals of all hours. */
 const readout = (hour, words, all) =>
   h("p", { class: "readout" }, hour ? [h("strong", null, dayAndHour(hour.hour)), ` · ${words(hour)}`] : all);
 
 const spanOf = (hours) => duration(hours.length * 3_600_000);
 
-/** What a chart of hours shows, as numbers, the last hour first. */
+/** The numbers in a chart of hours as a table, the last hour first. */
 const hourTable = (caption, hours, columns) =>
   h(
     "details",
@@ -157,7 +157,7 @@ const hourTable = (caption, hours, columns) =>
   );
 
 /**
- * The new URLs of the last hours, in all and by type; at and look as for a trend. type names a type.
+ * The new URLs of the last hours, in total and by type; at and look are as for a trend. type names a type.
  */
 export function foundChart(hours, at, look, type) {
   const total = hours.reduce((sum, hour) => sum + hour.count, 0);
@@ -188,7 +188,7 @@ export function foundChart(hours, at, look, type) {
   );
 }
 
-/** A column for each hour, of parts on top of each other: [{tone, value(hour)}]. */
+/** A stacked column for each hour: [{tone, value(hour)}]. */
 function hourColumns(hours, parts, at, look, words) {
   const top = roundUp(Math.max(1, ...hours.map((hour) => parts.reduce((sum, part) => sum + part.value(hour), 0))));
   const step = 100 / hours.length;
@@ -265,7 +265,7 @@ function averageLine(hours, top) {
   return [h("path", { d: line }), h("path", { class: "dots", d: dots })];
 }
 
-/** A rate as a tile: what, how much, of what. */
+/** A tile with the name, value and base of a rate. */
 export const tile = (name, value, note) =>
   h(
     "div",

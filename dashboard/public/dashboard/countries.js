@@ -1,7 +1,7 @@
-// Countries by name: the API has two letters for each.
+// Names of countries: the API uses two-letter codes.
 import { language } from "./preferences.js";
 
-/** What people write, and no table of names has. */
+/** Common names that the browser's table lacks. */
 const others = { uk: "gb", usa: "us", korea: "kr", 한국: "kr", czechrepublic: "cz" };
 
 const LETTERS = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
@@ -12,7 +12,7 @@ const plain = (text) =>
     .normalize("NFC")
     .toLowerCase();
 
-/** The two letters of a country, from its name in English or the operator's language too; "" where there is none of that name. */
+/** The code of a country, from its code or its name in English or the operator's language; "" if unknown. */
 export function countryCode(text) {
   const wanted = plain(text);
   if (Object.hasOwn(others, wanted)) return others[wanted];

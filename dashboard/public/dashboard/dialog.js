@@ -1,15 +1,15 @@
-// Questions before something is done. A native modal dialog keeps the focus inside, closes with Escape
-// and gives the focus back to what opened it.
+// Confirmation dialogs. A native modal dialog keeps the focus inside, closes with Escape
+// and returns the focus to the element that opened it.
 import { h, patch } from "./dom.js";
 import { t } from "./i18n.js";
 import { failureText } from "./pieces.js";
 
 /**
- * Asks, and acts when the operator confirms. body says what will happen; fields are descriptions of
- * form controls, whose values act gets. act(values, report, signal) may report(text, share) how far it is, share being from
- * 0 to 1 where that is clear, and should stop when signal is aborted. done(result) words what it returns: a text closes the dialog
- * and is returned, a list of descriptions stays until the operator closes it, or does what next(result) offers then: {confirm,
- * act} again, or null. What it throws is shown, and can be tried again. Gives null when nothing was done.
+ * Asks for confirmation, then acts. body says what will happen; fields are descriptions of
+ * form controls whose values are passed to act. act(values, report, signal) may call report(text, share) with its progress,
+ * share from 0 to 1 if known, and should stop when signal is aborted. done(result) describes the result: a text closes the dialog
+ * and is returned; a list of descriptions stays until the operator closes it or takes the next step that next(result) offers: {confirm,
+ * act}, or null. An exception is shown, and the operator can retry. Returns null if nothing was done.
  */
 export function ask({ title, body, fields = [], danger = false, done, next = () => null, ...first }) {
   const dialog = document.createElement("dialog");
@@ -76,7 +76,7 @@ export function ask({ title, body, fields = [], danger = false, done, next = () 
   );
 }
 
-/** The buttons of a dialog. Where they are focused, it is the one that does no harm. */
+/** The buttons of a dialog. The harmless one gets the focus. */
 const buttons = ({ busy, outcome, step }, { danger, focused, cancel }) =>
   h(
     "div",

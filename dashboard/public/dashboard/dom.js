@@ -1,21 +1,21 @@
-// Describes and updates the page. A view turns data into descriptions of elements (h), and patch makes
-// a part of the page look like them. Elements that are still wanted stay, so that a refresh takes away
-// neither the focus nor what is being typed. Text becomes text nodes and nothing else, and a link leads
+// Describes and updates the page. A view turns data into descriptions of elements (h), and patch updates
+// a part of the page to match. Elements that are still described stay, so that a refresh removes
+// neither the focus nor typed text. Text becomes only text nodes, and a link leads
 // only to http(s), to a place within the dashboard, or to a blob that it made.
 
 const SVG = "http://www.w3.org/2000/svg";
 const LINK = /^(https?:\/\/|#|blob:)/i;
 
-/** What of an element the user changes too: set when its description changes, and not before. */
+/** Properties that the user changes too: set only when the description changes. */
 const PROPERTIES = new Set(["value", "checked", "indeterminate", "open", "selected"]);
 
-/** The description that an element was last made to look like. */
+/** The description to which an element was last updated. */
 const drawn = new WeakMap();
 
 /**
- * Describes an element. Of props, key identifies it among its siblings, on has the listeners by event,
+ * Describes an element. In props, key identifies it among its siblings, on maps events to listeners,
  * and the others are attributes; null, undefined and false leave one out. Children are descriptions and
- * texts, in lists of any depth, without what is null, undefined or a boolean.
+ * texts, nested to any depth; null, undefined and booleans are left out.
  */
 export function h(tag, props, ...children) {
   return {
@@ -25,7 +25,7 @@ export function h(tag, props, ...children) {
   };
 }
 
-/** Makes the children of parent look like the descriptions. */
+/** Updates the children of parent to match the descriptions. */
 export function patch(parent, children) {
   const before = [...parent.childNodes];
   const keyed = new Map(before.filter(keyOf).map((node) => [keyOf(node), node]));
@@ -79,7 +79,7 @@ function set(node, name, value) {
 
 const listening = new WeakMap();
 
-/** Listens to each event once; the listener is the one of the description by then. */
+/** Adds one listener per event, which calls the listener in the current description. */
 function listen(node, on) {
   const types = listening.get(node) ?? new Set();
   listening.set(node, types);

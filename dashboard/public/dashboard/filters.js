@@ -19,7 +19,7 @@ export const text = (name, props = {}) => ({
     h("input", { name, id: `filter-${name}`, type: "text", value, autocomplete: "off", spellcheck: "false", ...props }),
 });
 
-/** A choice of values, of the present one if that is another, and of none; kind is that of their labels. */
+/** A select of values, the current one if it is not among them, and none; kind selects their labels. */
 export const choice = (name, kind, values, none = "any") => ({
   name,
   control: (value) =>
@@ -31,7 +31,7 @@ export const choice = (name, kind, values, none = "any") => ({
     ),
 });
 
-/** A country by its letters or its name; read gives the letters. */
+/** A field for a country's code or name; read returns the code. */
 const country = () => ({
   name: "country",
   control: (value) =>
@@ -60,7 +60,7 @@ export const partitionFields = () => [
   }),
 ];
 
-/** What stands in the fields of a form, as the API wants it. */
+/** The values of a form's fields, in the API's formats. */
 export function valuesOf(form, fields) {
   const values = new FormData(form);
   return Object.fromEntries(
@@ -69,8 +69,8 @@ export function valuesOf(form, fields) {
 }
 
 /**
- * The form; go(hash) leads to the filtered view. Parts of the query without a field stay, but for the cursor. rules are what
- * the fields must keep together, [{name, broken(values), text}]: the field of that name says the text where one is broken.
+ * The form; go(hash) opens the filtered view. Parts of the query without a field stay, except the cursor. rules are
+ * checks across fields, [{name, broken(values), text}]: if one is broken, the field of that name shows the text.
  */
 export function filterForm(route, fields, go, rules = []) {
   const own = new Set(["cursor", ...fields.map((field) => field.name)]);

@@ -1,5 +1,5 @@
-// The frame around the views: header, navigation, and what concerns the whole engine. It describes the
-// model of an App (app.js) and calls the App for what the operator does.
+// The frame around the views: header, navigation and the state of the engine. It describes the
+// model of an App (app.js) and calls the App for the operator's actions.
 import { token } from "./api.js";
 import { h } from "./dom.js";
 import { date, label, number, t, timeOfDay } from "./i18n.js";
@@ -20,7 +20,7 @@ export function frame(model, app) {
   ];
 }
 
-/** The skip link moves the focus, since the address's hash belongs to the views. */
+/** The skip link moves the focus by script, because the hash of the address belongs to the views. */
 function skipLink(app) {
   const skip = (event) => {
     event.preventDefault();
@@ -32,7 +32,7 @@ function skipLink(app) {
 function header({ about, menu, page, signingIn, site, status }, app) {
   const escape = (event) => {
     if (!menu || event.key !== "Escape") return;
-    event.currentTarget.querySelector(".menu").focus(); // the link that has the focus is about to be hidden
+    event.currentTarget.querySelector(".menu").focus(); // the focused link is about to be hidden
     app.toggleMenu();
   };
   return h(
@@ -61,7 +61,7 @@ function brand(site, about) {
   );
 }
 
-/** Opens the navigation on narrow screens; what is firing shows on it too. */
+/** Opens the navigation on narrow screens, and shows the number of firing alarms. */
 function menuButton(open, status, app) {
   const firing = firingOf(status);
   return h(
@@ -81,7 +81,7 @@ function menuButton(open, status, app) {
 
 const firingOf = (status) => status?.alarms?.filter((alarm) => alarm.state === "firing").length ?? 0;
 
-/** The entry of the navigation that a view without one belongs to. */
+/** The navigation entry of views that have none of their own. */
 const sections = { domain: "domains", "dead-letter": "dead-letters" };
 
 function navigation(site, about, view, status) {
@@ -184,7 +184,7 @@ function noticeBanner(notice, app) {
   );
 }
 
-/** When the data was loaded, and whether and when it is loaded again. */
+/** When the data was loaded, and when it will be reloaded. */
 function freshness(at, app) {
   const toggle = () => (app.live = !app.live);
   return h(

@@ -6,9 +6,9 @@ import ko from "./lang/ko.js";
 const texts = { en, ko };
 
 /**
- * The text of a key. Texts with values in them are functions, which get numbers as they are written in the language. A text
+ * The text of a key. Texts with values in them are functions, which get numbers formatted for the language. A text
  * whose words depend on a count has a form for each plural category of the language (Intl.PluralRules); the first number
- * among the values is what is counted.
+ * among the values is the count.
  */
 export function t(key, ...values) {
   const text = formOf(texts[language()][key], values);
@@ -23,7 +23,7 @@ function formOf(text, values) {
   return text[format(Intl.PluralRules).select(count)] ?? text.other;
 }
 
-/** The text for a value of the API, such as an error type; a value without one stands for itself. */
+/** The text for a value of the API, such as an error type; a value without a text is returned as it is. */
 export function label(kind, value) {
   const key = `${kind}.${value}`;
   return Object.hasOwn(en, key) ? t(key) : String(value);
@@ -42,7 +42,7 @@ const DASH = "–";
 export const number = (n, digits = 0) =>
   Number.isFinite(n) ? format(Intl.NumberFormat, { maximumFractionDigits: digits }).format(n) : DASH;
 
-/** A share of 1 in percent. Only what is complete is 100 %, only nothing is 0 %. */
+/** A share of 1 in percent. Only exactly 1 is 100 %, and only 0 is 0 %. */
 export function percent(share, digits = share > 0 && share < 0.1 ? 1 : 0) {
   if (!Number.isFinite(share)) return DASH;
   const shown = share > 0.99 && share < 1 ? 0.99 : share;
@@ -52,7 +52,7 @@ export function percent(share, digits = share > 0 && share < 0.1 ? 1 : 0) {
 const unit = (name, n, digits = 0, unitDisplay = "short") =>
   format(Intl.NumberFormat, { style: "unit", unit: name, unitDisplay, maximumFractionDigits: digits }).format(n);
 
-/** A duration in the unit that suits it. */
+/** A duration in a suitable unit. */
 export function duration(ms) {
   if (!Number.isFinite(ms)) return DASH;
   if (ms < 1_000) return unit("millisecond", ms);
@@ -64,7 +64,7 @@ export function duration(ms) {
 
 export function bytes(n) {
   if (!Number.isFinite(n)) return DASH;
-  if (n < 1_000) return unit("byte", n, 0, "long"); // the short form is "66 byte"
+  if (n < 1_000) return unit("byte", n, 0, "long"); // the short form would be "66 byte"
   if (n < 1_000_000) return unit("kilobyte", n / 1_000, 1);
   return unit("megabyte", n / 1_000_000, 1);
 }
@@ -92,7 +92,7 @@ export const dayAndHour = (time) =>
       }).format(new Date(time))
     : DASH;
 
-/** How long ago, or in how long. */
+/** A time relative to now. */
 export function ago(time, now = Date.now()) {
   if (!isTime(time)) return DASH;
   const seconds = Math.round((Date.parse(time) - now) / 1_000);

@@ -1,6 +1,6 @@
-// Names that a text which is none of them was probably meant to be.
+// Suggests names for a mistyped one.
 
-/** The likeliest first: names that begin with it, those that have it in them, and those that a few letters make. */
+/** Returns likely names, best first: those that start with the text, contain it, or differ in a few letters. */
 export function nearest(text, names, most = 5) {
   const wanted = text.toLowerCase().replace(/^www\./, "");
   if (wanted.length < 2) return [];
@@ -18,7 +18,7 @@ function distanceOf(text, name) {
   return Math.min(edits(text, name), edits(text, name.split(".")[0]));
 }
 
-/** How many letters are to be added, dropped or replaced in a for it to become b (Levenshtein). */
+/** The Levenshtein distance of a and b. */
 function edits(a, b) {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 0; i < a.length; i++) {

@@ -1,4 +1,4 @@
-// The pieces that views are made of.
+// Building blocks of views.
 import { token } from "./api.js";
 import { h } from "./dom.js";
 import { ago, date, label, t } from "./i18n.js";
@@ -33,18 +33,18 @@ export const yesNo = (value) =>
 
 export const muted = (...children) => h("span", { class: "muted" }, children);
 
-/** Text from outside: it may be in any script and direction, and may be missing. */
+/** Text from a site, in any script and direction, or missing. */
 export const foreign = (text) =>
   text === null || text === undefined || text === "" ? muted("–") : h("bdi", null, String(text));
 
 export const code = (text) => h("code", null, h("bdi", null, String(text)));
 
-/** A moment as the time since then; the date is its title. */
+/** A time relative to now, with the date as its title. */
 export const since = (time) => (time ? h("time", { datetime: time, title: date(time) }, ago(time)) : muted("–"));
 
 export const moment = (time) => (time ? h("time", { datetime: time }, date(time)) : muted("–"));
 
-/** A link to the outside, if it is one; else its text. */
+/** A link to a site if it is a URL, else its text. */
 export function outside(url) {
   if (!/^https?:\/\//i.test(url ?? "")) return foreign(url);
   return h(
@@ -60,14 +60,14 @@ export const partitionText = (p) => (p ? [p.country, p.category, p.date].filter(
 export const domainLink = (domain, partition) =>
   h("a", { href: to("domain", partitionOf(partition), domain) }, h("bdi", null, domain));
 
-/** The domain of a row and its partition, and its key among others. */
+/** The cells for a row's domain and partition, and the row's key. */
 export const domainCell = (row) => [
   domainLink(row.domain, row.partition_info),
   h("div", { class: "muted small" }, partitionText(row.partition_info)),
 ];
 export const domainKey = (row) => `${row.domain} ${partitionText(row.partition_info)}`;
 
-/** Names and values: [[name, value], …]; a pair that is false is left out. */
+/** A list of names and values: [[name, value], …]; false pairs are left out. */
 export const properties = (...pairs) =>
   h(
     "dl",
@@ -92,16 +92,16 @@ export const button = (text, click, { kind = "", disabled = false, label: spoken
     text,
   );
 
-/** A button of what changes something: greyed out with a token that may only read. */
+/** A button that changes something: disabled with a read-only token. */
 export const actionButton = (text, click, options = {}) => {
   const described = button(text, click, { ...options, disabled: options.disabled || token.readOnly });
   return { ...described, props: { ...described.props, ...readOnlyTitle() } };
 };
 
-/** What a control that changes something says of itself when it may not. */
+/** The attributes of a control that is disabled because the token is read-only. */
 export const readOnlyTitle = () => (token.readOnly ? { title: t("readOnly.why") } : {});
 
-/** Why a call failed, for a person; with the request's number in the log where the engine is to blame. */
+/** Why a call failed, in words, with the request id for the log if it is the engine's fault. */
 export function failureText(error) {
   const text = label("failure", error.code);
   const said =
@@ -117,11 +117,11 @@ export function failureText(error) {
     .join("");
 }
 
-/** JSON as it is, indented. */
+/** Indented JSON. */
 export const json = (value) =>
   h("pre", { tabindex: "0", role: "region", "aria-label": "JSON" }, JSON.stringify(value, null, 2));
 
-/** A link that saves a value as a file. The blob is made when it is asked for. */
+/** A link that saves a value as a file. The blob is made on demand. */
 export function download(name, value, text) {
   const save = (event) => {
     event.preventDefault();

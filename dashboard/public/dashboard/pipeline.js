@@ -1,4 +1,4 @@
-// What operators do to the pipeline: pause and resume it, queue raw files, and collect a domain again.
+// The operators' actions on the pipeline: pause and resume it, queue raw files, and collect a domain again.
 import { get, post } from "./api.js";
 import { ask, reasonField } from "./dialog.js";
 import { h } from "./dom.js";
@@ -22,14 +22,14 @@ export function pipelineButton(paused, app) {
   return actionButton(t(name), act);
 }
 
-/** Why files were skipped, in words. */
+/** The reasons why files were skipped, in words. */
 const reasons = (data) =>
   ["finished", "discarded", "in_flight", "broken"]
     .filter((reason) => data[reason])
     .map((reason) => t(`queue.${reason}`, data[reason]))
     .join(", ");
 
-/** Asks for step 1 over a partition, or all of them. */
+/** Runs step 1 for one or all partitions. */
 export async function queueFiles(app, filter) {
   const selected = partitionOf(filter);
   app.announce(
@@ -56,7 +56,7 @@ export async function queueFiles(app, filter) {
   );
 }
 
-/** Asks for step 3 of one domain, which has a document. */
+/** Runs step 3 for one domain that has a document. */
 export async function collectDomain(app, domain, partition) {
   app.announce(
     await ask({
@@ -70,7 +70,7 @@ export async function collectDomain(app, domain, partition) {
   app.refresh();
 }
 
-/** Asks for step 3 of all failed domains that match. count is how many these are, where that is counted. */
+/** Runs step 3 for all failed domains that match. count is their number, if known. */
 export async function collectFailed(app, filter, count) {
   app.announce(
     await ask({
@@ -84,7 +84,7 @@ export async function collectFailed(app, filter, count) {
   app.refresh();
 }
 
-/** One domain after another, page by page. A domain without a document is repeated by its dead letter. */
+/** Collects one domain after another, page by page. A domain without a document is retried by its dead letter. */
 async function collectEach(filter, count, report, signal) {
   const sum = { done: 0, without: 0, failed: [] };
   for (let cursor = ""; cursor !== null;) {

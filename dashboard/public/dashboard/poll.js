@@ -1,11 +1,11 @@
-// Refreshes what is shown: again after an interval, later and later while calls fail, not at all while
-// nobody looks.
+// Polls at an interval, with back-off while calls fail, and not at all while the page is
+// hidden.
 
 const LONGEST = 60_000;
 
 /**
- * Milliseconds until the next call: the interval, doubled by every failure in a row up to a minute, and
- * never sooner than the server asks.
+ * Milliseconds until the next call: the interval, doubled for every failure in a row up to a minute, but
+ * never less than the server's Retry-After.
  */
 export function wait(interval, failures, retryAfter = 0) {
   const backedOff = failures ? Math.max(interval, Math.min(LONGEST, interval * 2 ** failures)) : interval;
@@ -20,15 +20,15 @@ export class Poller {
   #live = true;
 
   /**
-   * load(signal) gives the milliseconds until the next call, or throws; failed(error, ms) hears of that and of the time
-   * until the next try. A call that is overtaken or stopped is aborted, and what it throws is dropped.
+   * load(signal) returns the milliseconds until the next call, or throws; failed(error, ms) gets the error and the time
+   * until the next attempt. A superseded or stopped call is aborted, and its error is dropped.
    */
   constructor(load, failed, page = document) {
     Object.assign(this, { load, failed, page });
     page.addEventListener("visibilitychange", () => this.#schedule(Math.max(0, this.#due - Date.now())));
   }
 
-  /** Calls at once, in the place of a call that is under way. */
+  /** Calls at once, replacing a call under way. */
   async refresh() {
     clearTimeout(this.#timer);
     this.#current?.abort();
@@ -59,7 +59,7 @@ export class Poller {
     return this.#live;
   }
 
-  /** Whether it goes on by itself; refresh() works all the same. */
+  /** Whether it polls by itself; refresh() always works. */
   set live(on) {
     this.#live = on;
     this.#schedule(Math.max(0, this.#due - Date.now()));

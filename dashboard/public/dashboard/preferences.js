@@ -1,5 +1,5 @@
-// Language and theme: what the browser says, unless the operator chose. Choices are kept in
-// localStorage, or for this visit where the browser forbids that.
+// Language and theme: the browser's, unless the operator chose. Choices are stored in
+// localStorage, or kept for this visit if the browser forbids that.
 
 const LANGUAGE = "seed-engine-language";
 const THEME = "seed-engine-theme";

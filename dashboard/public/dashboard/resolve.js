@@ -6,8 +6,8 @@ import { t } from "./i18n.js";
 import { foreign } from "./pieces.js";
 
 /**
- * Asks, then replays or discards (action) what choice selects: {ids}, {filter} or {all}. count is how
- * many these are, undefined where that is not counted; words describe them.
+ * Asks, then replays or discards (action) the dead letters in choice: {ids}, {filter} or {all}. count is
+ * their number, undefined if unknown; words describe them.
  */
 export async function resolve(app, action, choice, count, words) {
   app.announce(
@@ -23,16 +23,16 @@ export async function resolve(app, action, choice, count, words) {
   app.refresh();
 }
 
-/** A call handles a part; more follow until nothing is left, or nothing gets done any more. */
+/** Each call handles a part. More calls follow until nothing is left or a call makes no progress. */
 async function all(action, choice, report, signal) {
   const sum = { done: 0, skipped: 0, failed: [], remaining: 0 };
-  let total; // dead letters there were at first: those that fail again meanwhile are left for another time
+  let total; // number of dead letters at the start: those that fail again meanwhile are not retried
   for (;;) {
     const answer = await post(`/api/v1/dlq/${action}`, choice);
     total ??= answer.done + answer.remaining;
     sum.done += answer.done;
     sum.skipped += answer.skipped;
-    // What fails still matches, and fails again in the next call.
+    // Failed ones still match, and would fail again in the next call.
     sum.failed.push(...answer.failed.filter(({ id }) => !sum.failed.some((one) => one.id === id)));
     sum.remaining = choice.ids ? 0 : Math.max(0, answer.remaining - sum.failed.length);
     report(t("resolve.progress", sum.done, Math.max(total, sum.done)));

@@ -1,10 +1,10 @@
 // Addresses within the dashboard: #/view/id?query, so that every view can be linked and the browser's
 // back button works.
 
-/** The views of one thing, by those of all of them: #/domains/example.com is what many would type. */
+/** The views of one item, by the views of all: many would type #/domains/example.com. */
 const single = { domains: "domain", "dead-letters": "dead-letter" };
 
-/** The view, id and query of a location's hash. What cannot be decoded is a view that does not exist. */
+/** The view, id and query of a location's hash. A hash that cannot be decoded is an unknown view. */
 export function parse(hash) {
   const [path, search = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
   const [view, id, ...more] = path.replace(/\/$/, "").split("/");
@@ -33,16 +33,16 @@ export const pick = (from, ...names) =>
 
 export const partitionOf = (from) => pick(from, "country", "category", "date");
 
-/** A URL as it is pasted, which may lack the scheme. */
+/** Parses a pasted URL, which may lack the scheme. */
 export function urlOf(text) {
   const trimmed = text.trim();
   return trimmed === "" || /^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed) ? trimmed : `https://${trimmed}`;
 }
 
-/** The host that a text names: a domain, a host, or a URL of it, as they are pasted. */
+/** The host in a pasted domain, host or URL. */
 export function hostOf(text) {
   const trimmed = text.trim();
   const url = urlOf(text);
   const host = URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, "") : "%";
-  return host.includes("%") ? trimmed.toLowerCase() : host; // what URLs escape is in no host
+  return host.includes("%") ? trimmed.toLowerCase() : host; // hosts contain no escaped characters
 }

@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { t } from "./i18n.js";
 import { failureText } from "./pieces.js";
 
-/** Keeps the token if the route probe accepts it. Gives what is wrong, or "". */
+/** Keeps the token if the route probe accepts it. Returns the error, or "". */
 export async function tryToken(value, probe) {
   if (!sendable(value)) return t("signin.refused");
   token.set(value);
@@ -18,7 +18,7 @@ export async function tryToken(value, probe) {
   }
 }
 
-/** The form. failure says what is wrong with the last try; submit(value) is called with the token. */
+/** The form. failure is the error of the last attempt; submit(value) is called with the token. */
 export function signIn({ failure, busy }, submit) {
   const submitted = (event) => {
     event.preventDefault();

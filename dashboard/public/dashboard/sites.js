@@ -1,11 +1,11 @@
-// What the dashboard operates: the engine, or the collector of the Info service, which serves the same files. Each asks its
-// own origin alone, so that no token leaves the origin that it is for.
+// The services that the dashboard operates: the engine, and the collector of the Info service, which serves the same files.
+// Each calls only its own origin, so no token leaves its origin.
 import { get } from "./api.js";
 
 /**
- * name is the key of its name; views are those of the navigation, in its order; probe is a route that takes the token;
- * uploads: whether it takes raw files; read(signal) gives what the frame shows around every view: {status, pipeline}; elsewhere is the page of another service
- * that may serve these files.
+ * name is the text key of its name; views are the views in the navigation; probe is a route that checks the token;
+ * uploads is true if it takes raw files; read(signal) returns the frame's data, {status, pipeline}; elsewhere is the page of
+ * another service that may serve these files.
  */
 export const engine = {
   name: "product",

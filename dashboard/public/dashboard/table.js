@@ -1,12 +1,12 @@
-// Tables of data. Where there is no room for many columns, each row becomes a card whose cells carry
-// the names of their columns; the roles keep it a table for screen readers then.
+// Tables of data. On narrow screens each row becomes a card whose cells carry
+// the names of their columns; roles keep it a table for screen readers.
 import { h } from "./dom.js";
 import { t } from "./i18n.js";
 import { to } from "./routes.js";
 
 /**
- * columns are [{head, cell(row), number?, wide?}]: number aligns to the right, wide takes the remaining
- * room. key(row) identifies a row.
+ * columns are [{head, cell(row), number?, wide?}]: number aligns to the right, wide takes the remaining width.
+ * key(row) identifies a row.
  */
 export function table({ caption, columns, rows, key }) {
   const many = columns.length > 3;
@@ -54,7 +54,7 @@ export function table({ caption, columns, rows, key }) {
 const classes = (column) =>
   [column.number && "number", column.wide && "wide", column.narrow && "narrow"].filter(Boolean).join(" ") || null;
 
-/** Links to the first and the next page; the browser's back button leads to the page before. */
+/** Links to the first and the next page; the browser's back button leads to the previous page. */
 export function pager(route, cursor) {
   if (!cursor && !route.query.cursor) return null;
   const { cursor: current, ...query } = route.query;

@@ -7,7 +7,7 @@ import { bytes, t } from "./i18n.js";
 import { code, failureText, foreign, muted, partitionText } from "./pieces.js";
 import { partitionFields } from "./filters.js";
 
-/** Has the operator choose files, and uploads them. */
+/** Lets the operator choose files, and uploads them. */
 export function chooseFiles(app, filter) {
   const input = document.createElement("input");
   Object.assign(input, { type: "file", multiple: true, accept: ".json,application/json" });
@@ -21,14 +21,14 @@ export function chooseFiles(app, filter) {
   input.click();
 }
 
-/** Takes files that are dropped on the page. filterOf() gives the partition that is looked at. */
+/** Uploads files dropped on the page. filterOf() returns the partition of the view. */
 export function takeDrops(app, filterOf) {
   const welcome = (event) => [...event.dataTransfer.types].includes("Files");
   const mark = (on) => document.documentElement.classList.toggle("dropping", on);
   addEventListener("dragover", (event) => {
-    event.preventDefault(); // without it the browser would open the file in place of the page
+    event.preventDefault(); // otherwise the browser opens the file in place of the page
     event.dataTransfer.dropEffect = welcome(event) ? "copy" : "none";
-    mark(welcome(event) && !token.readOnly); // dropping is allowed all the same, to be answered: see below
+    mark(welcome(event) && !token.readOnly); // a drop is answered in any case: see below
   });
   addEventListener("dragleave", (event) => event.relatedTarget === null && mark(false));
   addEventListener("drop", async (event) => {
@@ -40,14 +40,14 @@ export function takeDrops(app, filterOf) {
   });
 }
 
-/** The files of what was dropped, those in folders too: [{file, path}]. */
+/** The dropped files, including those in folders: [{file, path}]. */
 async function filesOf(items) {
   const found = [];
   const walk = async (entry) => {
     if (entry.isDirectory) for (const child of await childrenOf(entry)) await walk(child);
     else found.push({ file: await new Promise((done, failed) => entry.file(done, failed)), path: entry.fullPath });
   };
-  // The list of items is empty after the first wait; what is no entry of a file system may be a file nevertheless.
+  // The list of items is empty after the first await. An item without a file system entry may still be a file.
   const dropped = [...items].map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
   for (const { entry, file } of dropped) {
     if (entry) await walk(entry);
@@ -56,7 +56,7 @@ async function filesOf(items) {
   return found;
 }
 
-/** A folder is read in parts, until one is empty. */
+/** Reads a folder in parts, until one is empty. */
 async function childrenOf(folder) {
   const reader = folder.createReader();
   const children = [];
@@ -67,7 +67,7 @@ async function childrenOf(folder) {
 
 const PLACE = /country=([a-z]{2})\/category=([a-z0-9][a-z0-9_-]*)\/date=(\d{4}-\d{2}-\d{2})\//;
 
-/** The partition that a path says, or null. */
+/** The partition in a path, or null. */
 function placeOf(path) {
   const [, country, category, date] = PLACE.exec(path) ?? [];
   return country ? { country, category, date } : null;
@@ -102,7 +102,7 @@ async function uploadFiles(app, all, filter) {
   app.refresh();
 }
 
-/** The fields of a partition, all needed. */
+/** The fields of a partition, all required. */
 const placeFields = (filter) =>
   partitionFields().map(({ name, control }) => {
     const field = control(filter[name] ?? (name === "date" ? new Date().toISOString().slice(0, 10) : ""));
@@ -123,15 +123,15 @@ async function placed(files, values, signal) {
 }
 
 /**
- * Uploads one file after another, with replace in the place of those that are there. What fails does not stop the others,
- * unless nothing could succeed. taken are those whose number has another file that may be replaced.
+ * Uploads one file after another; replace overwrites stored ones. A failure does not stop the other uploads,
+ * unless none could succeed. taken are the files whose number belongs to another file that may be replaced.
  */
 async function send(files, replace, report, signal) {
   const sum = { done: 0, there: 0, taken: [], failed: [] };
   const stored = new Stored(signal);
   const query = replace ? "?orchestrate=true&replace=true" : "?orchestrate=true";
   const total = files.reduce((size, { file }) => size + file.size, 0) || 1;
-  let before = 0; // bytes of the files before
+  let before = 0; // bytes of the previous files
   for (const [i, one] of files.entries()) {
     const { file, partition, chunk } = one;
     const show = (sent) =>
@@ -152,7 +152,7 @@ async function send(files, replace, report, signal) {
   return sum;
 }
 
-/** What the API says where another file has the number, or got it at the same time. */
+/** The API's error codes for a number that another file has. */
 const CONFLICTS = new Set(["already_exists", "conflict"]);
 
 const routeOf = ({ country, category, date }) =>
@@ -162,13 +162,13 @@ const routeOf = ({ country, category, date }) =>
 class Stored {
   #signal;
   #lists = new Map(); // by route
-  #last = new Map(); // the last number that was given, by route
+  #last = new Map(); // the last number, by route
 
   constructor(signal) {
     this.#signal = signal;
   }
 
-  /** The number of a file: its own in raw_0001.json, else the one that follows on the partition's last. */
+  /** The number of a file: from a name like raw_0001.json, else the next number of its partition. */
   async chunkFor(partition, path) {
     const own = /raw_(\d{4,12})\.json$/i.exec(path)?.[1];
     if (own) return `raw_${own}`;
@@ -178,7 +178,7 @@ class Stored {
     return `raw_${String(last).padStart(4, "0")}`;
   }
 
-  /** Whether a raw file may be replaced: contracts depend on one that was processed. */
+  /** Whether a raw file may be replaced: false once it was processed, since contracts depend on it. */
   async replaceable({ partition, chunk }) {
     const files = await this.#list(routeOf(partition));
     return files.some((one) => one.chunk === chunk && one.state !== "processed");

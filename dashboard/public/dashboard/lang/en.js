@@ -1,4 +1,4 @@
-// English texts. The other languages have the same keys. What depends on a count is {one, other}.
+// English texts. Other languages have the same keys. A text that depends on a count is {one, other}.
 
 export default {
   product: "Seed Engine",

@@ -1,4 +1,4 @@
-// Korean texts. en.js has the same keys. Nothing depends on a count here, but each number has its counter.
+// Korean texts, with the keys of en.js. No text depends on a count, but each number has its counter.
 export default {
   product: "Seed Engine",
   skip: "본문으로 건너뛰기",

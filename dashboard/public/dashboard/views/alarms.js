@@ -1,4 +1,4 @@
-// The alarms as they stand, and what to do about each.
+// The current alarms, and what to do about each.
 import { get } from "../api.js";
 import { score } from "../charts.js";
 import { h } from "../dom.js";
@@ -16,7 +16,7 @@ export const amount = (n, unit) =>
 export const alarmLine = (alarm) =>
   t("alarm.line", label("alarm", alarm.name), amount(alarm.value, alarm.unit), amount(alarm.threshold, alarm.unit));
 
-/** Where an alarm leads, if it leads anywhere. */
+/** The link of an alarm, if it has one. */
 const leads = {
   file_failures: () => h("a", { href: to("dead-letters", { queue: "seed" }) }, t("alarm.file_failures.link")),
   domain_failures: () => h("a", { href: to("domains", { state: "failed" }) }, t("alarm.domain_failures.link")),

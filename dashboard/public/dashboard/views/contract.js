@@ -1,4 +1,4 @@
-// A contract (domain_metadata.json) for people: how to fetch the domain first, then what that rests on.
+// A readable contract (domain_metadata.json): first how to fetch the domain, then the evidence.
 import { score } from "../charts.js";
 import { h } from "../dom.js";
 import { bytes, duration, label, number, t } from "../i18n.js";
@@ -20,11 +20,11 @@ import {
 } from "../pieces.js";
 import { table } from "../table.js";
 
-const STEP = 25; // URLs of a list that are shown at a time
+const STEP = 25; // URLs added to a list at a time
 
 /**
- * Cards for a document. state keeps how much of its lists is shown. Of a domain that does not answer, refuses everything or
- * is excluded, there is nothing to say on how to crawl it; what was found stays.
+ * Cards for a document. state keeps how much of each list is shown. If the domain does not answer, refuses everything or
+ * is excluded, only the findings are shown, not how to crawl it.
  */
 export function contract(doc, state, app, excluded) {
   const discovery = doc.intelligent_discovery;
@@ -130,7 +130,7 @@ const topUrls = ({ discovered_urls: rows }, state, app) =>
     more(rows, "topShown", state, app),
   );
 
-/** A button that shows more of a list; state[name] is how many are shown. */
+/** A button that shows more of a list; state[name] is the number shown. */
 function more(rows, name, state, app) {
   const shown = state[name] ?? STEP;
   const show = () => {
@@ -140,10 +140,10 @@ function more(rows, name, state, app) {
   return shown < rows.length && button(t("more", Math.min(STEP, rows.length - shown)), show);
 }
 
-/** How much a list leaves out, when it does. */
+/** How many items a list leaves out, if any. */
 const omitted = (left) => left > 0 && h("p", { class: "muted small" }, t("document.more", left));
 
-/** Why there is nothing, when there is nothing. */
+/** Why a list is empty. */
 const failure = ({ error, error_type: kind }) =>
   (error || kind) && [t("failure.reason"), [kind && [h("strong", null, label("error", kind)), " "], foreign(error)]];
 
@@ -266,7 +266,7 @@ function analysis(
   { url_patterns: patterns, discovery_stats: stats, content_categories: categories, errors, errors_omitted: left },
   advised,
 ) {
-  const seen = patterns.filter(({ examples }) => examples.length > 0); // the others are what a site of this kind may have
+  const seen = patterns.filter(({ examples }) => examples.length > 0); // the others are typical of such sites, not observed
   return card(
     t("discovery"),
     properties(

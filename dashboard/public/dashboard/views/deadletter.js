@@ -1,4 +1,4 @@
-// One dead letter: why it was given up, what it asked for, and what became of it.
+// One dead letter: the reason, the message and the outcome.
 import { get } from "../api.js";
 import { h } from "../dom.js";
 import { duration, label, number, t } from "../i18n.js";

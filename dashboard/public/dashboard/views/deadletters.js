@@ -1,5 +1,5 @@
-// The messages that were given up, and what to do with them: replay or discard one, those selected,
-// those that match, or all.
+// The dead letters, and buttons to replay or discard one, the selected ones,
+// the matching ones, or all.
 import { get } from "../api.js";
 import { h } from "../dom.js";
 import { choice, errorTypes, filterForm, partitionFields, text } from "../filters.js";
@@ -11,7 +11,7 @@ import { pager, table } from "../table.js";
 
 const filterOf = (route) => pick(route.query, "queue", "error_type", "country", "category", "date", "domain");
 
-/** By default those not resolved yet: they are what an operator comes for. */
+/** By default only unresolved ones: operators come for them. */
 const stateOf = (route) => route.query.state ?? "stored";
 
 export default {
@@ -134,7 +134,7 @@ const described = (filter) =>
     " ",
   ]);
 
-/** What a dead letter is about: a domain, else a raw file, else its work as it is recorded. */
+/** The subject of a dead letter: its domain, else its raw file, else the recorded work. */
 export const subject = (letter) =>
   letter.domain ? h("bdi", null, letter.domain) : code(letter.work.match(/raw_\d+\.json$/)?.[0] ?? letter.work);
 
@@ -218,11 +218,11 @@ function deadLetterTable(rows, route, state, app) {
   });
 }
 
-/** What can be done with a dead letter, the best first: a file that cannot be read fails again, an excluded domain is not asked. */
+/** The actions for a dead letter, best first: an unreadable file would fail again, and an excluded domain is not fetched. */
 export const offered = (row) =>
   row.excluded ? ["discard"] : row.error_type === "parse_error" ? ["discard", "replay"] : ["replay", "discard"];
 
-/** A dead letter, as a question shows it. */
+/** A dead letter in a confirmation dialog. */
 export const summary = (row) =>
   h(
     "p",

@@ -1,4 +1,4 @@
-// One domain: why it failed if it did, and its contract (domain_metadata.json) for people.
+// One domain: why it failed, if it did, and its contract (domain_metadata.json) in readable form.
 import { get } from "../api.js";
 import { h } from "../dom.js";
 import { label, t } from "../i18n.js";
@@ -24,9 +24,9 @@ import { contract } from "./contract.js";
 import { offered, summary } from "./deadletters.js";
 import { freshness } from "./freshness.js";
 
-const NEAR = 5; // pages of domains among which an unknown one is looked for
+const NEAR = 5; // pages of domains searched for names similar to an unknown one
 
-/** The domain that is shown; until it was looked up, the name that was asked for. */
+/** The domain shown; until it is loaded, the requested name. */
 const nameOf = (route, data) => data?.found?.domain ?? route.id;
 
 export default {
@@ -94,7 +94,7 @@ export default {
 const isExcluded = ({ document: doc, excluded, record }) =>
   Boolean(excluded || record?.excluded || record?.state === "excluded" || doc?.excluded);
 
-/** What the engine has of a domain, or of the one to which a host belongs: {found}, which is null when that is nothing, and whether the name is none. */
+/** The engine's data on a domain, or on the domain of a host: {found}, which may be null, and whether the name is invalid. */
 async function find(route, signal) {
   try {
     const path = `/api/v1/seeds/domains/${encodeURIComponent(route.id)}`;
@@ -106,7 +106,7 @@ async function find(route, signal) {
   }
 }
 
-/** Domains of which one was perhaps meant. Of an engine with very many only the first are looked at. */
+/** Domains with a similar name. Only the first NEAR pages are searched. */
 async function near(name, signal) {
   const names = new Set();
   for (let page = 0, cursor = ""; page < NEAR && cursor !== null; page++) {
@@ -180,7 +180,7 @@ function lead(found, route) {
   );
 }
 
-/** Why the domain failed and what can be done, in words. */
+/** Why the domain failed, and what to do about it. */
 function failure(found, open, app) {
   const { document: doc, record, partition_info: partition, domain } = found;
   const excluded = isExcluded(found);
@@ -219,7 +219,7 @@ function failure(found, open, app) {
   );
 }
 
-/** The dead letters of a domain, each with what is done best with it. */
+/** The dead letters of a domain, each with its best action. */
 const deadLettersCard = (deadLetters, excluded, app) =>
   deadLetters.length > 0 &&
   card(

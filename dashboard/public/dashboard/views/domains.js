@@ -74,7 +74,7 @@ export default {
   },
 };
 
-/** What the API refuses: only failed domains have an error type, only processed ones a time. */
+/** Filters that the API refuses: only failed domains have an error type, and only processed ones a time. */
 const rules = () => [
   {
     name: "error_type",
@@ -88,7 +88,7 @@ const rules = () => [
   },
 ];
 
-/** Leads to the page of a domain by its name, or by that of a host or a URL of it. */
+/** Opens the page of a domain by its name, a host or a URL. */
 function finder(route, app) {
   const submit = (event) => {
     event.preventDefault();

@@ -1,4 +1,4 @@
-// What must not be fetched, and ruling it out or taking that back.
+// The exclusions, and forms to add and remove them.
 import { get, put, remove, token } from "../api.js";
 import { ask } from "../dialog.js";
 import { h } from "../dom.js";
@@ -55,7 +55,7 @@ export default {
   },
 };
 
-/** The form that rules something out; the address may say what: ?add=domain&value=… */
+/** The form that adds an exclusion; the address may prefill it: ?add=domain&value=… */
 function form(route, state, app) {
   const submit = async (event) => {
     event.preventDefault();

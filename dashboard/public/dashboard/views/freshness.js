@@ -1,13 +1,13 @@
-// When the entry points of a domain were looked at, and what came of it.
+// The last refreshes of a domain's entry points.
 import { checksChart } from "../charts.js";
 import { h } from "../dom.js";
 import { duration, label, number, t } from "../i18n.js";
 import { badge, card, empty, moment, muted, outside, since } from "../pieces.js";
 import { table } from "../table.js";
 
-/** A card for the entry points of a domain as the frontier has them; null where it does not answer. */
+/** A card for the entry points of a domain in the frontier; null if the frontier does not answer. */
 export function freshness(entries) {
-  if (entries === undefined) return null; // an engine of an earlier version
+  if (entries === undefined) return null; // from an earlier version of the engine
   if (entries === null) return card(t("freshness"), empty(t("freshness.away")));
   if (entries.length === 0) return card(t("freshness"), empty(t("freshness.none")));
   return card(

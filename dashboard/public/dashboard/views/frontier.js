@@ -1,5 +1,5 @@
-// The frontier: what waits to be fetched, by shard and by host, the state of one URL, and what operators
-// decide about a host.
+// The frontier: pending URLs by shard and by host, the state of one URL, and the operators'
+// decisions about a host.
 import { ApiError, get, post } from "../api.js";
 import { foundChart, tile } from "../charts.js";
 import { ask } from "../dialog.js";
@@ -24,14 +24,14 @@ import {
 import { pick, to, urlOf } from "../routes.js";
 import { pager, table } from "../table.js";
 
-const LATE = 3_600_000; // milliseconds after which what is due is late, as the alarm counts
+const LATE = 3_600_000; // milliseconds after which a due URL is late, as in the alarm
 const BLOCKS = [1, 6, 24, 7 * 24, 30 * 24]; // hours
 const hostPath = (host) => `/api/v1/frontier/hosts/${encodeURIComponent(host)}`;
 
 export default {
   title: () => t("nav.frontier"),
 
-  // All shards are asked, and each reads its hosts to sort them.
+  // Each refresh queries all shards, and each sorts its hosts.
   every: 15_000,
 
   async load({ route, signal }) {
@@ -52,7 +52,7 @@ export default {
           h("p", null, t("frontier.unavailable", stats.unavailable.join(", "))),
         ),
       totals(stats),
-      stats.found && found(stats.found, state, app), // an engine of an earlier version has none
+      stats.found && found(stats.found, state, app), // missing in earlier versions of the engine
       finder(route, app),
       route.query.url && urlCard(url, hosts, app),
       hostsCard(hosts, route, app),
@@ -61,7 +61,7 @@ export default {
   },
 };
 
-/** What was asked for, or {failure}: one shard that does not answer must not hide the others. */
+/** The result of a call, or {failure}: one failing shard must not hide the others. */
 const orFailure = (asked) =>
   asked.catch((error) => {
     if (!(error instanceof ApiError) || error.status === 401) throw error;
@@ -85,7 +85,7 @@ const totals = (stats) =>
     ),
   );
 
-/** What the feed got in the last hours: whether the engine is alive shows here. */
+/** The URLs added to the feed in the last hours. They show whether the engine is alive. */
 function found(hours, state, app) {
   const look = (at) => {
     if (state.hour === at) return;
@@ -100,7 +100,7 @@ function found(hours, state, app) {
   );
 }
 
-/** Since when something is due; what is late stands out. */
+/** The due time of the oldest item, highlighted if it is late. */
 const dueSince = (time) => (time && Date.now() - Date.parse(time) > LATE ? badge("bad", since(time)) : since(time));
 
 const shards = (stats) =>
@@ -121,7 +121,7 @@ const shards = (stats) =>
     }),
   );
 
-/** Leads to the state of a URL. */
+/** Opens the state of a URL. */
 function finder(route, app) {
   const submit = (event) => {
     event.preventDefault();
@@ -226,7 +226,7 @@ function hostsCard(hosts, route, app) {
 const ahead = (time) => Boolean(time) && Date.parse(time) > Date.now();
 const isBlocked = (row) => ahead(row.blocked_until);
 
-/** Who or what keeps a host from being asked, and until when. */
+/** Who or what keeps a host from being fetched, and until when. */
 function hostState(row) {
   const until = (tone, name, time) => [
     badge(tone, label("frontier.is", name)),
@@ -241,7 +241,7 @@ function hostState(row) {
   return badge(row.due > 0 ? "waiting" : "quiet", label("frontier.is", row.due > 0 ? "due" : "idle"));
 }
 
-/** What an operator may do with a host. */
+/** The actions for a host. */
 function actions(row, app) {
   const one = (name, act, kind = "") =>
     actionButton(t(`frontier.${name}`), act, { kind, label: t(`frontier.${name}.of`, row.host) });
@@ -252,7 +252,7 @@ function actions(row, app) {
   ];
 }
 
-/** Asks, and sends what change(values) gives. */
+/** Asks, and sends the result of change(values). */
 const change = async (app, host, question, changeOf) =>
   app.announce(
     await ask({

@@ -1,4 +1,4 @@
-// What is shown for an address that leads nowhere.
+// The view for unknown addresses.
 import { h } from "../dom.js";
 import { t } from "../i18n.js";
 import { empty } from "../pieces.js";

@@ -1,4 +1,4 @@
-// How far the pipeline is: files and domains, rates, what fails, what is slow, partition by partition.
+// The progress of the pipeline: files and domains, rates, failures and slow domains, by partition.
 import { get } from "../api.js";
 import { legend, score, share, stackedBar, tile, trendChart } from "../charts.js";
 import { h } from "../dom.js";
@@ -23,9 +23,9 @@ import { table } from "../table.js";
 import { chooseFiles } from "../uploads.js";
 import { alarmLine } from "./alarms.js";
 
-const SPANS = [24, 72, 168]; // hours of the trend
-const FEW = 25; // partitions that are shown at first
-const WINDOW = 5 * 60_000; // milliseconds over which the present speed is measured
+const SPANS = [24, 72, 168]; // choices for the trend, in hours
+const FEW = 25; // partitions shown initially
+const WINDOW = 5 * 60_000; // milliseconds over which the current speed is measured
 
 const hoursOf = (route) => (SPANS.includes(Number(route.query.hours)) ? Number(route.query.hours) : SPANS[0]);
 
@@ -104,7 +104,7 @@ export default {
     ];
   },
 
-  /** Every tenth of the domains, and the end. */
+  /** Announces every tenth of the domains, and the end. */
   news(data, before) {
     if (!before) return null;
     const tenths = ({ status: { processing_stats: p } }) =>
@@ -145,7 +145,7 @@ function progress(name, p, kind, filter, note) {
   );
 }
 
-/** Rates and counts. Queues and dead letters are those of the whole engine, which is said where the rest is filtered. */
+/** Rates and counts. Queues and dead letters are always of the whole engine, which is noted if the rest is filtered. */
 function rates(
   {
     collection_stats: c,
@@ -197,7 +197,7 @@ function rates(
   );
 }
 
-/** Examples of records that were left out, with the reason. */
+/** Examples of skipped records, with the reason. */
 const rejectedRecords = (rows) =>
   h(
     "details",
@@ -373,7 +373,7 @@ function partitions(rows, filter, state, app) {
 const rate = ({ collection_stats: c, processing_stats: p }, field) =>
   p.domains_total ? percent(c[field] / p.domains_total) : "–";
 
-/** How many files or domains of a partition are finished, with a bar of how. */
+/** The number of finished files or domains of a partition, with a bar by outcome. */
 function finished(p, kind) {
   const [total, pending] = [p[`${kind}_total`], p[`${kind}_pending`]];
   const parts = [
@@ -389,7 +389,7 @@ function finished(p, kind) {
   );
 }
 
-/** What failed of a partition: files, which keep all their domains back, and domains. */
+/** The failures of a partition: files, which hold back all their domains, and domains. */
 function failedOf({ partition_info: partition, processing_stats: { files_failed: files, domains_failed: domains } }) {
   const filter = partitionOf(partition);
   if (files + domains === 0) return muted("0");
@@ -409,9 +409,9 @@ function failedOf({ partition_info: partition, processing_stats: { files_failed:
   ];
 }
 
-// ---- the present speed, from what this page saw
+// ---- the current speed, from this page's refreshes
 
-/** Keeps what was finished at the last refreshes; starts over when the filter changes or work is redone. */
+/** Keeps the finished counts of the last refreshes; starts over when the filter changes or work is redone. */
 function sample(state, filter, p) {
   const now = { at: Date.now(), filter, finished: p.domains_processed + p.domains_failed };
   const before = (state.samples ?? []).filter(

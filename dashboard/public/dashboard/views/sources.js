@@ -1,4 +1,4 @@
-// The Info service: its sources, what their providers still allow, what fails, and dead letters.
+// The Info service: its sources, their remaining quotas, failures and dead letters.
 import { get, post } from "../api.js";
 import { score } from "../charts.js";
 import { ask } from "../dialog.js";
@@ -8,7 +8,7 @@ import { actionButton, badge, card, code, empty, foreign, muted, since } from ".
 import { table } from "../table.js";
 import { amount } from "./alarms.js";
 
-const NEAR = 0.8; // the share of a quota from which its alarm fires
+const NEAR = 0.8; // the share of a quota at which its alarm fires
 
 export default {
   title: () => t("info.sources"),
@@ -117,7 +117,7 @@ function quota({ period, used, allowed, ends_at: ends }) {
 const cacheLine = ({ changed_at: changed, refreshed_at: refreshed }) =>
   changed && !(Date.parse(refreshed) >= Date.parse(changed)) ? t("info.cache.behind", ago(changed)) : t("info.cache");
 
-/** Asks, then collects from a source, or from all that are on. */
+/** Asks, then collects from one source, or from all enabled ones. */
 async function collect(app, source) {
   app.announce(
     await ask({
@@ -171,7 +171,7 @@ function letters(list, app) {
   );
 }
 
-/** Asks, then makes the failed requests again. */
+/** Asks, then retries the failed requests. */
 async function replay(app) {
   app.announce(
     await ask({
