@@ -135,7 +135,7 @@ async function startEngine() {
     if (Date.now() - began > patience)
       throw new Unexpected(`only ${plural(items.length, "article")} in the engine's feed`);
   }
-  step("engine", `it reads ${press}, which publishes every half second; its feed has the first ${firstSeeds} articles`);
+  step("engine", `it reads ${press}, which publishes four articles a second; its feed has the first ${firstSeeds} articles`);
 }
 
 async function askEngine(method, path, body) {
