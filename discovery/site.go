@@ -15,7 +15,7 @@ const (
 )
 
 // The rhythm of a pattern is measured by the days of its pages (see spread) as a share of the pages. Streams of dated items
-// mostly have more than 0.45, pages that are edited less: docs/classification.md has the sites and figures.
+// mostly have more than 0.45, pages that are edited less: classify/train/NOTES.md has the sites and figures.
 const (
 	minDays     = 20  // fewer are no rhythm
 	editedShare = 0.2 // days a page; here and below, they say nothing

@@ -1,6 +1,6 @@
 // Command train makes the classifier's model from the words of the lexicon and labelled URLs, and the tables of
-// docs/classification.md that show its quality. "go generate ./classify" runs it in the directory of package
-// classify.
+// docs/classification.md and of NOTES.md that show its quality. "go generate ./classify" runs it in the directory of
+// package classify.
 package main
 
 import (
@@ -62,19 +62,22 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	page, err := os.ReadFile(*dir + pageFile)
-	if err != nil {
-		log.Fatal(err)
-	}
-	parts := tables(predictions, predict(data, held))
+	predictedHeld := predict(data, held)
+	notes := tables(predictions, predictedHeld)
 	if *withCurve {
-		parts["curve"] = curveTable(learningCurve(examples, predictions, set))
+		notes["curve"] = curveTable(learningCurve(examples, predictions, set))
 	}
-	if page, err = fillIn(page, parts); err != nil {
-		log.Fatal(err)
-	}
-	if err := os.WriteFile(*dir+pageFile, page, 0o644); err != nil {
-		log.Fatal(err)
+	for name, parts := range map[string]map[string]string{notesFile: notes, guideFile: guideTables(predictedHeld)} {
+		page, err := os.ReadFile(*dir + name)
+		if err != nil {
+			log.Fatal(err)
+		}
+		if page, err = fillIn(page, parts); err != nil {
+			log.Fatal(name, ": ", err)
+		}
+		if err := os.WriteFile(*dir+name, page, 0o644); err != nil {
+			log.Fatal(err)
+		}
 	}
 	fmt.Printf("%d examples, %d bytes of weights\n", len(examples), len(data))
 }
@@ -92,5 +95,6 @@ func pack(dir fs.FS, weights []byte) ([]byte, error) {
 const (
 	modelFile = "/embedded/classifier.model"
 	sumFile   = "/model.sum"
-	pageFile  = "/../docs/classification.md"
+	guideFile = "/../docs/classification.md" // for users
+	notesFile = "/train/NOTES.md"            // for whoever trains the model
 )

@@ -85,8 +85,26 @@ func filter(all []*prediction, keep func(*prediction) bool) []*prediction {
 	return some
 }
 
-// tables returns the parts of docs/classification.md that training writes, by the names of their marks in the
-// page. Predictions are calibrated; held are those for the URLs that are held out, by the model with its calibration.
+// guideTables returns the tables of docs/classification.md by the names of their marks. held are the predictions for
+// the URLs that are held out.
+func guideTables(held []*prediction) map[string]string {
+	var b strings.Builder
+	b.WriteString("| known of the page | accuracy | with secondary | macro-F1 |\n| --- | --- | --- | --- |\n")
+	for _, row := range []struct {
+		known string
+		from  origin
+	}{{"URL", bare}, {"URL and title", pair}} {
+		f := measure(from(row.from, held), (*prediction).best)
+		fmt.Fprintf(&b, "| %s | %.3f | %.3f | %.3f |\n", row.known, f.accuracy, f.secondary, f.macroF1)
+	}
+	return map[string]string{
+		"quality":     b.String(),
+		"reliability": reliabilityTable(from(bare, held), from(pair, held)),
+	}
+}
+
+// tables returns the tables of NOTES.md by the names of their marks. Predictions are calibrated; held are those for
+// the URLs that are held out, by the model with its calibration.
 func tables(predictions, held []*prediction) map[string]string {
 	all := from(labelled, predictions)
 	return map[string]string{
