@@ -13,7 +13,7 @@ import (
 // answers (error.code), logs, dead letters (error_type) and documents (error_type).
 type Kind string
 
-// The six kinds and what they mean are the table of docs/decisions.md, "Errors".
+// The kinds of errors. docs/api.md, "Errors", has what the API answers to each.
 const (
 	// Validation: a field, message, key or setting that the caller must correct.
 	Validation Kind = "validation_error"

@@ -3,6 +3,7 @@
 // Go's linker leaves out runs of zeros, which cuts the data of the engine into 100,000 segments. Reading and placing
 // each of them costs more at a cold start than the zeros do.
 const dataSection = 11;
+const dataCountSection = 12; // Go's linker writes none; its count would have to follow
 const i32const = 0x41;
 const end = 0x0b;
 
@@ -18,6 +19,7 @@ export function mergeSegments(module) {
     const id = reader.byte();
     const length = reader.unsigned();
     const next = reader.at + length;
+    if (id === dataCountSection) throw new Error("a module with a data count section");
     sections.push(id === dataSection ? section(id, encode(merge(decode(reader)))) : module.subarray(start, next));
     reader.at = next;
   }
