@@ -26,9 +26,9 @@ func numbered(n, length int) []contract.DocumentURL {
 	return list
 }
 
-// TestLongURLsAreListedInParts: neither a document nor a list grows with the length of its URLs, and none
+// TestURLs_LongOnesAreListedInParts: neither a document nor a list grows with the length of its URLs, and none
 // of them is lost.
-func TestLongURLsAreListedInParts(t *testing.T) {
+func TestURLs_LongOnesAreListedInParts(t *testing.T) {
 	for length, n := range map[int]int{0: contract.MaxInlineURLs + 1, 1000: contract.MaxInlineURLs + 1, 16_000: 600} {
 		s := newStore(r2.NewMemory(), nil, fetch.NewLimiter(fetch.MaxConnections))
 		added := numbered(n, length)
@@ -69,8 +69,8 @@ func TestLongURLsAreListedInParts(t *testing.T) {
 	}
 }
 
-// TestListsOfURLsAreFew: beyond their limit URLs are counted, once while nothing else changes.
-func TestListsOfURLsAreFew(t *testing.T) {
+// TestURLs_ListsAreCapped: beyond their limit URLs are counted, once while nothing else changes.
+func TestURLs_ListsAreCapped(t *testing.T) {
 	s := newStore(r2.NewMemory(), nil, fetch.NewLimiter(fetch.MaxConnections))
 	u := &union{s, nil, numbered(4*contract.MaxInlineURLs+7, 0)}
 	keys, omitted, err := u.storeLists(t.Context(), testDir, contract.MaxInlineURLs, 2, func(*contract.DocumentURL) {})
@@ -79,8 +79,8 @@ func TestListsOfURLsAreFew(t *testing.T) {
 	}
 }
 
-// TestRawFilesAreCapped: of very many raw files the lowest are named, in any order of arrival.
-func TestRawFilesAreCapped(t *testing.T) {
+// TestDocument_RawFilesAreCapped: of very many raw files the lowest are named, in any order of arrival.
+func TestDocument_RawFilesAreCapped(t *testing.T) {
 	message := func(n int) *contract.DomainMessage {
 		return &contract.DomainMessage{Domain: "example.com",
 			SourceFilePath: fmt.Sprintf("raw/country=sg/category=news/date=2026-01-28/raw_%04d.json", n)}
@@ -106,8 +106,8 @@ func TestRawFilesAreCapped(t *testing.T) {
 	}
 }
 
-// TestTextsOfURLsAreShort: what Research says of a URL is bounded too.
-func TestTextsOfURLsAreShort(t *testing.T) {
+// TestURLs_TextsAreTruncated: what Research says of a URL is bounded too.
+func TestURLs_TextsAreTruncated(t *testing.T) {
 	long := strings.Repeat("제목", 10_000)
 	for _, e := range describe([]contract.URL{{URL: "https://example.com/", Title: &long, DiscoveryMethod: &long,
 		Language: &long, DiscoveredAt: &long}}, "raw_0001") {

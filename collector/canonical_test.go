@@ -31,9 +31,9 @@ func forms(d *contract.Document) string {
 	return strings.Join(list, "\n")
 }
 
-// TestOneURL: the spellings and copies of a page are one URL in a document, whatever raw file has which, and whichever
-// version wrote the document.
-func TestOneURL(t *testing.T) {
+// TestURLs_CanonicalForm: the spellings and copies of a page are one URL in a document, whatever raw file has which,
+// and whichever version wrote the document.
+func TestURLs_CanonicalForm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(healthy(), nil)
 		first := message(2, story+"?utm_source=x", "HTTPS://Example.com//news/2026/01/31/the-story#comments",

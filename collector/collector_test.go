@@ -142,8 +142,8 @@ var schema = sync.OnceValue(func() *jsonschema.Schema {
 	return c.MustCompile("schema.json")
 })
 
-// keepState has the document carry no state, as those of earlier versions, and discovery.json have this one, "" for
-// none.
+// keepState removes the state from the document, as in earlier versions, and stores this one in discovery.json unless
+// it is "".
 func (w *world) keepState(t *testing.T, state string) {
 	t.Helper()
 	d := w.document(t)
@@ -240,7 +240,7 @@ func TestDeliveredTwice(t *testing.T) {
 	})
 }
 
-func TestMoreURLsAreMergedWithoutAsking(t *testing.T) {
+func TestMerge_SendsNoRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(healthy(), nil)
 		for _, m := range []*contract.DomainMessage{
@@ -425,7 +425,7 @@ func TestRobotsDecide(t *testing.T) {
 	}
 }
 
-// TestHomePageLeadsOn: links of the home page are looked at, provided that it says it is HTML.
+// TestHomePageLeadsOn: the crawl follows links of the home page if that is HTML.
 func TestHomePageLeadsOn(t *testing.T) {
 	const home = "https://example.com/"
 	for contentType, want := range map[string]int{"text/html; charset=utf-8": 1, "application/pdf": 0, "": 0} {
@@ -602,8 +602,8 @@ func TestLongCrawlDelay(t *testing.T) {
 	})
 }
 
-// TestHostsThatAreBusy: what lies on a host that may not be asked now is left out, and said.
-func TestHostsThatAreBusy(t *testing.T) {
+// TestBusy_OtherHost: URLs on a busy host are left out, and the document says so.
+func TestBusy_OtherHost(t *testing.T) {
 	for name, refused := range map[string]*contract.Error{
 		"host busy": {Kind: contract.Timeout, Message: "host busy: cdn.example is being asked by another",
 			Err: fetch.ErrHostBusy},
@@ -650,8 +650,8 @@ func TestHostsThatAreBusy(t *testing.T) {
 	}
 }
 
-// TestARobotsTxtOnABusyHost is asked for again, since without it nothing can be: only the last attempt writes that.
-func TestARobotsTxtOnABusyHost(t *testing.T) {
+// Without robots.txt nothing can be collected, so it is requested again. Only the last attempt records that.
+func TestBusy_RobotsHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := healthy()
 		pages["https://example.com/robots.txt"] = fetchtest.Redirect(301, "https://other.example/robots.txt")
@@ -677,8 +677,8 @@ func TestARobotsTxtOnABusyHost(t *testing.T) {
 	})
 }
 
-// TestLastAttemptAtABusyDomain: that a domain may not be asked now is no contract, at whichever delivery.
-func TestLastAttemptAtABusyDomain(t *testing.T) {
+// TestBusy_LastAttempt: a busy domain gets no contract, even on the last delivery.
+func TestBusy_LastAttempt(t *testing.T) {
 	for name, refused := range map[string]error{"host busy": fetch.ErrHostBusy,
 		"frontier unavailable": fetch.ErrFrontier} {
 		t.Run(name, func(t *testing.T) {
@@ -929,9 +929,9 @@ func (w *world) visitsOf(url string) int {
 	return n
 }
 
-// TestABatchAsksOnce: however the messages of one domain are mixed in a batch, it is asked as often as
+// TestVisit_CollectsOnce: however the messages of one domain are mixed in a batch, it is asked as often as
 // they need, and every URL arrives.
-func TestABatchAsksOnce(t *testing.T) {
+func TestVisit_CollectsOnce(t *testing.T) {
 	before, after := -time.Minute, time.Minute // of the earlier collection
 	for _, c := range []struct {
 		name     string
@@ -991,9 +991,9 @@ func TestABatchAsksOnce(t *testing.T) {
 	}
 }
 
-// TestDoneInBetween: another event may finish the domain after this one looked and before it has the
+// TestVisit_DoneInBetween: another event may finish the domain after this one looked and before it has the
 // lease.
-func TestDoneInBetween(t *testing.T) {
+func TestVisit_DoneInBetween(t *testing.T) {
 	for _, forced := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(healthy(), nil)
@@ -1077,8 +1077,9 @@ func TestStoredMeanwhile(t *testing.T) {
 	})
 }
 
-// TestLookedOnce: a checkpoint that was looked for is not looked for again where nobody else had the domain since.
-func TestLookedOnce(t *testing.T) {
+// TestVisit_LooksOnce: a checkpoint that was looked for is not looked for again where nobody else had the domain
+// since.
+func TestVisit_LooksOnce(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		before time.Duration // when the lease before ended, since the look; 0: there was none
@@ -1117,9 +1118,9 @@ func TestLookedOnce(t *testing.T) {
 	}
 }
 
-// TestLargeListsWaitForNoDomain: five domains with slow hosts and URL lists too large for a message take
+// TestList_LargeOnesWaitForNoDomain: five domains with slow hosts and URL lists too large for a message take
 // as long as one.
-func TestLargeListsWaitForNoDomain(t *testing.T) {
+func TestList_LargeOnesWaitForNoDomain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := map[string]fetchtest.Page{}
 		var messages []*contract.DomainMessage
@@ -1156,8 +1157,8 @@ func TestLargeListsWaitForNoDomain(t *testing.T) {
 	})
 }
 
-// TestWaitForALargeListEnds with the work it is part of, not when it is its turn.
-func TestWaitForALargeListEnds(t *testing.T) {
+// The wait for a large list ends with the work that it belongs to.
+func TestList_WaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(healthy(), nil)
 		if err := w.collect(t, message(1, "https://example.com/1"), false); err != nil {
@@ -1195,8 +1196,8 @@ func TestWaitForALargeListEnds(t *testing.T) {
 	})
 }
 
-// TestAMissingListCostsNoRequest: a message whose URL list is gone fails however often it comes.
-func TestAMissingListCostsNoRequest(t *testing.T) {
+// TestList_MissingCostsNoRequest: a message whose URL list is gone fails however often it comes.
+func TestList_MissingCostsNoRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(healthy(), nil)
 		m := message(1)
@@ -1209,9 +1210,9 @@ func TestAMissingListCostsNoRequest(t *testing.T) {
 	})
 }
 
-// TestUnreachableDomainIsAskedOnceABatch: a domain that does not answer is asked by the first message of a
+// TestVisit_UnreachableIsAskedOnce: a domain that does not answer is asked by the first message of a
 // batch. The others share its failure, and the last delivery among them writes the document.
-func TestUnreachableDomainIsAskedOnceABatch(t *testing.T) {
+func TestVisit_UnreachableIsAskedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(nil, nil)
 		v := w.NewBatch(nil).Visit("example.com")

@@ -20,7 +20,7 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// found is what discovery wrote into a document.
+// found is the result of discovery in a document.
 func found(t *testing.T, d *contract.Document) (discovery.Discovery, discovery.FetchContract) {
 	t.Helper()
 	var found discovery.Discovery

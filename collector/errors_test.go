@@ -96,8 +96,8 @@ func TestErrorsOfEveryDocument(t *testing.T) {
 	}
 }
 
-// TestAFeedIsAskedOnce: one that is declared at a path where feeds are looked for is neither asked nor listed twice.
-func TestAFeedIsAskedOnce(t *testing.T) {
+// TestFeed_RequestedOnce: one that is declared at a path where feeds are looked for is neither asked nor listed twice.
+func TestFeed_RequestedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := healthy()
 		delete(pages, "https://example.com/sitemap.xml")

@@ -61,7 +61,7 @@ func (w *world) state(t *testing.T, domain, url string) frontier.URLState {
 	return u
 }
 
-// stats asks for the numbers of the domain's shard.
+// stats returns the statistics of the domain's shard.
 func (w *world) stats(t *testing.T, domain string) frontier.Stats {
 	t.Helper()
 	s, err := w.Frontier.Of(domain).Stats(t.Context())
@@ -98,7 +98,7 @@ func (w *world) entries(t *testing.T, domain string,
 	}
 }
 
-// newsSite has a sitemap of n articles, a robots.txt that forbids some, and a feed.
+// newsSite returns a site with n articles in its sitemap, a robots.txt that forbids some, and a feed.
 func newsSite(n int) map[string]fetchtest.Page {
 	pages := healthy()
 	var urls strings.Builder
@@ -125,8 +125,8 @@ func newsSite(n int) map[string]fetchtest.Page {
 	return pages
 }
 
-// TestFrontierTakesTheBest: a collection puts its best pages, and entry points with what was just seen of them.
-func TestFrontierTakesTheBest(t *testing.T) {
+// TestFrontier_BestPages: a collection puts its best pages, and entry points with what was just seen of them.
+func TestFrontier_BestPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(newsSite(2000), nil)
 		w.frontier.open(t)
@@ -178,9 +178,9 @@ func TestFrontierTakesTheBest(t *testing.T) {
 	})
 }
 
-// TestFrontierHasWhatTheDocumentNames: the URLs of the document are put, although the sections to which they belong
+// TestFrontier_HasTheDocumentsURLs: the URLs of the document are put, although the sections to which they belong
 // have fewer pages than others that look the same.
-func TestFrontierHasWhatTheDocumentNames(t *testing.T) {
+func TestFrontier_HasTheDocumentsURLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := healthy()
 		var urls strings.Builder
@@ -248,8 +248,8 @@ func TestRowsOfACollection(t *testing.T) {
 	})
 }
 
-// TestFrontierHasDigests: an entry point that has not changed since the collection is recognised by its digest.
-func TestFrontierHasDigests(t *testing.T) {
+// TestFrontier_Digests: an entry point that has not changed since the collection is recognised by its digest.
+func TestFrontier_Digests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newsSite(3)
 		w := newWorld(site, nil)
@@ -271,8 +271,8 @@ func TestFrontierHasDigests(t *testing.T) {
 	})
 }
 
-// TestMergeQueuesWhatItAdds: and only that.
-func TestMergeQueuesWhatItAdds(t *testing.T) {
+// TestFrontier_Merge: and only that.
+func TestFrontier_Merge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(newsSite(3), nil)
 		w.frontier.open(t)
@@ -295,8 +295,8 @@ func TestMergeQueuesWhatItAdds(t *testing.T) {
 	})
 }
 
-// TestFrontierBeforeCheckpoint: while the shard does not answer the message fails; repeated, nothing is missing.
-func TestFrontierBeforeCheckpoint(t *testing.T) {
+// TestFrontier_BeforeCheckpoint: while the shard does not answer the message fails; repeated, nothing is missing.
+func TestFrontier_BeforeCheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(newsSite(3), nil)
 		w.frontier.open(t)
@@ -331,8 +331,8 @@ func TestFrontierBeforeCheckpoint(t *testing.T) {
 	})
 }
 
-// TestUnreachableQueuesNothing: nobody is to ask for the raw URLs of a domain whose robots.txt nobody has seen.
-func TestUnreachableQueuesNothing(t *testing.T) {
+// TestFrontier_Unreachable: nobody is to ask for the raw URLs of a domain whose robots.txt nobody has seen.
+func TestFrontier_Unreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(nil, func(l *collector.Limits) { l.FetchRetries = 0 })
 		w.frontier.open(t)
@@ -436,8 +436,8 @@ func TestReuse(t *testing.T) {
 	})
 }
 
-// TestReuseWithinABatch: the messages of one event share what it collected.
-func TestReuseWithinABatch(t *testing.T) {
+// TestReuse_WithinAVisit: the messages of one event share what it collected.
+func TestReuse_WithinAVisit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(newsSite(3), nil)
 		w.frontier.open(t)
@@ -454,9 +454,9 @@ func TestReuseWithinABatch(t *testing.T) {
 	})
 }
 
-// TestNotReused: the domain is asked itself when the evidence is old, older than what was requested, changed
+// TestReuse_NotIf: the domain is asked itself when the evidence is old, older than what was requested, changed
 // or gone.
-func TestNotReused(t *testing.T) {
+func TestReuse_NotIf(t *testing.T) {
 	for name, change := range map[string]func(*testing.T, *world, *contract.DomainMessage){
 		"an hour is over": func(*testing.T, *world, *contract.DomainMessage) { time.Sleep(61 * time.Minute) },
 		"requested since": func(_ *testing.T, _ *world, m *contract.DomainMessage) {
@@ -511,8 +511,8 @@ func TestNotReused(t *testing.T) {
 	}
 }
 
-// TestReuseAfterAFailure: what a failure left unread is asked for again by the next partition.
-func TestReuseAfterAFailure(t *testing.T) {
+// TestReuse_AfterAFailure: what a failure left unread is asked for again by the next partition.
+func TestReuse_AfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newsSite(3)
 		feed := site["https://example.com/feed.xml"]
@@ -535,8 +535,8 @@ func TestReuseAfterAFailure(t *testing.T) {
 	})
 }
 
-// TestReuseWhatIsExcluded: neither a host nor a URL that operators excluded since gets into a new document.
-func TestReuseWhatIsExcluded(t *testing.T) {
+// TestReuse_Excluded: neither a host nor a URL that operators excluded since gets into a new document.
+func TestReuse_Excluded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(newsSite(3), nil)
 		w.frontier.open(t)
@@ -568,9 +568,9 @@ func TestReuseWhatIsExcluded(t *testing.T) {
 	})
 }
 
-// TestReuseStorageFails: wherever the bucket fails, the message is retried without asking the domain, and the
+// TestReuse_StorageFails: wherever the bucket fails, the message is retried without asking the domain, and the
 // next delivery finishes.
-func TestReuseStorageFails(t *testing.T) {
+func TestReuse_StorageFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(newsSite(3), nil)
 		w.frontier.open(t)
@@ -723,8 +723,8 @@ func TestMirrors(t *testing.T) {
 	}
 }
 
-// TestMirrorsAreNotWorthWaiting: without the shard of the digest the collection goes on.
-func TestMirrorsAreNotWorthWaiting(t *testing.T) {
+// TestMirrors_ShardFails: without the shard of the digest the collection goes on.
+func TestMirrors_ShardFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newsSite(20)
 		w := newWorld(site, nil)

@@ -56,7 +56,7 @@ func robotsFirst(t *testing.T, visits []fetchtest.Visit) {
 	}
 }
 
-// patient leaves room for all that a test's site has.
+// patient raises the limits so that all of a test's site is read.
 func patient(l *collector.Limits) { l.FetchRetries, l.MaxRequestsPerDomain = 0, 100 }
 
 // TestRobotsOfOtherHosts: whatever leads to another host, its robots.txt is read first, and obeyed.
@@ -196,9 +196,9 @@ func TestTheLastRequestsAreForTheHomePage(t *testing.T) {
 	})
 }
 
-// TestAMergeObeysTheSameRules: what is stored of a robots.txt as large as is read says in a merge what it said
+// TestMerge_ObeysTheSameRules: what is stored of a robots.txt as large as is read says in a merge what it said
 // when it was collected: nothing of the line that the limit cut, and all else.
-func TestAMergeObeysTheSameRules(t *testing.T) {
+func TestMerge_ObeysTheSameRules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const cut = "Disallow: /news"
 		head, tail := "User-agent: *\nDisallow: /private\n", "\n"+cut

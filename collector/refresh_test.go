@@ -14,7 +14,7 @@ import (
 
 const feedURL = "https://example.com/feed.xml"
 
-// refresh asks for the site's feed as soon as it is due, and returns the URLs that were requested.
+// refresh refreshes the site's feed once it is due, and returns the URLs that were requested.
 func (w *world) refresh(t *testing.T) (collector.Refreshed, []string) {
 	t.Helper()
 	if due := w.state(t, "example.com", feedURL).DueAt; due > time.Now().UnixMilli() {
@@ -30,7 +30,7 @@ func (w *world) refresh(t *testing.T) (collector.Refreshed, []string) {
 	return done, w.web.URLs()[before:]
 }
 
-// collected gives a world whose site was collected so long ago that its robots.txt has expired.
+// collected returns a world whose site was collected so long ago that its robots.txt has expired.
 func collected(t *testing.T) *world {
 	w := newWorld(newsSite(3), nil)
 	w.frontier.open(t)
@@ -41,8 +41,8 @@ func collected(t *testing.T) *world {
 	return w
 }
 
-// TestRefreshReadsRobots: rules that are not those of the last collection hold at every refresh until the next one.
-func TestRefreshReadsRobots(t *testing.T) {
+// TestRefresh_ReadsRobots: rules that are not those of the last collection hold at every refresh until the next one.
+func TestRefresh_ReadsRobots(t *testing.T) {
 	const robotsURL = "https://example.com/robots.txt"
 	both, first := []string{robotsURL, feedURL}, []string{robotsURL}
 	for name, c := range map[string]struct {
@@ -88,9 +88,9 @@ func TestRefreshReadsRobots(t *testing.T) {
 	}
 }
 
-// TestRefreshAsksOneHost: where robots.txt redirects to another host a collection has to read it. That is no fault of
+// TestRefresh_OneHost: where robots.txt redirects to another host a collection has to read it. That is no fault of
 // the entry point.
-func TestRefreshAsksOneHost(t *testing.T) {
+func TestRefresh_OneHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := collected(t)
 		failures := w.state(t, "example.com", feedURL).Entry

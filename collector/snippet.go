@@ -11,7 +11,7 @@ import (
 	"github.com/newsfork/seed-engine/markup"
 )
 
-// detail is what a feed or news sitemap says about a page besides title and date.
+// detail holds the summary and picture of a page from a feed or news sitemap.
 type detail struct{ snippet, image string }
 
 // details maps the canonical URLs of pages that might be new to their details.

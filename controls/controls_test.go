@@ -19,7 +19,7 @@ func fastClock() func() time.Time {
 	return func() time.Time { return time.Unix(1769601600+2*seconds.Add(1), 0).UTC() }
 }
 
-func TestControlsOfManyWritersAllCount(t *testing.T) {
+func TestChange_ManyWriters(t *testing.T) {
 	bucket := r2.NewMemory()
 	bucket.Now = fastClock()
 	var wg sync.WaitGroup

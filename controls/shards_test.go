@@ -85,8 +85,8 @@ func (f *shardsFixture) run(t *testing.T) {
 	}
 }
 
-// TestShardsObeyAtOnce: and the cron confirms it once, then has nothing to do.
-func TestShardsObeyAtOnce(t *testing.T) {
+// TestShards_AtOnce: and the cron confirms it once, then has nothing to do.
+func TestShards_AtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newShards()
 		f.change(t, "out.sg", true)
@@ -106,8 +106,8 @@ func TestShardsObeyAtOnce(t *testing.T) {
 	})
 }
 
-// TestShardsObeyLater: what a frozen shard missed is repeated, beside what others obey at once.
-func TestShardsObeyLater(t *testing.T) {
+// TestShards_Later: what a frozen shard missed is repeated, beside what others obey at once.
+func TestShards_Later(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newShards()
 		frozen := errors.New("no answer")
@@ -134,8 +134,8 @@ func TestShardsObeyLater(t *testing.T) {
 	})
 }
 
-// TestShardsObeyTheLastChange: a call that comes late, after one for a later change, is put right.
-func TestShardsObeyTheLastChange(t *testing.T) {
+// TestShards_LastChangeWins: a call that comes late, after one for a later change, is put right.
+func TestShards_LastChangeWins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newShards()
 		f.change(t, "out.sg", true)
@@ -154,8 +154,8 @@ func TestShardsObeyTheLastChange(t *testing.T) {
 	})
 }
 
-// TestShardsRefuse: what shards will never take is not repeated for ever.
-func TestShardsRefuse(t *testing.T) {
+// TestShards_Refuse: what shards will never take is not repeated for ever.
+func TestShards_Refuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newShards()
 		f.frontier.fail = func(string) error { return contract.Invalid("value", "there are too many") }

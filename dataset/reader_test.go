@@ -193,7 +193,7 @@ var corpus = []string{
 		MaxFieldBytes+1) + `","confidence":1` + strings.Repeat("0", MaxFieldBytes) + `}]`,
 }
 
-func TestLikeEncodingJSON(t *testing.T) {
+func TestReader_LikeEncodingJSON(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	r := NewReader(nil)
 	for _, file := range corpus {

@@ -72,7 +72,7 @@ var names = [nameCount]struct {
 	nameConfidence:        {"confidence", Confidence},
 }
 
-// nameSet has a bit for every name.
+// nameSet is a bit set of names.
 type nameSet uint16
 
 func (n name) set() nameSet { return 1 << n }
@@ -254,7 +254,7 @@ const (
 	nonASCII                     // might be invalid UTF-8
 )
 
-// use tells whether a value is usable.
+// use classifies a value by its usability.
 type use uint8
 
 const (

@@ -83,8 +83,9 @@ func (a *alike) file(n int) []byte {
 	return file
 }
 
-// TestRecordsAlike: what is not parsed again, since it is as in the record before, is what encoding/json reads.
-func TestRecordsAlike(t *testing.T) {
+// TestReader_SimilarRecords: what is not parsed again, since it is as in the record before, is what encoding/json
+// reads.
+func TestReader_SimilarRecords(t *testing.T) {
 	a := &alike{Rand: rand.New(rand.NewPCG(7, 7))}
 	r := NewReader(nil)
 	for range 500 {
@@ -110,8 +111,8 @@ func TestRecordsAlike(t *testing.T) {
 	}
 }
 
-// TestRecordsOfOneLength: when the window moves by whole records, another one stands where that before was.
-func TestRecordsOfOneLength(t *testing.T) {
+// TestReader_RecordsOfOneLength: when the window moves by whole records, another one stands where that before was.
+func TestReader_RecordsOfOneLength(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 5))
 	var b strings.Builder
 	for b.Len() < 8*windowSize {

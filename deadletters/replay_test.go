@@ -75,8 +75,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestExcludedDomainsAreNotReplayed: their letters stay until that is taken back, or they are discarded.
-func TestExcludedDomainsAreNotReplayed(t *testing.T) {
+// TestReplay_ExcludedDomains: their letters stay until that is taken back, or they are discarded.
+func TestReplay_ExcludedDomains(t *testing.T) {
 	f := newFixture(t)
 	f.giveUpTwo(t)
 	f.excluded = []contract.Exclusion{{Kind: contract.ExcludeDomain, Value: "a.sg"}}
@@ -98,9 +98,9 @@ func TestExcludedDomainsAreNotReplayed(t *testing.T) {
 	}
 }
 
-// TestDiscardSettlesEveryLetterOfAFile: a forced repeat of a broken file leaves a second letter, by which a replay
+// TestDiscard_AllLettersOfAFile: a forced repeat of a broken file leaves a second letter, by which a replay
 // would queue the file again that the operator ended.
-func TestDiscardSettlesEveryLetterOfAFile(t *testing.T) {
+func TestDiscard_AllLettersOfAFile(t *testing.T) {
 	f := newFixture(t)
 	if _, err := f.bucket.Put(t.Context(), rawKey, []byte("broken"), nil); err != nil {
 		t.Fatal(err)
@@ -132,8 +132,8 @@ func TestDiscardSettlesEveryLetterOfAFile(t *testing.T) {
 	}
 }
 
-// TestLettersOfAFileThatWasMendedStay: a letter that ends no file settles no other.
-func TestLettersOfAFileThatWasMendedStay(t *testing.T) {
+// TestDiscard_ReplacedFile: a letter that ends no file settles no other.
+func TestDiscard_ReplacedFile(t *testing.T) {
 	f := newFixture(t)
 	f.giveUp(t, "newsfork-seed-dev", "seed", seedBody(), contract.Parse)
 	f.giveUp(t, "newsfork-seed-dev", "seed2", seedBody(), contract.Parse)
@@ -150,7 +150,7 @@ func TestLettersOfAFileThatWasMendedStay(t *testing.T) {
 	}
 }
 
-func TestReplayThatFailsKeepsTheLetter(t *testing.T) {
+func TestReplay_Fails(t *testing.T) {
 	f := newFixture(t)
 	f.giveUpTwo(t)
 	r := f.replayer
@@ -189,7 +189,7 @@ func TestReplayThatFailsKeepsTheLetter(t *testing.T) {
 	}
 }
 
-func TestManyLettersAreReplayedInPieces(t *testing.T) {
+func TestReplay_ManyLetters(t *testing.T) {
 	f := newFixture(t)
 	const n = 620
 	var letters []deadletters.Message
@@ -220,9 +220,9 @@ func TestManyLettersAreReplayedInPieces(t *testing.T) {
 	}
 }
 
-// TestDeadLettersOfEarlierVersionsAreReplayed: they were stored indented and with HTML's characters
+// TestReplay_EarlierVersions: they were stored indented and with HTML's characters
 // escaped, which made some of them larger than a message may be.
-func TestDeadLettersOfEarlierVersionsAreReplayed(t *testing.T) {
+func TestReplay_EarlierVersions(t *testing.T) {
 	f := newFixture(t)
 	f.giveUpTwo(t)
 	r := f.replayer

@@ -12,7 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-func TestStoredLettersAreFoundAgain(t *testing.T) {
+func TestStored_FindsLetters(t *testing.T) {
 	f := newFixture(t)
 	f.giveUpTwo(t)
 	f.giveUp(t, "newsfork-seed-dev", "odd", `{"wrong":"shape"}`, contract.Validation)
@@ -58,8 +58,8 @@ func TestStoredLettersAreFoundAgain(t *testing.T) {
 	}
 }
 
-// TestPutReportsEachMessage: those that could not be stored, and only those, come back with an error.
-func TestPutReportsEachMessage(t *testing.T) {
+// TestPut_ReportsEachMessage: those that could not be stored, and only those, come back with an error.
+func TestPut_ReportsEachMessage(t *testing.T) {
 	f := newFixture(t)
 	f.bucket.Fail = func(op, key string) error {
 		if op == "put" && strings.Contains(key, "/m2.json") {
@@ -88,8 +88,8 @@ func TestPutReportsEachMessage(t *testing.T) {
 	}
 }
 
-// TestALetterNamesTheQueueOfItsReason: a message does not say which queue gave it up, but the reasons do.
-func TestALetterNamesTheQueueOfItsReason(t *testing.T) {
+// TestPut_QueueOfTheReason: a message does not say which queue gave it up, but the reasons do.
+func TestPut_QueueOfTheReason(t *testing.T) {
 	for _, queue := range []string{"newsfork-seed-prod", "newsfork-domain-prod"} {
 		f := newFixture(t)
 		f.giveUp(t, queue, "m1", `not JSON`, contract.Validation)

@@ -74,7 +74,7 @@ func (p *publisher) Serve(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 	return page, true
 }
 
-// feed has the last articles, and three that are old.
+// feed returns a feed with the last articles, and three old ones.
 func (p *publisher) feed(host string, newest int) string {
 	var items strings.Builder
 	item := func(name string, at time.Time) {
@@ -101,7 +101,7 @@ func (p *publisher) asked(host string, status int) []time.Time {
 	return p.answers[host][status]
 }
 
-// live has the alarms of all shards go off, and messages delivered, for a time.
+// live runs the alarms of all shards and delivers messages for a time.
 func live(t *testing.T, w *enginetest.World, d time.Duration) {
 	t.Helper()
 	next := map[string]time.Time{}
@@ -161,8 +161,8 @@ func startSites(t *testing.T, w *enginetest.World, p *publisher, least, most int
 	w.Drain()
 }
 
-// TestASilentSite: a site that changes nothing costs 304s at growing intervals.
-func TestASilentSite(t *testing.T) {
+// TestAlive_SilentSite: a site that changes nothing costs 304s at growing intervals.
+func TestAlive_SilentSite(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		p := &publisher{dated: true}
 		startSites(t, w, p, 600, 90*86_400, "still-a.sg")
@@ -185,8 +185,9 @@ func TestASilentSite(t *testing.T) {
 	})
 }
 
-// TestAPublishingSite: every article is in the feed within two intervals, once, though messages are delivered twice.
-func TestAPublishingSite(t *testing.T) {
+// TestAlive_PublishingSite: every article is in the feed within two intervals, once, though messages are delivered
+// twice.
+func TestAlive_PublishingSite(t *testing.T) {
 	for name, dated := range map[string]bool{"dated": true, "undated": false} {
 		t.Run(name, func(t *testing.T) {
 			enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
@@ -247,8 +248,8 @@ func TestAPublishingSite(t *testing.T) {
 	}
 }
 
-// TestRefreshesThatDie: whichever call kills the event, nothing is in the feed twice, and nothing is missing.
-func TestRefreshesThatDie(t *testing.T) {
+// TestRefresh_Killed: whichever call kills the event, nothing is in the feed twice, and nothing is missing.
+func TestRefresh_Killed(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		// Where no refresh lives for long enough, an article is gone from a short feed before it was seen.
 		p := &publisher{articles: 60, dated: true, listed: 60}
@@ -283,9 +284,9 @@ func TestRefreshesThatDie(t *testing.T) {
 	})
 }
 
-// TestWhatIsLeftAlone: nothing is asked of an excluded domain, of a paused pipeline, of a frozen shard, or with
+// TestRefresh_Excluded: nothing is asked of an excluded domain, of a paused pipeline, of a frozen shard, or with
 // FRESHNESS=off; and nothing is lost by it.
-func TestWhatIsLeftAlone(t *testing.T) {
+func TestRefresh_Excluded(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		p := &publisher{articles: 1000, dated: true}
 		startSites(t, w, p, 60, 600, "live-a.sg")
@@ -332,8 +333,8 @@ func TestWhatIsLeftAlone(t *testing.T) {
 	})
 }
 
-// TestUnreachableDomains are asked again after 1, 6 and 24 hours, then weekly, until they answer.
-func TestUnreachableDomains(t *testing.T) {
+// Unreachable domains are tried again after 1, 6 and 24 hours, then weekly, until they answer.
+func TestSchedule_UnreachableDomains(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs for a month of simulated time")
 	}
@@ -379,9 +380,9 @@ func TestUnreachableDomains(t *testing.T) {
 	})
 }
 
-// TestWhatSourcesSayOfPages: the first collection of a site takes snippets and pictures from feeds and news sitemaps,
+// TestFeed_DetailsOfPages: the first collection of a site takes snippets and pictures from feeds and news sitemaps,
 // too.
-func TestWhatSourcesSayOfPages(t *testing.T) {
+func TestFeed_DetailsOfPages(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		p := &publisher{}
 		w.Web.Serve = func(r *fetch.Request, n int) (fetchtest.Page, bool) {

@@ -12,7 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/engine/enginetest"
 )
 
-// asks is how often the feed of a host was asked for.
+// asks returns the number of requests for the feed of a host.
 func (p *publisher) asks(host string) int { return len(p.asked(host, 200)) + len(p.asked(host, 304)) }
 
 // complete checks that the feed has each article of a host once, and that no message was given up.
@@ -43,9 +43,9 @@ func newest(t *testing.T, w *enginetest.World) {
 	}
 }
 
-// TestNothingTwiceNothingLost: a site publishes an article every minute while something is wrong for a while. What it
-// published is in the feed afterwards, each article once, and of what must not be asked nothing was.
-func TestNothingTwiceNothingLost(t *testing.T) {
+// TestComplete_NothingTwiceNothingLost: a site publishes an article every minute while something is wrong for a
+// while. What it published is in the feed afterwards, each article once, and of what must not be asked nothing was.
+func TestComplete_NothingTwiceNothingLost(t *testing.T) {
 	const host = "live-a.sg"
 	ask := func(method, path string) func(*testing.T, *enginetest.World) {
 		return func(t *testing.T, w *enginetest.World) {
@@ -145,9 +145,9 @@ func TestNothingTwiceNothingLost(t *testing.T) {
 	}
 }
 
-// TestRefreshesThatDieAtEachCall: the event of a refresh dies with each call that it makes, one after the other:
+// TestComplete_RefreshKilledAtEachCall: the event of a refresh dies with each call that it makes, one after the other:
 // before the host is its own, between the shard and the document, and between the document and its announcement.
-func TestRefreshesThatDieAtEachCall(t *testing.T) {
+func TestComplete_RefreshKilledAtEachCall(t *testing.T) {
 	const host = "live-a.sg"
 	step := 1
 	if testing.Short() {
@@ -191,9 +191,9 @@ func TestRefreshesThatDieAtEachCall(t *testing.T) {
 	}
 }
 
-// TestCollectionsThatDieAtEachCall: the same of an event that collects a domain once more, when there are new
+// TestComplete_CollectionKilledAtEachCall: the same of an event that collects a domain once more, when there are new
 // articles: it puts them before it writes the document, and is delivered again.
-func TestCollectionsThatDieAtEachCall(t *testing.T) {
+func TestComplete_CollectionKilledAtEachCall(t *testing.T) {
 	const host = "live-a.sg"
 	for nth := 1; ; nth++ {
 		died := false

@@ -38,7 +38,7 @@ func deadLetters(w *enginetest.World) map[string]contract.DeadLetter {
 	return letters
 }
 
-func TestWhatCannotBeReadEndsAsADeadLetter(t *testing.T) {
+func TestFaults_MalformedFileIsADeadLetter(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		type bad struct {
@@ -120,7 +120,7 @@ func TestWhatCannotBeReadEndsAsADeadLetter(t *testing.T) {
 	})
 }
 
-func TestBadRecordsAreLeftOut(t *testing.T) {
+func TestFaults_BadRecords(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		w.Put(raw(day, 1), "\uFEFF"+`[{"url":"https://mom.gov.sg/a","title":"A"},{"title":"no URL"},{"url":"javascript:alert(1)"},
@@ -148,7 +148,7 @@ func TestBadRecordsAreLeftOut(t *testing.T) {
 	})
 }
 
-func TestNotificationsOfTheBucket(t *testing.T) {
+func TestFaults_BucketNotifications(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		w.Put(raw(day, 3), records("full-0.sg"))
@@ -162,8 +162,8 @@ func TestNotificationsOfTheBucket(t *testing.T) {
 	})
 }
 
-// TestStoresThatFailAndRecover: messages are retried, and end well.
-func TestStoresThatFailAndRecover(t *testing.T) {
+// TestFaults_StoresRecover: messages are retried, and end well.
+func TestFaults_StoresRecover(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		left := map[string]int{"document": 3, "checkpoint": 2, "queue": 1}
@@ -210,7 +210,7 @@ func TestStoresThatFailAndRecover(t *testing.T) {
 	})
 }
 
-func TestLettersWithoutTheLedgerSayLess(t *testing.T) {
+func TestDeadLetter_WithoutLedger(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Database.Fail = func() error { return errors.New("D1 is away") }
 		w.Put(raw(day, 2), "broken")
@@ -234,8 +234,8 @@ func TestLettersWithoutTheLedgerSayLess(t *testing.T) {
 	})
 }
 
-// TestMessagesOfOneDomain, each with URLs of its own, end in one document with all of them.
-func TestMessagesOfOneDomain(t *testing.T) {
+// Messages of one domain, each with its own URLs, end in one document with all of them.
+func TestFaults_MessagesOfOneDomain(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{Latency: 20 * time.Millisecond}).Serve
 		w.Broker.Events, w.Broker.Copies, w.Broker.Shuffle = 4, 2, rand.New(rand.NewPCG(3, 4))
@@ -315,9 +315,9 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// TestKilledAtEveryCall kills an event at every call to the platform that a run makes, one call a run. What
+// TestChaos_KilledAtEveryCall kills an event at every call to the platform that a run makes, one call a run. What
 // the event did before stays done, and it settles nothing. Every run ends as the first, undisturbed.
-func TestKilledAtEveryCall(t *testing.T) {
+func TestChaos_KilledAtEveryCall(t *testing.T) {
 	run := func(t *testing.T, killAt int) (calls int) {
 		enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 			w.Web.Serve = (&enginetest.Sites{}).Serve

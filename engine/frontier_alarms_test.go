@@ -22,9 +22,9 @@ func alarmOf(t *testing.T, w *enginetest.World, name string) contract.AlarmState
 	return contract.AlarmState{}
 }
 
-// TestFrontierBehind: an entry point that nobody refreshes is late, and the cron sees it at the price of a call to
-// each shard every five minutes.
-func TestFrontierBehind(t *testing.T) {
+// TestAlarm_FrontierBehind: an entry point that nobody refreshes is late, and the cron sees it at the price of a call
+// to each shard every five minutes.
+func TestAlarm_FrontierBehind(t *testing.T) {
 	for freshness, want := range map[string]string{"on": contract.AlarmFiring, "off": contract.AlarmOK} {
 		enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 			w.Variables["FRESHNESS"] = freshness
@@ -60,8 +60,8 @@ func TestFrontierBehind(t *testing.T) {
 	}
 }
 
-// TestRefreshFailures: what scrapers report is enough to see that the web does not answer.
-func TestRefreshFailures(t *testing.T) {
+// TestAlarm_RefreshFailures: what scrapers report is enough to see that the web does not answer.
+func TestAlarm_RefreshFailures(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		pages := make([]frontier.NewPage, 24)
 		for i := range pages {

@@ -12,7 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// stateOf is what the frontier says of a URL.
+// stateOf returns the frontier's state of a URL.
 func stateOf(t *testing.T, w *enginetest.World, url string) string {
 	t.Helper()
 	s, err := w.Frontier.Remotes().URL(t.Context(), url)
@@ -25,8 +25,8 @@ func stateOf(t *testing.T, w *enginetest.World, url string) string {
 // shardOf is the name of the shard of a domain.
 func shardOf(domain string) string { return fmt.Sprint("shard-", frontier.ShardOf(domain, 16)) }
 
-// TestCollectionsFillTheFrontier: with the best pages of each domain, and a merge with what it adds.
-func TestCollectionsFillTheFrontier(t *testing.T) {
+// TestFrontier_FilledByCollections: with the best pages of each domain, and a merge with what it adds.
+func TestFrontier_FilledByCollections(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		upload(t, w, day, 1, plan{"full": 3, "robots": 2, "down": 1}.files(1)[0])
@@ -49,8 +49,8 @@ func TestCollectionsFillTheFrontier(t *testing.T) {
 	})
 }
 
-// TestTheFrontierIsFilledThoughEventsDie: whichever call kills the event, the frontier gets everything in the end.
-func TestTheFrontierIsFilledThoughEventsDie(t *testing.T) {
+// TestFrontier_FilledDespiteKills: whichever call kills the event, the frontier gets everything in the end.
+func TestFrontier_FilledDespiteKills(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		const domains = 12
@@ -85,8 +85,8 @@ func TestTheFrontierIsFilledThoughEventsDie(t *testing.T) {
 	})
 }
 
-// TestExclusionsReachTheFrontier: at once, or once the shard answers again.
-func TestExclusionsReachTheFrontier(t *testing.T) {
+// TestExclusion_ReachesTheFrontier: at once, or once the shard answers again.
+func TestExclusion_ReachesTheFrontier(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		upload(t, w, day, 1, plan{"full": 2}.files(1)[0])
@@ -133,9 +133,9 @@ func TestExclusionsReachTheFrontier(t *testing.T) {
 	})
 }
 
-// TestExclusionsShowAtOnce: an exclusion is in the document and in what the API answers as soon as it is made, and
+// TestExclusion_ShowsAtOnce: an exclusion is in the document and in what the API answers as soon as it is made, and
 // gone as soon as it is taken back; nothing is asked for that.
-func TestExclusionsShowAtOnce(t *testing.T) {
+func TestExclusion_ShowsAtOnce(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		upload(t, w, day, 1, plan{"full": 2}.files(1)[0])

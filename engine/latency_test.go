@@ -13,7 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 )
 
-// delays are how long operations take in production, as bench/latency/slow.mjs has them.
+// delays holds the durations of operations in production, as in bench/latency/slow.mjs.
 var delays = map[string]time.Duration{
 	"R2.put": 120 * time.Millisecond, "R2.delete": 120 * time.Millisecond, "R2.head": 40 * time.Millisecond,
 	"R2.get": 40 * time.Millisecond, "R2.list": 80 * time.Millisecond,

@@ -14,7 +14,7 @@ import (
 	"github.com/newsfork/seed-engine/engine/enginetest"
 )
 
-// plan is how many domains there are of each kind of enginetest.Sites.
+// plan holds the number of domains of each kind of enginetest.Sites.
 type plan map[string]int
 
 // domains lists the domains of a plan in an order in which the kinds are mixed.
@@ -53,9 +53,9 @@ func (p plan) files(n int) []string {
 	return contents
 }
 
-// TestTheDashboardExample brings about the numbers of the workflow document's example. They agree with each
+// TestStatus_DashboardExample brings about the numbers of the workflow document's example. They agree with each
 // other: every total is the sum of its parts, and the rates are shares of domains_total, to two decimals.
-func TestTheDashboardExample(t *testing.T) {
+func TestStatus_DashboardExample(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		w.Variables["MAX_REQUESTS_PER_DOMAIN"] = "6"
@@ -122,9 +122,9 @@ func TestTheDashboardExample(t *testing.T) {
 	})
 }
 
-// TestWithoutTheLedger: while the database fails on every call the pipeline ends with all checkpoints, and
+// TestLedger_Down: while the database fails on every call the pipeline ends with all checkpoints, and
 // reconcile brings the same status as a run with it.
-func TestWithoutTheLedger(t *testing.T) {
+func TestLedger_Down(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		w.Variables["REUSE_WINDOW_MINUTES"] = "0" // both runs are to take as long
@@ -204,7 +204,7 @@ func TestWithoutTheLedger(t *testing.T) {
 	})
 }
 
-func TestPausedAndExcluded(t *testing.T) {
+func TestPause_AndExclusion(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		enginetest.Data[contract.Pipeline](w, "POST", "/api/v1/pipeline/pause", `{"reason":"the test"}`)
@@ -243,7 +243,7 @@ func TestPausedAndExcluded(t *testing.T) {
 	})
 }
 
-func TestCollectAgain(t *testing.T) {
+func TestCollect_Again(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		sites := &enginetest.Sites{}
 		w.Web.Serve = sites.Serve

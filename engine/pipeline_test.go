@@ -73,7 +73,7 @@ func processing(s contract.Stats) string {
 		p.FilesTotal, p.FilesProcessed, p.FilesFailed, p.FilesPending, p.DomainsTotal, p.DomainsProcessed, p.DomainsFailed, p.DomainsPending)
 }
 
-func TestFromUploadToStatus(t *testing.T) {
+func TestPipeline_FromUploadToStatus(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		sites := &enginetest.Sites{}
 		w.Web.Serve = sites.Serve
@@ -123,7 +123,7 @@ func TestFromUploadToStatus(t *testing.T) {
 	})
 }
 
-func TestWrongSettingsAreNamedAndSettleNothing(t *testing.T) {
+func TestSettings_Wrong(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Variables["FETCH_RETRIES"] = "many"
 		if a := w.Ask("GET", "/health", ""); a.Status != 500 || a.Error.Code != "validation_error" ||

@@ -159,8 +159,8 @@ func TestPoliteness(t *testing.T) {
 	})
 }
 
-// TestACollectorGoesFirst: while it waits, scrapers get no other page of the domain.
-func TestACollectorGoesFirst(t *testing.T) {
+// TestPoliteness_CollectorGoesFirst: while it waits, scrapers get no other page of the domain.
+func TestPoliteness_CollectorGoesFirst(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		put(t, w, "late.sg", 100)
@@ -200,9 +200,9 @@ func TestACollectorGoesFirst(t *testing.T) {
 	})
 }
 
-// TestLeasesOfTheDeadExpire: when the event that leased a domain was killed, another one collects the domain
+// TestLease_OfAKilledEventExpires: when the event that leased a domain was killed, another one collects the domain
 // as soon as the lease is over, and not before.
-func TestLeasesOfTheDeadExpire(t *testing.T) {
+func TestLease_OfAKilledEventExpires(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		began := time.Now()
@@ -221,9 +221,9 @@ func TestLeasesOfTheDeadExpire(t *testing.T) {
 	})
 }
 
-// TestKilledHalfWay: a collection that is killed between two requests is done by another event within the time of
-// a lease, and the host has its pause in between.
-func TestKilledHalfWay(t *testing.T) {
+// TestLease_KilledHalfWay: a collection that is killed between two requests is done by another event within the time
+// of a lease, and the host has its pause in between.
+func TestLease_KilledHalfWay(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Variables["REQUEST_INTERVAL_MS"] = "200"
 		var died time.Time
@@ -250,9 +250,9 @@ func TestKilledHalfWay(t *testing.T) {
 	})
 }
 
-// TestAFrozenShard: nothing of its domains is fetched and nothing is lost, however long it lasts, while others are
+// TestShard_Frozen: nothing of its domains is fetched and nothing is lost, however long it lasts, while others are
 // collected. When the shard works again, so are they.
-func TestAFrozenShard(t *testing.T) {
+func TestShard_Frozen(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{Latency: 20 * time.Millisecond}).Serve
 		w.Broker.Events, w.Broker.Shuffle = 3, rand.New(rand.NewPCG(3, 5))
@@ -290,8 +290,8 @@ func TestAFrozenShard(t *testing.T) {
 	})
 }
 
-// TestAShardThatFreezesHalfWay: the collection under way stops within the time of its lease, and is done later.
-func TestAShardThatFreezesHalfWay(t *testing.T) {
+// TestShard_FreezesHalfWay: the collection under way stops within the time of its lease, and is done later.
+func TestShard_FreezesHalfWay(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Variables["REQUEST_INTERVAL_MS"] = "20000"
 		var froze time.Time
@@ -337,9 +337,9 @@ func entangled(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 	return p, true
 }
 
-// TestTwoCollectionsThatWantEachOther both finish, at once, in one event or in two: neither waits for the
+// TestLease_TwoCollectionsWantEachOther both finish, at once, in one event or in two: neither waits for the
 // other. In one event they share what they have; in two each leaves the other's feed out.
-func TestTwoCollectionsThatWantEachOther(t *testing.T) {
+func TestLease_TwoCollectionsWantEachOther(t *testing.T) {
 	for name, events := range map[string]int{"one event": 1, "two events": 2} {
 		t.Run(name, func(t *testing.T) {
 			enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
@@ -386,9 +386,9 @@ func TestTwoCollectionsThatWantEachOther(t *testing.T) {
 	}
 }
 
-// TestHostsKeepWhatTheyAskedFor across events: a Retry-After holds for the next message of the domain, which waits
+// TestPoliteness_HostsAreRemembered across events: a Retry-After holds for the next message of the domain, which waits
 // without using an attempt.
-func TestHostsKeepWhatTheyAskedFor(t *testing.T) {
+func TestPoliteness_HostsAreRemembered(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Variables["REUSE_WINDOW_MINUTES"] = "0"
 		sites := &enginetest.Sites{}
@@ -416,8 +416,8 @@ func TestHostsKeepWhatTheyAskedFor(t *testing.T) {
 	})
 }
 
-// TestNamesThatDoNotResolve are left alone for an hour, by all events.
-func TestNamesThatDoNotResolve(t *testing.T) {
+// Names that do not resolve are blocked for an hour, for all events.
+func TestPoliteness_UnresolvedNames(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = func(*fetch.Request, int) (fetchtest.Page, bool) {
 			return fetchtest.Fail(fetch.ErrNotResolved),
@@ -450,8 +450,8 @@ func TestNamesThatDoNotResolve(t *testing.T) {
 	})
 }
 
-// TestALostRelease: the domain is free again when the lease is over.
-func TestALostRelease(t *testing.T) {
+// TestLease_ReleaseIsLost: the domain is free again when the lease is over.
+func TestLease_ReleaseIsLost(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		w.Frontier.Fail = func(_, operation string) error {
@@ -518,8 +518,9 @@ func TestLongCrawlDelays(t *testing.T) {
 	})
 }
 
-// TestThrottledHosts: a host that answers 429 without saying for how long is asked half as often afterwards.
-func TestThrottledHosts(t *testing.T) {
+// TestPoliteness_ThrottledHosts: a host that answers 429 without saying for how long is asked half as often
+// afterwards.
+func TestPoliteness_ThrottledHosts(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Variables["REQUEST_INTERVAL_MS"] = "1000"
 		sites := &enginetest.Sites{}
@@ -540,10 +541,10 @@ func TestThrottledHosts(t *testing.T) {
 	})
 }
 
-// TestABlockedHostGathersNoMessages: a collection waits for the host with which it begins, not for the one that
-// stands in where that does not answer. While operators block the first, the scheduled collections are left to the
-// frontier rather than to the queue, which would gather one more every hour.
-func TestABlockedHostGathersNoMessages(t *testing.T) {
+// TestPoliteness_BlockedHostGathersNoMessages: a collection waits for the host with which it begins, not for the one
+// that stands in where that does not answer. While operators block the first, the scheduled collections are left to
+// the frontier rather than to the queue, which would gather one more every hour.
+func TestPoliteness_BlockedHostGathersNoMessages(t *testing.T) {
 	for blocked, waits := range map[string]bool{"www.a.sg": false, "a.sg": true} {
 		t.Run(blocked, func(t *testing.T) {
 			enginetest.Run(t, func(t *testing.T, w *enginetest.World) {

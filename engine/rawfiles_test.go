@@ -12,7 +12,7 @@ import (
 
 // A raw file that is broken for good: one dead letter at once, which ends the file when it is discarded, however many
 // messages of it are still under way, until another file replaces it.
-func TestABrokenRawFileIsEnded(t *testing.T) {
+func TestRawFile_Malformed(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		upload(t, w, day, 1, `[{"url":"https://full-0.sg/a"}`)
@@ -75,7 +75,7 @@ func TestABrokenRawFileIsEnded(t *testing.T) {
 }
 
 // A file that is deleted while a message of it is under way: the message ends, and nothing of it is counted.
-func TestADeletedRawFileEndsQuietly(t *testing.T) {
+func TestRawFile_Deleted(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		upload(t, w, day, 1, records("full-0.sg"))
 		enginetest.Data[map[string]any](w, "POST", "/api/v1/seeds/orchestrate", "{}")
@@ -98,7 +98,7 @@ func TestADeletedRawFileEndsQuietly(t *testing.T) {
 }
 
 // A file that is replaced while an event works on it is processed again, although that event's checkpoint comes last.
-func TestAFileReplacedWhileItIsRead(t *testing.T) {
+func TestRawFile_ReplacedWhileRead(t *testing.T) {
 	for _, what := range []string{"good", "broken"} {
 		t.Run(what, func(t *testing.T) {
 			enginetest.Run(t, func(t *testing.T, w *enginetest.World) {

@@ -33,9 +33,9 @@ func verdictOf(t *testing.T, w *enginetest.World, domain, url string) frontier.V
 	return a.Pages[0]
 }
 
-// TestARestoreTakesNoExclusions: operators' decisions lie in R2. What they have allowed since the snapshot stays
+// TestRestore_KeepsExclusions: operators' decisions lie in R2. What they have allowed since the snapshot stays
 // allowed when a shard is restored, and what they have excluded since is excluded, with what the snapshot has of it.
-func TestARestoreTakesNoExclusions(t *testing.T) {
+func TestRestore_KeepsExclusions(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		const since, lifted = "since.example", "lifted.example"
 		exclude := func(method, kind, value string) {
@@ -90,8 +90,8 @@ func TestARestoreTakesNoExclusions(t *testing.T) {
 	})
 }
 
-// TestARestoreEndsWithAllExclusions: one that shards lost while they were restored is confirmed afterwards.
-func TestARestoreEndsWithAllExclusions(t *testing.T) {
+// TestRestore_AppliesAllExclusions: one that shards lost while they were restored is confirmed afterwards.
+func TestRestore_AppliesAllExclusions(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		if a := w.Ask("PUT", "/api/v1/exclusions/domain/out.example", "{}"); !a.Success {
 			t.Fatalf("%+v", a)
@@ -127,9 +127,9 @@ func TestARestoreEndsWithAllExclusions(t *testing.T) {
 	})
 }
 
-// TestDomainsMove: with the number of shards domains change their places. Moved while the pipeline is paused, nothing
-// is in the feed twice, and readers who had read to the end miss nothing.
-func TestDomainsMove(t *testing.T) {
+// TestRestore_DomainsMove: with the number of shards domains change their places. Moved while the pipeline is paused,
+// nothing is in the feed twice, and readers who had read to the end miss nothing.
+func TestRestore_DomainsMove(t *testing.T) {
 	moves := [][2]string{{"3", "5"}, {"5", "3"}}
 	if testing.Short() {
 		moves = moves[:1]

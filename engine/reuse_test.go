@@ -18,9 +18,9 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// TestAYearOfOneSite: its daily partitions are one collection, though their messages come twice, in any order, and
-// several events work on them at once.
-func TestAYearOfOneSite(t *testing.T) {
+// TestReuse_YearOfOneSite: its daily partitions are one collection, though their messages come twice, in any order,
+// and several events work on them at once.
+func TestReuse_YearOfOneSite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("collects 365 partitions")
 	}
@@ -87,8 +87,8 @@ func TestAYearOfOneSite(t *testing.T) {
 	})
 }
 
-// TestForcedPartitionsAreOneCollection: what is requested again is asked for again, once for all partitions.
-func TestForcedPartitionsAreOneCollection(t *testing.T) {
+// TestReuse_ForcedPartitions: what is requested again is asked for again, once for all partitions.
+func TestReuse_ForcedPartitions(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		var days []contract.Partition
@@ -127,9 +127,9 @@ func TestForcedPartitionsAreOneCollection(t *testing.T) {
 	})
 }
 
-// TestMergesWaitForTheirShard: while it does not answer, however long, no message is given up, and what it brings is
-// neither in the document nor lost.
-func TestMergesWaitForTheirShard(t *testing.T) {
+// TestReuse_MergesWaitForTheirShard: while it does not answer, however long, no message is given up, and what it
+// brings is neither in the document nor lost.
+func TestReuse_MergesWaitForTheirShard(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		upload(t, w, day, 1, records("full-0.sg"))
@@ -153,8 +153,8 @@ func TestMergesWaitForTheirShard(t *testing.T) {
 	})
 }
 
-// TestMirrorsAreFetchedOnce: two domains with the same home page and sitemap are collected both, and given out once.
-func TestMirrorsAreFetchedOnce(t *testing.T) {
+// TestReuse_Mirrors: two domains with the same home page and sitemap are collected both, and given out once.
+func TestReuse_Mirrors(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = func(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 			u, err := url.Parse(r.URL)
@@ -196,9 +196,9 @@ func TestMirrorsAreFetchedOnce(t *testing.T) {
 	})
 }
 
-// TestReuseSurvives: events die with any of their calls, the bucket fails, and a shard is away for a while. Every
-// partition has its document, evidence and checkpoint in the end, and no collection was made but for a death.
-func TestReuseSurvives(t *testing.T) {
+// TestReuse_SurvivesKills: events die with any of their calls, the bucket fails, and a shard is away for a while.
+// Every partition has its document, evidence and checkpoint in the end, and no collection was made but for a death.
+func TestReuse_SurvivesKills(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			enginetest.Run(t, func(t *testing.T, w *enginetest.World) { reuseSurvives(t, w, seed) })
@@ -241,7 +241,8 @@ func reuseSurvives(t *testing.T, w *enginetest.World, seed uint64) {
 		w.Send(enginetest.Domains, &contract.DomainMessage{
 			Domain: domain, DomainID: "media:sg:" + domain, DomainURL: "https://" + domain + "/",
 			RegistrableDomain: domain, Authority: "media",
-			URLs:           []contract.URL{{URL: "https://" + domain + "/news/of-" + p.Date, Path: "/news/of-" + p.Date}},
+			URLs: []contract.URL{{URL: "https://" + domain + "/news/of-" + p.Date,
+				Path: "/news/of-" + p.Date}},
 			Partition:      p,
 			SourceFilePath: contract.RawFile{Partition: p, Name: "raw_0001"}.Key(),
 		})

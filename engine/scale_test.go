@@ -10,8 +10,8 @@ import (
 	"github.com/newsfork/seed-engine/engine/enginetest"
 )
 
-// TestLargeFilesLoseNothing: eight domains of 2,000 URLs and one of 20,000, mixed in one file.
-func TestLargeFilesLoseNothing(t *testing.T) {
+// TestPipeline_LargeFiles: eight domains of 2,000 URLs and one of 20,000, mixed in one file.
+func TestPipeline_LargeFiles(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		sizes := map[string]int{"large.sg": 20_000}

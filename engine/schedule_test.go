@@ -42,9 +42,9 @@ func (f *manyFeeds) Serve(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 		Header: map[string]string{"Content-Type": "application/rss+xml"}}, true
 }
 
-// TestManyFeedsOfOneHost: twenty lively feeds of one host are each asked at their interval, one request at a time at
-// the host's pace.
-func TestManyFeedsOfOneHost(t *testing.T) {
+// TestSchedule_ManyFeedsOfOneHost: twenty lively feeds of one host are each asked at their interval, one request at a
+// time at the host's pace.
+func TestSchedule_ManyFeedsOfOneHost(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		const feeds, interval = 20, 90 * time.Minute
 		site := &manyFeeds{asked: map[string][]time.Time{}}
@@ -84,9 +84,9 @@ func TestManyFeedsOfOneHost(t *testing.T) {
 	})
 }
 
-// TestADeletedDocument: a domain whose document was deleted leaves the schedule when it is due as a whole. Nothing of
-// it is asked again until it is queued once more.
-func TestADeletedDocument(t *testing.T) {
+// TestSchedule_DeletedDocument: a domain whose document was deleted leaves the schedule when it is due as a whole.
+// Nothing of it is asked again until it is queued once more.
+func TestSchedule_DeletedDocument(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		p := &publisher{articles: 1 << 20, dated: true}
 		startSites(t, w, p, 600, 3600, "live-a.sg", "live-b.sg")
@@ -142,9 +142,9 @@ func tickAt(t *testing.T, w *enginetest.World, domain string, next *time.Time, w
 	return 0
 }
 
-// TestSettingsOfRefreshesActWithinAnHour: no object has to be woken when freshness is switched on, or a ceiling
+// TestSchedule_SettingsActWithinAnHour: no object has to be woken when freshness is switched on, or a ceiling
 // raised.
-func TestSettingsOfRefreshesActWithinAnHour(t *testing.T) {
+func TestSchedule_SettingsActWithinAnHour(t *testing.T) {
 	for name, c := range map[string]struct{ variable, before, after string }{
 		"switched on": {"FRESHNESS", "off", "on"},
 		"raised":      {"REFRESHES_PER_DAY", "16", "1600"}, // one a shard
@@ -179,8 +179,8 @@ func TestSettingsOfRefreshesActWithinAnHour(t *testing.T) {
 	}
 }
 
-// TestAPauseUsesNothingUp: what is not refreshed in a pause does not count to the ceiling of the day.
-func TestAPauseUsesNothingUp(t *testing.T) {
+// TestSchedule_Pause: what is not refreshed in a pause does not count to the ceiling of the day.
+func TestSchedule_Pause(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		p := &publisher{articles: 1 << 20, dated: true}
 		startSites(t, w, p, 600, 3600, "live-a.sg", "live-b.sg")
@@ -207,9 +207,9 @@ func TestAPauseUsesNothingUp(t *testing.T) {
 	})
 }
 
-// TestARewriteIsAnnouncedAgain: a contract that a refresh rewrote is among the changes after the next refresh, though
-// the shard did not take it the first time.
-func TestARewriteIsAnnouncedAgain(t *testing.T) {
+// TestSchedule_RewriteIsAnnouncedAgain: a contract that a refresh rewrote is among the changes after the next
+// refresh, though the shard did not take it the first time.
+func TestSchedule_RewriteIsAnnouncedAgain(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		p := &publisher{articles: 1 << 20, dated: true}
 		startSites(t, w, p, 600, 90*86_400, "live-a.sg")

@@ -55,7 +55,7 @@ func newShard(t *testing.T, variables map[string]string) frontier.Remote {
 	return frontier.Remotes{Caller: shard{e, db}, Shards: 1}.Shard(0)
 }
 
-func TestShardsFollowTheSettings(t *testing.T) {
+func TestShard_FollowsTheSettings(t *testing.T) {
 	s := newShard(t, map[string]string{"REQUEST_INTERVAL_MS": "1500", "MAX_HOSTS_PER_DOMAIN": "1",
 		"MIN_REFRESH_SECONDS": "60", "MAX_REFRESH_SECONDS": "120"})
 	url := func(host, path string) frontier.NewPage {
@@ -81,7 +81,7 @@ func TestShardsFollowTheSettings(t *testing.T) {
 	}
 }
 
-func TestShardsNameAWrongSetting(t *testing.T) {
+func TestShard_WrongSetting(t *testing.T) {
 	_, err := newShard(t, map[string]string{"MAX_REFRESH_SECONDS": "1"}).Stats(t.Context())
 	var e *contract.Error
 	if !errors.As(err, &e) || e.Kind != contract.Validation || e.Field != "MAX_REFRESH_SECONDS" {
@@ -122,9 +122,9 @@ func allStats(t *testing.T, w *enginetest.World) map[string]frontier.Stats {
 	return all
 }
 
-// TestShardsAreSnapshottedDaily: with a shard destroyed, the last snapshot brings back what it had; no more
+// TestShard_DailySnapshots: with a shard destroyed, the last snapshot brings back what it had; no more
 // than seven days are kept; an alarm that dies at any of its calls is made up for by the next one.
-func TestShardsAreSnapshottedDaily(t *testing.T) {
+func TestShard_DailySnapshots(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Variables["FRONTIER_SHARDS"] = "3"
 		before := fillShards(t, w)
@@ -186,9 +186,9 @@ func TestShardsAreSnapshottedDaily(t *testing.T) {
 	})
 }
 
-// TestTheNumberOfShardsChanges: a domain that moved is given out at its new place only, with what it had, and
+// TestShard_NumberChanges: a domain that moved is given out at its new place only, with what it had, and
 // its old place lets nobody in.
-func TestTheNumberOfShardsChanges(t *testing.T) {
+func TestShard_NumberChanges(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Variables["FRONTIER_SHARDS"] = "3"
 		fillShards(t, w)

@@ -71,8 +71,8 @@ func manySitemaps(pages int) func(r *fetch.Request, _ int) (fetchtest.Page, bool
 	}
 }
 
-// TestAllURLs: /urls has everything that is stored of a domain, each page once, and counts what nothing stored names.
-func TestAllURLs(t *testing.T) {
+// TestURLs_All: /urls has everything that is stored of a domain, each page once, and counts what nothing stored names.
+func TestURLs_All(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		const pages = 1500
 		w.Web.Serve = manySitemaps(pages)

@@ -30,12 +30,12 @@ type receiver struct {
 	fail       func(n int) error       // what the nth post gets, from 1; it is noted when that is errLate
 }
 
-// errLate is what the engine gets when the receiver has dealt with a delivery, and its answer is lost.
+// errLate is the error for a response that is lost after the receiver handled the delivery.
 var errLate = &contract.Error{Kind: contract.Timeout, Message: "the webhook did not answer: TimeoutError"}
 
 var errDown = &contract.Error{Kind: contract.Network, Message: "the webhook answered 500"}
 
-// receive has the webhook of a world take deliveries.
+// receive sends the deliveries of a world's webhook to a function.
 func receive(t *testing.T, w *enginetest.World) *receiver {
 	r := &receiver{T: t, taken: map[string]string{}}
 	w.Variables["FEED_WEBHOOK_URL"], w.Variables["FEED_WEBHOOK_SECRET"] = receiverURL, receiverSecret
@@ -111,7 +111,7 @@ func (a *articles) expect(r *receiver, inOrder bool) {
 	}
 }
 
-// minutes has the cron run for some minutes, which begin on time.
+// minutes runs the cron for some minutes.
 func minutes(w *enginetest.World, n int) {
 	for range n {
 		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)))
@@ -121,9 +121,9 @@ func minutes(w *enginetest.World, n int) {
 
 var publishers = []string{"a.sg", "b.sg", "c.sg", "d.sg", "e.sg"}
 
-// TestTheWebhook: what is new is delivered within a minute, in batches, once and in order; without news nothing is
-// posted or written.
-func TestTheWebhook(t *testing.T) {
+// TestWebhook_Delivers: what is new is delivered within a minute, in batches, once and in order; without news nothing
+// is posted or written.
+func TestWebhook_Delivers(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		r, a := receive(t, w), &articles{T: t, w: w}
 		a.write(250, publishers...)
@@ -152,9 +152,9 @@ func TestTheWebhook(t *testing.T) {
 	})
 }
 
-// TestADeadReceiver gets few requests, one batch over and over; an alarm fires after an hour. When it is back,
+// TestWebhook_DeadReceiver gets few requests, one batch over and over; an alarm fires after an hour. When it is back,
 // everything comes in order.
-func TestADeadReceiver(t *testing.T) {
+func TestWebhook_DeadReceiver(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		r, a := receive(t, w), &articles{T: t, w: w}
 		r.fail = func(int) error { return errDown }
@@ -200,9 +200,9 @@ func TestADeadReceiver(t *testing.T) {
 	})
 }
 
-// TestAReceiverThatForgets: it deals with deliveries, and its answer is lost. They come again under their ids with the
-// same items, although others were found meanwhile.
-func TestAReceiverThatForgets(t *testing.T) {
+// TestWebhook_ResponseIsLost: it deals with deliveries, and its answer is lost. They come again under their ids with
+// the same items, although others were found meanwhile.
+func TestWebhook_ResponseIsLost(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		r, a := receive(t, w), &articles{T: t, w: w}
 		random := rand.New(rand.NewPCG(1, 2))
@@ -220,9 +220,9 @@ func TestAReceiverThatForgets(t *testing.T) {
 	})
 }
 
-// TestRunsThatDie: whichever call kills the event, deliveries come again with the same items; and two runs at once
-// deliver nothing twice.
-func TestRunsThatDie(t *testing.T) {
+// TestWebhook_RunIsKilled: whichever call kills the event, deliveries come again with the same items; and two runs at
+// once deliver nothing twice.
+func TestWebhook_RunIsKilled(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		r, a := receive(t, w), &articles{T: t, w: w}
 		random := rand.New(rand.NewPCG(5, 6))
@@ -249,8 +249,8 @@ func TestRunsThatDie(t *testing.T) {
 	})
 }
 
-// TestTwoRunsAtOnce deliver nothing twice, even if the receiver is slow.
-func TestTwoRunsAtOnce(t *testing.T) {
+// Two concurrent runs deliver nothing twice, even if the receiver is slow.
+func TestWebhook_ConcurrentRuns(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		r, a := receive(t, w), &articles{T: t, w: w}
 		r.fail = func(int) error { time.Sleep(9 * time.Second); return nil }
@@ -270,10 +270,10 @@ func TestTwoRunsAtOnce(t *testing.T) {
 	})
 }
 
-// TestWhatADeliveryLacks: of a shard that is away items come later; a delivery that was begun comes again without it
+// TestWebhook_ShardIsDown: of a shard that is away items come later; a delivery that was begun comes again without it
 // under another id; what operators excluded does not come; and of what became too old for a receiver that was away it
 // is said that it is gone.
-func TestWhatADeliveryLacks(t *testing.T) {
+func TestWebhook_ShardIsDown(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		r, a := receive(t, w), &articles{T: t, w: w}
 		a.write(10, publishers...)
@@ -335,9 +335,9 @@ func TestWhatADeliveryLacks(t *testing.T) {
 	})
 }
 
-// TestAReceiverThatNeverAnswered: of what became too old before the first delivery was taken it is said that it is
+// TestWebhook_ItemsExpire: of what became too old before the first delivery was taken it is said that it is
 // gone.
-func TestAReceiverThatNeverAnswered(t *testing.T) {
+func TestWebhook_ItemsExpire(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		r, a := receive(t, w), &articles{T: t, w: w}
 		r.fail = func(int) error { return errDown }

@@ -64,7 +64,7 @@ type host struct {
 	learned   Visit
 }
 
-// Visit is what an event learned about a host, for those that send requests to it later.
+// Visit holds what an event learned about a host, for those that send requests to it later.
 type Visit struct {
 	Host          string
 	AskedAt       time.Time     // end of the last request, the body included; zero for none

@@ -6,7 +6,7 @@ import (
 	"net/url"
 )
 
-// Origin is where a domain's website answers.
+// Origin is the address at which a domain's website answers.
 type Origin struct {
 	Answer *Answer // never nil
 	Scheme string  // https or http

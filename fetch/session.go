@@ -76,7 +76,7 @@ var ErrRedirects = errors.New("too many redirects")
 // DefaultMaxBytes caps a body if Target.MaxBytes is 0.
 const DefaultMaxBytes = 1 << 20
 
-// Target is what a Session fetches.
+// Target describes a request of a Session.
 type Target struct {
 	Method          string // GET (the default) or HEAD
 	URL             string

@@ -19,7 +19,7 @@ import (
 
 var epoch = time.Date(2026, 1, 28, 15, 0, 0, 0, time.UTC)
 
-// config is what the documented defaults give.
+// config has the documented defaults.
 func config() fetch.Config {
 	return fetch.Config{
 		UserAgent:     "NewsforkBot/1.0 (+https://newsfork.com/bot)",
@@ -651,7 +651,7 @@ func TestDefaultSizeCap(t *testing.T) {
 	}
 }
 
-// endless gives left zero bytes.
+// endless returns left zero bytes.
 type endless struct{ left, given int }
 
 func (e *endless) Read(p []byte) (int, error) {

@@ -10,7 +10,7 @@ import (
 )
 
 // What an operator discarded is queued by nobody, not even with force, until another file replaces it.
-func TestDiscardedFilesAreNotQueued(t *testing.T) {
+func TestDiscard_FilesAreNotQueued(t *testing.T) {
 	b := bucketOf(t)
 	clock := time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC)
 	b.Now = func() time.Time { clock = clock.Add(2 * time.Second); return clock }
@@ -37,7 +37,7 @@ func TestDiscardedFilesAreNotQueued(t *testing.T) {
 }
 
 // The mark may stand on another page of the listing than its file.
-func TestDiscardMarksAcrossPages(t *testing.T) {
+func TestDiscard_MarksAcrossPages(t *testing.T) {
 	var keys []string
 	for n := range 1500 {
 		keys = append(keys, key("sg", "news", "2026-01-28", n+1))

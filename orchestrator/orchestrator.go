@@ -31,7 +31,7 @@ const grace = 10 * time.Second
 // backOff lists the pauses before the retries of a send.
 var backOff = []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}
 
-// InFlight is how long a queued file counts as being processed.
+// InFlight is the time for which a queued file counts as being processed.
 const InFlight = 10 * time.Minute
 
 // lastKey sorts after every key under a prefix, so that a continuation skips the partitions before its cursor.
@@ -383,7 +383,7 @@ func (r *orchestration) send(ctx context.Context, b *contract.Batch) error {
 	return err
 }
 
-// record tells the ledger which files were sent, dated before any of them could have been processed.
+// record writes the sent files to the ledger, dated before any of them could have been processed.
 func (r *orchestration) record(ctx context.Context) {
 	if len(r.sent) == 0 {
 		return

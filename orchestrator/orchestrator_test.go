@@ -157,7 +157,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-func TestFinishedFilesAreSkippedUnlessForced(t *testing.T) {
+func TestSkip_FinishedUnlessForced(t *testing.T) {
 	b := bucketOf(t, key("sg", "news", "2026-01-28", 1), key("sg", "news", "2026-01-28", 1)+".success",
 		key("sg", "news", "2026-01-28", 2),
 		// Sorts between a raw file and its checkpoint.
@@ -195,7 +195,7 @@ func TestPagesAndBatches(t *testing.T) {
 	}
 }
 
-func TestFailedSendsAreCounted(t *testing.T) {
+func TestSend_FailuresAreCounted(t *testing.T) {
 	var keys []string
 	for n := range 250 {
 		keys = append(keys, key("sg", "news", "2026-01-28", n))
@@ -243,10 +243,10 @@ func (c *counted) List(ctx context.Context, o r2.ListOptions) (*r2.Page, error) 
 	return c.Lister.List(ctx, o)
 }
 
-// TestContinuations runs an orchestration that is too large for one event to its end, through the
+// TestContinuation runs an orchestration that is too large for one event to its end, through the
 // JSON of its continuation messages, and checks that every file is queued exactly once and that no
 // event makes more calls than it may.
-func TestContinuations(t *testing.T) {
+func TestContinuation(t *testing.T) {
 	var keys, want []string
 	for _, country := range []string{"de", "kr", "sg"} {
 		for _, category := range []string{"finance", "news"} {
@@ -412,7 +412,7 @@ func (q *counting) Send(_ context.Context, b *contract.Batch) error {
 	return nil
 }
 
-func TestFilesInFlightAreSkipped(t *testing.T) {
+func TestSkip_InFlight(t *testing.T) {
 	var keys []string
 	for i := range 250 {
 		keys = append(keys, key("sg", "news", "2026-01-28", i+1))
@@ -456,7 +456,7 @@ func TestFilesInFlightAreSkipped(t *testing.T) {
 
 // A file that cannot be parsed is not queued again, unless it is another one by now; and the counts say why what was
 // skipped was.
-func TestWhyFilesAreSkipped(t *testing.T) {
+func TestSkip_Reasons(t *testing.T) {
 	b := bucketOf(t)
 	clock := time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC)
 	b.Now = func() time.Time { clock = clock.Add(2 * time.Second); return clock }
@@ -494,7 +494,7 @@ func TestWhyFilesAreSkipped(t *testing.T) {
 }
 
 // What could not be sent is not in flight.
-func TestFilesThatWereNotSentAreNotInFlight(t *testing.T) {
+func TestSend_FailedFilesAreNotInFlight(t *testing.T) {
 	b := bucketOf(t, key("sg", "news", "2026-01-28", 1))
 	l, q := &inFlight{}, &queue{fail: func(int) error { return errors.New("the queue is away") }}
 	o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Ledger: l, Log: slog.New(slog.DiscardHandler), Now: time.Now,
@@ -508,7 +508,7 @@ func TestFilesThatWereNotSentAreNotInFlight(t *testing.T) {
 	}
 }
 
-func TestFinishedFilesNeedNoLedger(t *testing.T) {
+func TestSkip_FinishedNeedsNoLedger(t *testing.T) {
 	l := &inFlight{}
 	b := bucketOf(t, key("sg", "news", "2026-01-28", 1), key("sg", "news", "2026-01-28", 1)+".success")
 	o := &orchestrator.Orchestrator{Bucket: b, Queue: &queue{}, Ledger: l, Log: slog.New(slog.DiscardHandler),

@@ -84,10 +84,10 @@ func (q *unreliable) continuations() []contract.Continuation {
 	return more
 }
 
-// TestFailedSendsDoNotMultiply has 6,000 files queued in events of 20 calls, through a queue that
+// TestSend_FailuresDoNotMultiply has 6,000 files queued in events of 20 calls, through a queue that
 // refuses batches. A run that ended in failure and yet sent its continuation would fork the
 // orchestration at every failure.
-func TestFailedSendsDoNotMultiply(t *testing.T) {
+func TestSend_FailuresDoNotMultiply(t *testing.T) {
 	var keys []string
 	for n := range 6000 {
 		keys = append(keys, key("sg", "news", "2026-01-28", n))

@@ -109,8 +109,8 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// TestContinuationIsRepeated has the send fail that matters most, when the time of the run is over.
-func TestContinuationIsRepeated(t *testing.T) {
+// TestContinuation_IsRetried has the send fail that matters most, when the time of the run is over.
+func TestContinuation_IsRetried(t *testing.T) {
 	var keys []string
 	for n := range 1000 {
 		keys = append(keys, key("sg", "news", "2026-01-28", n))
@@ -131,9 +131,9 @@ func TestContinuationIsRepeated(t *testing.T) {
 	}
 }
 
-// TestCallerGoesAway has the caller hang up after a few sends: what was done is on record, and a
+// TestContinuation_CallerHangsUp has the caller hang up after a few sends: what was done is on record, and a
 // continuation does what remains.
-func TestCallerGoesAway(t *testing.T) {
+func TestContinuation_CallerHangsUp(t *testing.T) {
 	var keys []string
 	for n := range 3000 {
 		keys = append(keys, key("sg", "news", "2026-01-28", n))

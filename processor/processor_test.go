@@ -288,7 +288,7 @@ func TestBadFiles(t *testing.T) {
 }
 
 // Editors count lines and characters, not bytes.
-func TestWhereAFileIsBroken(t *testing.T) {
+func TestBroken_Location(t *testing.T) {
 	many := strings.Repeat(`{"url":"https://mom.gov.sg/뉴스"},`+"\n", 5000)
 	for file, want := range map[string]string{
 		``:                                         "line 1, column 1, byte 0: the file is empty; upload a JSON array of records or an object with \"records\"",
@@ -707,7 +707,7 @@ func TestSlowStores(t *testing.T) {
 	}
 }
 
-// TestLargeFile has one part as large as the memory that it may take, and gives back what it took.
+// TestLargeFile: a part uses all the memory that it may, and frees it.
 func TestLargeFile(t *testing.T) {
 	const n = 12_000
 	title := strings.Repeat("x", 1500)

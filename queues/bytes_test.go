@@ -35,7 +35,7 @@ func (f *fixture) lease(t *testing.T, domain string) {
 	}
 }
 
-// last gives the message that a queue was sent last.
+// last returns the last message sent to a queue.
 func last(t *testing.T, q *queues.Memory) string {
 	t.Helper()
 	sent := q.Sent()

@@ -51,7 +51,7 @@ func TestLease_ReleaseReportsChanges(t *testing.T) {
 	}
 }
 
-// processed is how many domains the ledger counts as processed.
+// processed returns the number of processed domains in the ledger.
 func processed(t *testing.T, f *fixture) int64 {
 	t.Helper()
 	s, err := ledger.New(f.db).Status(t.Context(), ledger.StatusQuery{Now: time.Now()})

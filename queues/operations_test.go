@@ -36,7 +36,7 @@ func (f *fixture) stats(t *testing.T) contract.Stats {
 	return s.Stats
 }
 
-// document is what a collection of a domain ends with.
+// document returns the result of a domain's collection.
 func document(reachable bool) *contract.Document {
 	d := &contract.Document{Reachable: reachable, CollectedAt: contract.Time{Time: time.Date(2026, 1, 28, 9, 30, 0, 0,
 		time.UTC)}}
@@ -182,8 +182,7 @@ func TestExclusion_Domains(t *testing.T) {
 	}
 }
 
-// TestExclusion_HostsAreNoFailures: a domain of which no host may be asked counts as excluded, regardless of its
-// message's attempts.
+// A domain whose hosts are all excluded counts as excluded, regardless of its own name.
 func TestExclusion_HostsAreNoFailures(t *testing.T) {
 	f := newFixture(t)
 	f.steps.collect = func(*contract.DomainMessage, bool) error {

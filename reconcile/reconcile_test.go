@@ -25,7 +25,7 @@ var (
 	before = time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC)
 )
 
-// small gives pages of a few keys.
+// small returns a bucket with pages of a few keys.
 type small struct {
 	*r2.Memory
 	limit int
@@ -186,7 +186,7 @@ func fill(t *testing.T, f *fixture) {
 		`{"file_path":"raw/country=sg/category=news/date=2026-01-29/raw_0001.json","partition_info":{"country":"sg","category":"news","date":"2026-01-29"}}`, map[string]string{"partition": "sg/news/2026-01-29"})
 }
 
-func TestALedgerIsRebuilt(t *testing.T) {
+func TestLedger_Rebuilt(t *testing.T) {
 	want := contract.Stats{
 		Processing: contract.ProcessingStats{
 			FilesTotal: 30, FilesProcessed: 20, FilesFailed: 1, FilesPending: 9,
@@ -214,7 +214,7 @@ func TestALedgerIsRebuilt(t *testing.T) {
 	}
 }
 
-func TestTheLedgerIsPutRight(t *testing.T) {
+func TestLedger_Corrected(t *testing.T) {
 	f := newFixture(t, 3)
 	fill(t, f)
 	f.run(t)

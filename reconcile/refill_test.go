@@ -54,7 +54,7 @@ func (f *fixture) queued(t *testing.T) (n int64) {
 	}
 }
 
-func TestTheFrontierIsRefilled(t *testing.T) {
+func TestFrontier_Refilled(t *testing.T) {
 	f := newFixture(t, 7)
 	f.contracted(t, "small.sg", 10)
 	f.contracted(t, "large.sg", 1000)
@@ -112,8 +112,8 @@ func TestTheFrontierIsRefilled(t *testing.T) {
 	}
 }
 
-// TestTheFrontierIsRefilledLater: a shard that does not answer fails the call, which goes on where it was.
-func TestTheFrontierIsRefilledLater(t *testing.T) {
+// TestFrontier_RefilledLater: a shard that does not answer fails the call, which goes on where it was.
+func TestFrontier_RefilledLater(t *testing.T) {
 	f := newFixture(t, 3)
 	for i := range 12 {
 		f.contracted(t, fmt.Sprintf("d%d.sg", i), 5)

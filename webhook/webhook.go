@@ -30,8 +30,8 @@ const (
 	maxRun        = 40 * time.Second
 	maxDeliveries = 100
 
-	// claimTime is how long a run claims a delivery, so that no other run sends it and a killed run is replaced. It
-	// covers the worst case for one delivery: the POST plus slow shards and database.
+	// claimTime is the term of a run's claim to a delivery, so that no other run sends it and a killed run is
+	// replaced. It covers the worst case for one delivery: the POST plus slow shards and database.
 	claimTime = 2 * time.Minute
 
 	// maxPause caps the time between two attempts, which starts at a minute and doubles.

@@ -43,7 +43,7 @@ type shard struct {
 // Freeze keeps a shard from doing anything: whoever calls it waits in vain. Thaw ends that.
 func (s *Shards) Freeze(name string) { s.set(name, true) }
 
-// Thaw has a frozen shard work again.
+// Thaw ends the freeze of a shard.
 func (s *Shards) Thaw(name string) { s.set(name, false) }
 
 func (s *Shards) set(name string, frozen bool) {
@@ -81,7 +81,7 @@ func (s *Shards) Remotes() frontier.Remotes {
 	return frontier.Remotes{Caller: s, Shards: set.FrontierShards}
 }
 
-// Written is how many rows the shards wrote so far, as the platform charges them.
+// Written returns the number of rows that the shards wrote, as the platform charges them.
 func (s *Shards) Written() (rows int) {
 	for _, name := range s.Names() {
 		rows += s.shard(name).written()
@@ -146,7 +146,7 @@ func (s *Shards) close() {
 // errRefused rolls back what a call wrote whose answer is an error.
 var errRefused = errors.New("refused")
 
-// call is what worker/frontier.mjs does.
+// call does what worker/frontier.mjs does.
 func (o *shard) call(w *World, operation string, request []byte) (answer []byte, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -253,7 +253,7 @@ func (o *shard) store(ctx context.Context, w *World, b bucket, order *frontier.S
 	return nil
 }
 
-// ask has a shard do an operation for itself.
+// ask runs an internal operation of a shard.
 func ask[A any](o *shard, w *World, operation string, request any) (answer A, err error) {
 	text, err := o.call(w, operation, contract.Encode(request))
 	if err != nil {

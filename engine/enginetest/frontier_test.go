@@ -31,8 +31,8 @@ func urls(t *testing.T, r frontier.Remotes, domain string) int64 {
 	return s.URLs
 }
 
-// TestAFrozenShardIsATimeout: its caller gets an error after the time that it waits, others work on.
-func TestAFrozenShardIsATimeout(t *testing.T) {
+// TestShard_FrozenIsATimeout: its caller gets an error after the time that it waits, others work on.
+func TestShard_FrozenIsATimeout(t *testing.T) {
 	Run(t, func(t *testing.T, w *World) {
 		r := w.Frontier.Remotes() // newsfork.com is on shard-10
 		w.Frontier.Freeze("shard-10")

@@ -22,7 +22,7 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// errDead is what an event gets from the platform after its death: nothing that it still does has an effect.
+// errDead is the error of the platform for an event after its death, which has no effects any more.
 var errDead = errors.New("the event is dead")
 
 // life is that of the event to which an instance belongs at the moment.
@@ -222,7 +222,7 @@ type Hooks struct {
 	posts []Post
 }
 
-// Post is what was posted once.
+// Post is one request to a webhook.
 type Post struct {
 	URL    string
 	ID     string

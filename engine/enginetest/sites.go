@@ -21,7 +21,7 @@ type Sites struct {
 	up map[string]bool
 }
 
-// Repair has a host that is down answer from now on.
+// Repair makes a host respond again.
 func (s *Sites) Repair(host string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,7 +31,7 @@ func (s *Sites) Repair(host string) {
 	s.up[host] = true
 }
 
-// Serve is for the field of that name of a fetchtest.Web.
+// Serve implements the field Serve of a fetchtest.Web.
 func (s *Sites) Serve(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 	u, err := url.Parse(r.URL)
 	if err != nil {

@@ -125,7 +125,7 @@ func (w *World) variable(name string) (value string, ok bool) {
 	return value, ok
 }
 
-// lend gives an instance to an event, which gives it back.
+// lend returns an instance for an event. The event returns it when it ends.
 func (w *World) lend() *instance {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -144,7 +144,7 @@ func (w *World) giveBack(i *instance) {
 	w.idle = append(w.idle, i)
 }
 
-// Deploy has later events served by new instances, which read the settings again.
+// Deploy makes later events run on new instances, which read the settings again.
 func (w *World) Deploy() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -212,7 +212,7 @@ func (s *settlement) pass() {
 	}
 }
 
-// Drain has everything delivered that waits.
+// Drain delivers all pending messages.
 func (w *World) Drain() {
 	w.t.Helper()
 	if err := w.Broker.Drain(w.t.Context()); err != nil {
@@ -242,7 +242,7 @@ func (w *World) CronMayDie() {
 	w.event(w.t.Context(), func(ctx context.Context, i *instance) { _ = i.Cron(ctx, time.Now()) })
 }
 
-// Answer is what the API answers.
+// Answer is a response of the API.
 type Answer struct {
 	Status  int
 	Header  http.Header
@@ -282,7 +282,7 @@ func Data[T any](w *World, method, path, body string) (data T) {
 	return data
 }
 
-// Status asks for the status, with a query that begins with "?" or is "".
+// Status requests the status. query begins with "?" or is "".
 func (w *World) Status(query string) contract.Status {
 	w.t.Helper()
 	return Data[contract.Status](w, "GET", "/api/v1/seeds/status"+query, "")

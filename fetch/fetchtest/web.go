@@ -16,7 +16,7 @@ import (
 	"github.com/newsfork/seed-engine/fetch"
 )
 
-// Page is what a URL answers. The zero Page is an empty 200.
+// Page is the response for a URL. The zero Page is an empty 200.
 type Page struct {
 	Status  int // 200 when 0
 	Header  map[string]string

@@ -31,7 +31,7 @@ type Queue struct {
 type Broker struct {
 	// Consume handles a batch. What it leaves unsettled is delivered again.
 	Consume func(ctx context.Context, queue string, messages []queues.Message)
-	// Events is how many batches are handled at once; 1 when 0.
+	// Events caps the batches that are handled at once; default 1.
 	Events int
 	// Shuffle, when set, picks the messages of a batch, and how many they are, by chance.
 	Shuffle *rand.Rand
@@ -102,8 +102,8 @@ type batch struct {
 	messages []*message
 }
 
-// due takes the batches that are delivered now. When there are none, next is when there may be one, zero
-// when nothing waits.
+// due removes and returns the batches that are delivered now. If there are none, next is the time of the next one, or
+// zero if the queues are empty.
 func (b *Broker) due(now time.Time) (batches []batch, next time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,8 +122,8 @@ func (b *Broker) due(now time.Time) (batches []batch, next time.Time) {
 	return batches, next
 }
 
-// take takes a batch of a queue that is full, or has waited long enough. When there is none, at is when
-// there may be one, zero when nothing waits.
+// take removes and returns a batch that is full or has waited long enough. If there is none, at is the time of the
+// next one, or zero if the queue is empty.
 func (b *Broker) take(q Queue, now time.Time) (taken []*message, at time.Time) {
 	var ready []*message
 	for _, m := range b.waiting[q.Name] {
