@@ -102,7 +102,7 @@ describe("the operators' page of the Info service", { skip }, () => {
     await page.getByRole("button", { name: "Discard https://feeds.example/two" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Discard" }).click();
     await notice(page, "1 dead letter discarded.");
-    await page.getByText("No request waits to be made again.").waitFor();
+    await page.getByText("No failed requests.").waitFor();
     await page.getByRole("button", { name: "Collect now: Feeds" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Collect now" }).click();
     await letter.waitFor();

@@ -177,7 +177,7 @@ describe("operating", { skip }, () => {
     test("nothing is taken that is no JSON file, nor with a token that may only read", async () => {
       await open();
       await drop("notes.txt");
-      await notice("There is no JSON file among them.");
+      await notice("None of them is a JSON file.");
       await open("", { token: "reader" });
       assert.deepEqual(await drop("raw_0901.json"), { marked: false, taken: true });
       assert.equal(await dialog().count(), 0);

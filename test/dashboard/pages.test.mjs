@@ -238,7 +238,7 @@ describe("the dashboard", { skip }, () => {
       await page.reload();
       await page
         .getByRole("alert")
-        .filter({ hasText: "The answer is not what the engine's API sends. HTTP 502" })
+        .filter({ hasText: "The response is not from the engine's API. HTTP 502" })
         .waitFor();
       await fake.close();
       await button("Try now").click();
@@ -351,7 +351,7 @@ describe("the dashboard", { skip }, () => {
     await notice("rail-news-8.example is queued.");
     const { partition_info } = fake.world.domains[7];
     assert.deepEqual(sent("POST", "/api/v1/seeds/domains/rail-news-8.example/collect"), [partition_info]);
-    await page.getByText("It is being collected again; what is shown is the last outcome.").waitFor();
+    await page.getByText("It is being collected again; this is the last outcome.").waitFor();
     assert.equal(await why.getByRole("button").count(), 0);
     fake.world.work(1000);
     await button("Refresh").click();
@@ -727,7 +727,7 @@ describe("the dashboard", { skip }, () => {
 
     test("an engine without hosts says so", async () => {
       await open("#/frontier", { engine: emptyWorld() });
-      await page.getByText("The feed got nothing in the last 24 hours.").waitFor();
+      await page.getByText("No URLs reached the feed in the last 24 hours.").waitFor();
       assert.match(await said(card("Hosts")), /No hosts yet\./);
       assert.match(await said(card("In all")), /Oldest due –/);
     });
