@@ -1,5 +1,5 @@
 // The parsers and the classifier, natively and in WebAssembly: node bench/parsers.mjs [--quick]
-// docs/benchmarks.md has the figures in WebAssembly, which is what the Worker is compiled to.
+// docs/benchmarks.md has the figures in WebAssembly, to which the Worker is compiled.
 import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { root, Rows } from "./rows.mjs";
@@ -7,7 +7,7 @@ import { root, Rows } from "./rows.mjs";
 const quick = process.argv.includes("--quick"); // each benchmark once, to see that it works
 const rows = new Rows("parsers");
 
-/** Runs the benchmarks, shows what they print, and gives it. */
+/** Runs the benchmarks, shows their output, and returns it. */
 function benchmarks(packages, env = {}, ...flags) {
   const pattern = "Parse|Allowed|Hostile|Reader|Process|Classify|Add$|Sitemap";
   const args = ["test", ...flags, "-run", "^$", "-bench", pattern, "-benchtime", quick ? "1x" : "1s", ...packages];
@@ -22,7 +22,7 @@ function benchmarks(packages, env = {}, ...flags) {
   return stdout;
 }
 
-/** What benchmarks of a package, with names that begin so, measured in a unit. */
+/** The results in a unit of a package's benchmarks whose names have a prefix. */
 function figures(output, name, unit) {
   const lines = output.split("\n").filter((line) => line.startsWith(`Benchmark${name}`));
   const found = lines.map((line) => Number(new RegExp(`([\\d.]+) ${unit}(\\s|$)`).exec(line)?.[1]));

@@ -1,4 +1,4 @@
-// The configurations that Workers of the benchmarks share. Names begin with those of the benchmark or the side.
+// Configurations shared by Workers of the benchmarks. Names begin with the benchmark or the side.
 import { join } from "node:path";
 import { root } from "./rows.mjs";
 

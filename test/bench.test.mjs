@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { fillIn, page, recorded, section } from "../bench/document.mjs";
 import { latestRuns, meets, merge, Rows, table } from "../bench/rows.mjs";
 
-test("the table of docs/benchmarks.md is that of bench/results.json: node bench/document.mjs writes it", () => {
+test("docs/benchmarks.md has the table of bench/results.json: run node bench/document.mjs", () => {
   const rows = recorded();
   assert.ok(rows.length >= 15, `${rows.length} rows`);
   assert.equal(page(), fillIn(page(), section(rows)));
@@ -49,7 +49,7 @@ test("a table has values with their units, and says which goals are missed", () 
   );
 });
 
-test("a complete run replaces the rows of its part, another those that it repeated", () => {
+test("a complete run replaces all rows of its part, a partial run the rows it repeated", () => {
   const row = (part, what, engine) => ({ part, what, goal: "–", engine });
   const before = [row("runtime", "health", 1), row("pipeline", "file", 1), row("pipeline", "domains", 1)];
   const names = (rows) => rows.map(({ what, engine }) => `${what} ${engine}`);
@@ -65,7 +65,7 @@ test("a complete run replaces the rows of its part, another those that it repeat
   assert.throws(() => new Rows("pipelines"), /no part/);
 });
 
-test("a run of some rows leaves the others of its part as the run before left them", (t) => {
+test("a partial run keeps the other rows of its part", (t) => {
   const dir = mkdtempSync(join(tmpdir(), "bench-"));
   t.after(() => rmSync(dir, { recursive: true }));
   t.mock.method(console, "log", () => {});

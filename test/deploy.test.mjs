@@ -1,5 +1,5 @@
-// What would be deployed: both environments have every binding, queue setting and limit. Wrangler
-// exits with 0 even when an environment lacks its bindings, so its table is read here.
+// The deployed configuration: both environments have every binding, queue setting and limit. Wrangler
+// exits with 0 even if an environment lacks its bindings, so the test reads its table.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { unstable_readConfig as readConfig } from "wrangler";
 
 const root = resolve(fileURLToPath(new URL("..", import.meta.url)));
 
-// For each queue that is consumed there is the producer by which the entry module sends its messages again.
+// Each consumed queue has the producer through which the entry module requeues its messages.
 function sendsAgain({ queues }) {
   const bound = Object.fromEntries(queues.producers.map(({ binding, queue }) => [binding, queue]));
   for (const { queue } of queues.consumers) assert.equal(producerOf(queue, bound), queue);
@@ -77,7 +77,7 @@ for (const [env, suffix] of Object.entries(environments)) {
 
     test("has the shards of the frontier in SQLite", () => shardsInSQLite(config));
 
-    test("states name, CPU limit, observability and crons", () => {
+    test("has name, CPU limit, observability and crons", () => {
       assert.equal(config.name, `newsfork-seed-engine-${env}`);
       assert.equal(config.limits.cpu_ms, 300000);
       assert.equal(config.observability.enabled, true);
@@ -87,7 +87,7 @@ for (const [env, suffix] of Object.entries(environments)) {
   });
 }
 
-// A text that is in the program by mistake would be there twice, and the module would be larger by it.
+// A text embedded by mistake would be deployed twice and enlarge the module.
 test("the model, the description of the API and the schemas are static files, and not in the module", () => {
   const { assets } = readConfig({ config: join(root, "wrangler.jsonc") }, { hideWarnings: true });
   const module = readFileSync(join(root, "build/deploy/app.wasm"));
@@ -106,7 +106,7 @@ test("the model, the description of the API and the schemas are static files, an
   }
 });
 
-test("static files that are gone are not deployed again", () => {
+test("deleted static files are not deployed again", () => {
   const directory = join(home, "assets");
   mkdirSync(join(directory, "classify"), { recursive: true });
   writeFileSync(join(directory, "classify/0123456789abcdef.model"), "the model of an earlier build");
@@ -115,7 +115,7 @@ test("static files that are gone are not deployed again", () => {
   assert.ok(existsSync(join(directory, "openapi.json")));
 });
 
-// GitHub's workflow deploys as `make deploy-…` does, with the same wrangler.
+// GitHub's workflow deploys like `make deploy-…`, with the same wrangler.
 test("the workflow that deploys runs the steps of the Makefile with the project's wrangler", () => {
   const text = (path) => readFileSync(join(root, path), "utf8");
   const workflow = text(".github/workflows/deploy.yml");
@@ -132,7 +132,7 @@ test("the workflow that deploys runs the steps of the Makefile with the project'
   );
 });
 
-// What stands in vars is in the repository, and `wrangler deploy` prints it.
+// Values in vars are in the repository, and `wrangler deploy` prints them.
 test("no environment has a secret among its variables", () => {
   const [, list] = /^var Secrets = \[\]string\{(.*)\}$/m.exec(readFileSync(join(root, "settings/settings.go"), "utf8"));
   const secrets = list.match(/\w+/g);
@@ -148,8 +148,8 @@ test("no environment has a secret among its variables", () => {
   }
 });
 
-// Go settles messages and the entry those that Go did not see: both by the same delay.
-test("the delay of a retry outlasts an outage of minutes where it is deployed, and is the documented one", () => {
+// Go retries messages, and the entry module those that Go did not see: both with the same delay.
+test("the deployed retry delay outlasts an outage of minutes, and is documented", () => {
   const value = (path, pattern) => Number(pattern.exec(readFileSync(join(root, path), "utf8"))?.[1]);
   const seconds = value("settings/settings.go", /"RETRY_DELAY_SECONDS", (\d+)/);
   assert.equal(value("worker/entry.mjs", /^const defaultRetryDelay = (\d+);/m), seconds);

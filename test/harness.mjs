@@ -5,8 +5,8 @@ import { home } from "./home.mjs";
 import { createTestHarness } from "wrangler";
 
 /**
- * A harness of Workers with these configurations, whose paths are absolute. Its root is not the project's, whose
- * .dev.vars and .env have the secrets and settings of `make dev`: every Worker would get them.
+ * A harness of Workers with these configurations, whose paths are absolute. Its root is not the project's root, whose
+ * .dev.vars and .env hold the secrets and settings of `make dev`: every Worker would get them.
  */
 export const harnessOf = (...configs) =>
   createTestHarness({ root: home, workers: configs.map((config) => ({ config })) });

@@ -1,5 +1,5 @@
-// Keeps what wrangler writes for itself out of the home directory: import it before wrangler. Go goes
-// on using its own caches and settings.
+// Keeps wrangler's own files out of the home directory: import it before wrangler. Go
+// keeps using its own caches and settings.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,10 +1,10 @@
-// The slow bindings of bench/latency: a figure that is measured on them means something only if no more operations than
-// on the platform are under way at once, and each is as late as the table says.
+// The slow bindings of bench/latency: their measurements are valid only if no more operations are under way at once than
+// on the platform, and each takes as long as the table says.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Connections, maxConnections, slow } from "../bench/latency/slow.mjs";
 
-/** A bucket that counts how many of its operations are under way. */
+/** A bucket that counts its operations under way. */
 function bucket() {
   const seen = { now: 0, most: 0, keys: [] };
   const get = async (key) => {
@@ -17,7 +17,7 @@ function bucket() {
   return { seen, get };
 }
 
-test("six operations of an event are under way at once, of all bindings together, the others in turn", async () => {
+test("six operations of an event run at once, over all bindings; the others wait their turn", async () => {
   const { seen, get } = bucket();
   const binding = { get, put: get };
   const env = slow({ DATASETS_BUCKET: binding, EGRESS: { fetch: get }, DELAYS: '{"R2.get": 0, "R2.put": 0}' });
@@ -32,14 +32,14 @@ test("six operations of an event are under way at once, of all bindings together
   );
 });
 
-test("another event has connections of its own", async () => {
+test("each event has its own connections", async () => {
   const { seen, get } = bucket();
   const events = [0, 1].map(() => slow({ DATASETS_BUCKET: { get }, DELAYS: '{"R2.get": 0}' }));
   await Promise.all(events.flatMap((env) => Array.from({ length: 8 }, () => env.DATASETS_BUCKET.get("key"))));
   assert.equal(seen.most, 2 * maxConnections);
 });
 
-test("an operation comes after its delay, and one that fails gives its connection back", async () => {
+test("an operation starts after its delay, and a failed one frees its connection", async () => {
   const env = slow({ METADATA_DB: { batch: async () => "rows" }, DELAYS: '{"D1.batch": 50}' });
   const began = performance.now();
   assert.equal(await env.METADATA_DB.batch([]), "rows");

@@ -1,5 +1,5 @@
-// README.ko.md says what README.md says: the same headings, commands, tables, figures and links. What is in words is for
-// people to keep in step; what is not, a test can compare.
+// README.ko.md and README.md have the same headings, commands, tables, figures and links. People keep the
+// words in step; this test compares the rest.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import { test } from "node:test";
 const read = (name) => readFileSync(new URL(`../${name}`, import.meta.url), "utf8").split("\n");
 const all = (text, pattern) => Array.from(text.matchAll(pattern), ([match]) => match);
 
-/** A line of a table: its code, and the figures in each of its other cells' words. */
+/** A table row: its code, and the figures in its other cells. */
 function row(line) {
   const words = line.replaceAll(/`[^`]*`|\]\([^)]*\)/g, "");
   return [
@@ -19,14 +19,14 @@ function row(line) {
   ];
 }
 
-/** A line of a block of commands or files, without what explains it: a comment, or a second column. */
+/** A line of a code block without its explanation: a comment, or a second column. */
 const command = (line) =>
   line
     .replace(/(^|\s+)#( |$).*/, "")
     .trim()
     .split(/\s{2,}(?![-@'])/)[0];
 
-/** What can be compared of a section. */
+/** The comparable parts of a section. */
 function section(lines) {
   const prose = lines.filter((line) => !/^( {4}|\|)/.test(line)).join("\n");
   const tables = lines.filter((line) => line.startsWith("|"));

@@ -1,4 +1,4 @@
-// make setup-…: each resource is created only if it is missing, and a failure is not taken for one that is.
+// make setup-…: each resource is created only if it is missing, and another failure does not count as missing.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ const root = resolve(fileURLToPath(new URL("..", import.meta.url)));
 const bin = join(home, "bin");
 const log = join(home, "wrangler.log");
 
-// Plays wrangler: it records what it is asked, and answers from ANSWERS, by the beginning of the command.
+// Plays wrangler: it records commands, and answers from ANSWERS by the beginning of the command.
 mkdirSync(bin, { recursive: true });
 writeFileSync(
   join(bin, "wrangler"),
@@ -30,7 +30,7 @@ for (const [start, { output, status }] of Object.entries(JSON.parse(process.env.
 );
 writeFileSync(join(bin, "package.json"), '{"type":"module"}');
 
-// What wrangler 4.164 says of resources that are not there.
+// Messages of wrangler 4.164 for missing resources.
 const nothing = {
   "r2 bucket info": { output: "✘ [ERROR] The specified bucket does not exist. [code: 10006]", status: 1 },
   "d1 info": { output: "✘ [ERROR] Couldn't find a D1 DB named 'newsfork-metadata-staging'", status: 1 },
@@ -67,7 +67,7 @@ describe("make setup-staging", () => {
     "r2 bucket notification create newsfork-datasets-staging --event-type object-create --queue newsfork-seed-staging --prefix raw/",
   ];
 
-  test("creates all that is missing, after printing every command", () => {
+  test("creates all missing resources, after printing every command", () => {
     const { status, output, calls } = setUp("staging", { API_TOKEN: "given" });
     assert.equal(status, 0, output);
     assert.deepEqual(
@@ -79,14 +79,14 @@ describe("make setup-staging", () => {
     for (const command of creations) assert.ok(plan.includes(`wrangler ${command}`), command);
   });
 
-  test("makes up a token when none is given, and shows it", () => {
+  test("generates a token if none is given, and shows it", () => {
     const { output, calls } = setUp("staging", { API_TOKEN: "" });
     const { input } = calls.find((c) => c.command.startsWith("secret put"));
     assert.match(input, /^[\w-]{43}$/);
     assert.ok(output.includes(input));
   });
 
-  test("leaves alone what is there", () => {
+  test("leaves existing resources alone", () => {
     const { status, output, calls } = setUp("staging", { answers: everything });
     assert.equal(status, 0, output);
     assert.deepEqual(
@@ -96,7 +96,7 @@ describe("make setup-staging", () => {
     assert.equal(calls.length, creations.length);
   });
 
-  test("creates nothing when wrangler fails for another reason", () => {
+  test("creates nothing if wrangler fails for another reason", () => {
     const answers = { "d1 info": { output: "✘ [ERROR] Authentication error [code: 10000]", status: 1 } };
     const { status, output, calls } = setUp("staging", { answers });
     assert.notEqual(status, 0);

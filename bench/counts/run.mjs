@@ -1,5 +1,5 @@
-// What one healthy domain and one raw file ask of the platform, counted on workerd, ours and the peer's, and what a
-// million domains cost by that: make bench-counts. JSON=1 prints one JSON object instead of tables.
+// Platform operations of one healthy domain and one raw file, counted on workerd for the engine and the peer, and the
+// cost of a million domains: make bench-counts. JSON=1 prints one JSON object instead of tables.
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "../../worker/build.mjs";

@@ -1,6 +1,6 @@
 // A crawl of the frontier natively, with a clock of its own: node bench/frontier/crawl.mjs [--quick]
 //
-// 200 scrapers fetch 1,000,000 URLs of 50,000 hosts, and some of them die. Fails when anything was
+// 200 scrapers fetch 1,000,000 URLs of 50,000 hosts, and some scrapers die. Fails if any request was
 // impolite, or a figure misses its goal.
 import { spawnSync } from "node:child_process";
 import { resolve } from "node:path";
@@ -19,7 +19,7 @@ function go(...args) {
   return stdout;
 }
 
-/** What is measured: its unit in the benchmark, its name here, the most it may be (null: it is only stated). */
+/** The measurements: unit in the benchmark, name here, and maximum (null if there is none). */
 const goals = [
   ["violations", "requests that were impolite", 0],
   ["oldest-wait-s", "longest wait of a host that was ready, seconds", null],

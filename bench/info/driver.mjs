@@ -1,5 +1,5 @@
-// Asks one side for a page many times in a row, without a network between them, and answers how many
-// milliseconds that took. The clock stands still while code runs, and is right after each answer.
+// Requests a page from one side many times in a row, without a network, and answers with the
+// milliseconds taken. The clock stands still while code runs, and is correct after each response.
 export default {
   async fetch(request, env) {
     const { side, path, times } = await request.json();

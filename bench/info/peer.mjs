@@ -1,4 +1,4 @@
-// The plain-JavaScript peer of info/api: the same pages of the same D1 and KV, without anything that is not needed
+// The plain-JavaScript peer of info/api: the same pages of the same D1 and KV, with only the code needed
 // to answer them: no validators, no CORS, no check of parameters.
 const columns =
   "id, title, url, snippet, source, source_name, published_at, thumbnail_url, category, source_icon_url, video_url, keywords, ai_tag";

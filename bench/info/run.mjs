@@ -1,8 +1,8 @@
 // The Info service: node bench/info/run.mjs [--quick] [--pages | --costs]
 //
-// Of 500,000 articles each. Fails when a warm GET /news takes more than 1.5 times what a plain-JavaScript Worker takes
-// that reads the same D1 and KV, when a search in D1 takes more than 5 times as long as a page behind the cache, and
-// when the databases alone take longer than they may (info/store, TestSearch_Cost).
+// With 500,000 articles each. Fails if a warm GET /news takes more than 1.5 times as long as a plain-JavaScript Worker
+// with the same D1 and KV, if a search in D1 takes more than 5 times as long as a page behind the cache, or
+// if the databases alone are too slow (info/store, TestSearch_Cost).
 import { spawnSync } from "node:child_process";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -79,7 +79,7 @@ const asker = (driver) => async (side, path, times) => {
   return await answer.json();
 };
 
-// behindCache is the cursor of the first page that the cache does not have.
+// behindCache is the cursor of the first page that is not cached.
 async function behindCache(ask) {
   let cursor = (await ask("go", `${news}?limit=50`, 1)).page.next_cursor;
   for (let i = 0; i < 4; i++) cursor = (await ask("go", `${news}?limit=50&cursor=${cursor}`, 1)).page.next_cursor;

@@ -1,5 +1,5 @@
-// The least that any Worker needs, which computes nothing: for a raw file, POST /?key=…&batches=…, which it reads, sending as many
-// batches, six at once; for a domain, POST /domain?host=…, all calls that the engine makes until its checkpoint, in the same order.
+// The least time that any Worker needs, without computing: for a raw file, POST /?key=…&batches=… reads it and sends so many
+// batches, six at once; for a domain, POST /domain?host=… makes all the engine's calls until its checkpoint, in the same order.
 import { slow } from "./slow.mjs";
 
 const interval = 1000; // between two requests to a host
@@ -14,7 +14,7 @@ async function file({ DATASETS_BUCKET, DOMAIN_QUEUE }, { key, batches }) {
   await Promise.all(Array.from({ length: Number(batches) }, () => DOMAIN_QUEUE.sendBatch([message])));
 }
 
-/** Gives how many ms passed until the checkpoint was stored. */
+/** Returns the milliseconds until the checkpoint was stored. */
 async function domain({ DATASETS_BUCKET: bucket, EGRESS, FRONTIER }, { host }) {
   const dir = `prod/floor/${host}`;
   const shard = () => FRONTIER.getByName("shard-0").call("stats", new TextEncoder().encode("{}"));

@@ -1,4 +1,4 @@
-// The pipeline where every operation of a binding takes as long as in production, which one machine does not show:
+// The pipeline with the latency of production for every operation of a binding, simulated on one machine:
 // node bench/latency/run.mjs [--quick] [--only=orchestrate|file|domains|status|lease]
 // DELAYS='{"R2.put": 200}' changes delays (bench/latency/slow.mjs has them all).
 import { Rows } from "../rows.mjs";
@@ -41,7 +41,7 @@ const { harness, workers, drive, deliver, bucketOf } = await start({
 const rows = new Rows("latency");
 const report = (what, ...row) => rows.report(`slow stores: ${what}`, ...row);
 
-/** The median time of work(round), the first round not counted. */
+/** The median time of work(round), without the first round. */
 async function repeat(work, n = rounds) {
   const times = [];
   for (let round = -1; round < n; round++) {
@@ -101,7 +101,7 @@ async function file() {
   });
 }
 
-/** How long a side takes for domains of one batch: until all is settled, and until the last checkpoint. */
+/** The times of a side for the domains of one batch: until all are settled, and until the last checkpoint. */
 async function collect(name, n, round) {
   const domains = Array.from({ length: n }, (_, i) => `round${round + 1}of${n}site${i}.sg`);
   const began = Date.now();
@@ -140,7 +140,7 @@ async function domains() {
   }
 }
 
-/** What the order of a domain's calls takes by itself here, with the simulated stores and timers. */
+/** The time of a domain's sequence of calls alone, with the simulated stores and timers. */
 async function leastOfADomain() {
   const times = [];
   for (let round = -1; round < rounds; round++) {

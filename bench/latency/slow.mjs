@@ -1,8 +1,8 @@
-// What the platform adds where its stores are on other machines, played on one: a delay before every operation of a
-// binding, and the limit of connections that an event may have waiting
+// Simulates the platform's remote stores on one machine: a delay before every operation of a
+// binding, and the limit of an event's waiting connections
 // (developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections).
 
-/** Milliseconds before an operation; that of EGRESS is in the origin. The variable DELAYS, as JSON, changes them. */
+/** Milliseconds before an operation; EGRESS is delayed in the origin. The variable DELAYS, as JSON, changes them. */
 export const delays = {
   "R2.put": 120,
   "R2.delete": 120,
@@ -14,10 +14,10 @@ export const delays = {
   "object.call": 15,
 };
 
-/** The most operations of one event that wait for an answer; the next one waits its turn. */
+/** The maximum of one event's operations that wait for an answer; further ones wait their turn. */
 export const maxConnections = 6;
 
-/** How often each kind of operation was asked for. */
+/** The number of calls of each operation. */
 export const asked = {};
 
 /** The connections of one event. */
@@ -44,7 +44,7 @@ async function after(ms, call) {
   return call();
 }
 
-/** A binding whose methods in the table run as how(their delay, call) says. */
+/** A binding whose methods in the table run through how(delay, call). */
 const wrapped = (binding, methods, how) =>
   new Proxy(binding, {
     get(target, property) {
@@ -80,7 +80,7 @@ export function slow(env) {
     });
   const queue = (binding) =>
     wrapped(binding, { send: ms["queue.send"], sendBatch: ms["queue.send"], metrics: ms["queue.send"] }, connected);
-  // Calls of objects are not among what the platform counts as connections.
+  // The platform does not count calls of objects as connections.
   const shards = (namespace) => ({
     getByName: (name) => ({
       call: (...args) => after(ms["object.call"], () => namespace.getByName(name).call(...args)),
@@ -97,7 +97,7 @@ export function slow(env) {
   return changed;
 }
 
-/** A Worker on slow bindings; GET https://inside.invalid/ lists what it asked of them. */
+/** A Worker on slow bindings; GET https://inside.invalid/ lists its calls. */
 export const slowWorker = (worker) => ({
   fetch: (request, env, ctx) =>
     new URL(request.url).hostname === "inside.invalid" ? Response.json(asked) : worker.fetch(request, slow(env), ctx),

@@ -1,4 +1,4 @@
-// Beside the two sides: fills their buckets, and delivers batches to their queue handlers.
+// Fills the buckets of both sides, and delivers batches to their queue handlers.
 const record = (i, domains) => {
   const domain = `site${i % domains}.sg`;
   const url = `https://www.${domain}/news/2026/01/${i}/a-headline-of-usual-length-for-an-article`;
@@ -17,7 +17,7 @@ const record = (i, domains) => {
   });
 };
 
-/** Writes a raw file of that many bytes or more as a multipart upload, never whole in memory. */
+/** Writes a raw file of at least that many bytes as a multipart upload, never whole in memory. */
 async function generate(bucket, key, bytes, domains) {
   const part = 10 * 2 ** 20;
   const upload = await bucket.createMultipartUpload(key);
@@ -55,7 +55,7 @@ async function generate(bucket, key, bytes, domains) {
   return { bytes: total, records };
 }
 
-/** Writes a raw file as the engine's PUT does, with one put: it is read in another way than one that was uploaded in parts. */
+/** Writes a raw file as the engine's PUT does, with one put: objects uploaded in parts are read differently. */
 async function generateWhole(bucket, key, bytes, domains) {
   const inParts = `${key}.parts`;
   const made = await generate(bucket, inParts, bytes, domains);
@@ -80,13 +80,13 @@ export default {
           ),
         );
       case "/read": {
-        // A whole object, as a Worker in JavaScript reads it that has to do with its bytes.
+        // Reads a whole object, as a JavaScript Worker that works on its bytes would.
         let bytes = 0;
         for await (const chunk of (await bucket.get(searchParams.get("key"))).body) bytes += chunk.length;
         return Response.json(bytes);
       }
       case "/finished": {
-        // Raw files that are done, for the orchestrator to skip.
+        // Finished raw files, for the orchestrator to skip.
         const n = Number(searchParams.get("n"));
         const prefix = searchParams.get("prefix");
         for (let i = 0; i < n; i++) {

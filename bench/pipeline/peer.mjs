@@ -1,6 +1,6 @@
-// The peer: the Worker that someone would write from the workflow documents' pseudo-code, nothing
-// more. One HEAD and one send a file, the whole file in memory, one send a domain, domains one after
-// another. It stands in benchmarks only.
+// The peer: the Worker that one would write from the workflow documents' pseudo-code, and nothing
+// more. One HEAD and one send per file, the whole file in memory, one send per domain, domains one after
+// another. Only benchmarks use it.
 const partitionOf = (key) => {
   const [, country, category, date] =
     /^raw\/country=([^/]+)\/category=([^/]+)\/date=([^/]+)\/raw_\d{4,}\.json$/.exec(key) ?? [];

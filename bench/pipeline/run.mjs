@@ -1,4 +1,4 @@
-// The pipeline against the peer, on one workerd in one run:
+// The pipeline compared with the peer, on one workerd in one run:
 // node bench/pipeline/run.mjs [--quick] [--only=orchestrate|file|domains|huge] [--domains=200]
 import { Rows } from "../rows.mjs";
 import { dir, domainMessage, median, partition, ratio, round1, start, timed } from "./world.mjs";
@@ -20,7 +20,7 @@ const remove = async (name, key) => (await bucketOf(name)).delete(key);
 const rows = new Rows("pipeline");
 const report = (...row) => rows.report(...row);
 
-/** Runs work for both sides in turn, the first round not counted. */
+/** Runs work for both sides in turn, without counting the first round. */
 async function alternate(work, n = rounds) {
   const times = { engine: [], peer: [] };
   for (let round = -1; round < n; round++) {
@@ -73,7 +73,7 @@ async function file() {
     return ms;
   };
   await generate({ whole: true });
-  // Memory that V8 frees now or a round later makes single rounds vary by ten MiB, so there are twice as many.
+  // V8 frees memory now or a round later, so rounds vary by ten MiB: there are twice as many.
   const times = await alternate(process, 2 * rounds + 1);
   for (const list of Object.values(growth)) list.shift(); // of the round that does not count
   report(`a ${fileBytes >> 20} MB raw file, 2,000 domains`, "≤ 0.35 × the peer", times);

@@ -1,4 +1,4 @@
-// The engine, its peer, a driver that fills their buckets and delivers batches to them, and a web in which every host is
+// The engine, its peer, a driver that fills their buckets and delivers batches, and a web in which every host is
 // one site, on one workerd.
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,8 +18,8 @@ const side = (name, main, vars, more) =>
   });
 
 /**
- * Starts all of it. mains are the entries of the engine and the peer; latency is that of the web, in ms; others are
- * the configurations of more Workers.
+ * Starts them. mains are the entries of the engine and the peer; latency is the web's latency in ms; others are
+ * the configurations of further Workers.
  */
 export async function start({ mains, latency, vars = {}, others = [] }) {
   build(root, join(root, "build/worker"));
@@ -39,7 +39,7 @@ export async function start({ mains, latency, vars = {}, others = [] }) {
   const workers = Object.fromEntries(names.map((name) => [name, harness.getWorker(name)]));
   await workers.engine.applyD1Migrations("METADATA_DB");
 
-  /** Asks the driver, or another Worker of the bench, to do something. */
+  /** Calls the driver, or another Worker of the bench. */
   const drive = async (path, query, body, worker = workers.driver) => {
     const response = await worker.fetch(`${path}?${new URLSearchParams(query)}`, {
       method: "POST",
@@ -48,7 +48,7 @@ export async function start({ mains, latency, vars = {}, others = [] }) {
     if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
     return response.json();
   };
-  /** Delivers a batch to a side. No message of it may be retried. */
+  /** Delivers a batch to a side, and fails if a message is retried. */
   const deliver = async (name, queue, bodies) => {
     const result = await drive("/deliver", { side: name }, { queue, bodies });
     if (result.outcome !== "ok" || result.retried) throw new Error(`${name}: ${JSON.stringify(result)}`);
@@ -62,14 +62,14 @@ export const median = (list) => list.toSorted((a, b) => a - b)[list.length >> 1]
 export const round1 = (n) => Math.round(n * 10) / 10;
 export const ratio = (a, b) => Math.round((a / b) * 1000) / 1000;
 
-/** How long work takes, in ms. */
+/** The time of work in ms. */
 export async function timed(work) {
   const began = performance.now();
   await work();
   return performance.now() - began;
 }
 
-/** What the driver makes a raw file of, and the message of a domain of it. */
+/** The driver's input for a raw file, and the message of one of its domains. */
 export const partition = { country: "sg", category: "news", date: "2026-01-28" };
 export const dir = "raw/country=sg/category=news/date=2026-01-28/";
 export const domainMessage = (domain) => ({
@@ -80,7 +80,7 @@ export const domainMessage = (domain) => ({
   source_file_path: `${dir}raw_0001.json`,
 });
 
-/** The workerd that the harness started: its memory in bytes and CPU time in milliseconds. */
+/** The harness's workerd: its memory in bytes and CPU time in milliseconds. */
 export function runningWorkerd() {
   const pids = readdirSync("/proc").filter((pid) => {
     try {
@@ -100,7 +100,7 @@ export function runningWorkerd() {
       ),
     );
   return {
-    /** Forgets the peak; gives what is resident now. */
+    /** Resets the peak; returns the resident memory. */
     resetPeak() {
       for (const pid of pids) writeFileSync(`/proc/${pid}/clear_refs`, "5");
       return status("VmRSS");

@@ -1,5 +1,5 @@
-// GET /?side=…&path=…&n=… asks a side for a path n times, one after the other, from inside workerd: the milliseconds
-// that took.
+// GET /?side=…&path=…&n=… requests a path from a side n times in sequence from inside workerd, and answers with the
+// milliseconds taken.
 export default {
   async fetch(request, env) {
     const { searchParams } = new URL(request.url);

@@ -1,4 +1,4 @@
-// The engine, and under https://observe.invalid/ the statements of D1 that a path's answer takes: [[sql, parameters]].
+// The engine, and under https://observe.invalid/ the D1 statements for a path: [[sql, parameters]].
 import engine from "../../build/worker/entry.mjs";
 export { Frontier } from "../../build/worker/entry.mjs";
 

@@ -1,5 +1,5 @@
-// A Worker in plain JavaScript that asks D1, R2 and the queues for what the engine's routes ask them, and answers with
-// what they say. It is given the engine's statements for a path by POST /statements?path=.
+// A plain JavaScript Worker that makes the same calls to D1, R2 and the queues as the engine's routes, and answers with
+// their results. POST /statements?path= sets the engine's statements for a path.
 const statements = new Map();
 
 const ask = (db, path) =>
@@ -40,7 +40,7 @@ async function dataset(env, path) {
     if (file) Object.assign(file, { state: "processed", processed_at: customMetadata.processed_at ?? null });
     else files.set(key, { key, size, uploaded_at: uploaded, state: "pending", processed_at: null });
   }
-  // What became of those without a checkpoint.
+  // The outcome of files without a checkpoint.
   const [{ results }] = await ask(env.METADATA_DB, path);
   for (const { name, state, error_type, error_message } of results)
     Object.assign(files.get(`${prefix}${name}.json`) ?? {}, { state, error_type, error_message });

@@ -1,4 +1,4 @@
-// Warm routes beside a Worker in plain JavaScript that makes the same calls to D1, R2 and the queues, and the first
+// Warm routes compared with a plain JavaScript Worker that makes the same calls to D1, R2 and the queues, and the first
 // request of an isolate: node bench/routes/run.mjs [--quick]
 import { buildEngine } from "../../worker/build.mjs";
 import { harnessOf } from "../../test/harness.mjs";

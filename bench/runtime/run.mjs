@@ -100,7 +100,7 @@ function request(port, agent) {
 }
 
 /**
- * The first requests of an isolate in a workerd of its own, in ms: from the start of workerd until it listens, which
+ * The first requests of an isolate in its own workerd, in ms: from the start of workerd until it listens, which
  * includes that it compiles the program, and until each of two answers.
  */
 async function cold(name) {
@@ -131,7 +131,7 @@ const quantile = (sorted, q) => sorted[Math.min(sorted.length - 1, Math.floor(so
 async function measure(ports) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const times = Object.fromEntries(Object.keys(sides).map((name) => [name, []]));
-  // The sides take turns, so that other load on the machine affects all of them.
+  // The sides take turns, so that other load affects all of them.
   for (let round = -5; round < rounds; round++) {
     for (const name of Object.keys(sides)) {
       for (let i = -warmUp; i < requestsPerRound; i++) {

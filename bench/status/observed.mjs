@@ -1,4 +1,4 @@
-// The engine, and at https://inside.invalid/ the statements of D1 since it was last asked: [[sql, parameters]].
+// The engine, and at https://inside.invalid/ the D1 statements since the last request for them: [[sql, parameters]].
 import engine from "../../build/worker/entry.mjs";
 export { Frontier } from "../../build/worker/entry.mjs";
 

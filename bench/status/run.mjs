@@ -1,6 +1,6 @@
-// What operators ask with many rows in D1, on real workerd: node bench/status/run.mjs [--quick]
+// The operators' routes with many rows in D1, on workerd: node bench/status/run.mjs [--quick]
 //
-// Fails when a status takes 50 ms or more, and when a statement reads a table from one end to the other
+// Fails if a status takes 50 ms or more, or a statement scans a table
 // that grows with files, domains or dead letters.
 import { join } from "node:path";
 import { build } from "../../worker/build.mjs";
@@ -61,10 +61,10 @@ SELECT CAST(?1 AS INTEGER) || '-' || i, 'newsfork-domain-dev', 'work-' || i, 'st
   }
 }
 
-// Tables that are read whole: partitions and their error counts, which a status sums, and those of a handful of rows, or one.
+// Tables that may be scanned: partitions and their error counts, which a status sums, and tables of a few rows.
 const small = new Set(["p", "e", "alarms", "dead_letter_counts", "feed_delivery"]);
 
-/** What is wrong with a line of a query plan; "" when nothing is. */
+/** The fault in a line of a query plan, or "". */
 function fault(detail, sql, plan) {
   const [, table, how] = detail.match(/^SCAN (\S+)(.*)$/) ?? [];
   if (!table || small.has(table) || how.includes("VIRTUAL TABLE") || how.includes("INDEX domains_")) return ""; // an index of the domains in question

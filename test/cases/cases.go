@@ -61,7 +61,7 @@ func (r *recorder) Fatalf(format string, args ...any) {
 	panic(stop{})
 }
 
-// Run runs a case and returns its failures, as an empty list where there are none. What else the case panics with goes on.
+// Run runs a case and returns its failures, or an empty list. Other panics of the case pass through.
 func Run(run func(T)) (failures []string) {
 	r := &recorder{failures: []string{}}
 	defer func() {

@@ -118,13 +118,13 @@ suite("streams", () => {
   });
 });
 
-test("a shard is asked from afar", async () => {
+test("a shard answers calls from another Worker", async () => {
   const refused = (field) => ({ kind: "validation_error", field });
   const got = await call("/shard");
   assert.deepEqual(got, [2, true, true, 0, true, 1, 1, refused("domain"), refused("lease_seconds"), [1, 1], 0]);
 });
 
-test("Workers and shards of neighbouring versions work together, or say that they cannot", async () => {
+test("Workers and shards of adjacent versions work together, or report that they cannot", async () => {
   assert.deepEqual(await call("/versions"), {
     "a field of a later version": 2,
     "an operation of a later version": { kind: "storage_error", unknown: true, newer: false },
@@ -137,7 +137,7 @@ test("a delay is whole seconds, rounded up", async () => {
   assert.ok(milliseconds >= 1900 && milliseconds < 8000, `${milliseconds} ms`);
 });
 
-test("the backlog of a queue is what waits in it", async () => {
+test("the backlog of a queue counts its waiting messages", async () => {
   const started = Date.now();
   const { before, after, errors } = await call("/backlog");
   assert.deepEqual(before, { messages: 0, bytes: 0, oldest: null });
@@ -158,7 +158,7 @@ test("stores that are not bound give storage errors that name the binding", asyn
     assert.match(error, /^storage_error: .*there is no (R2|queue|D1) binding NONE$/, what);
 });
 
-test("nothing of all this cost an instance", async () => {
+test("none of these tests cost an instance", async () => {
   const { dropped, recovered } = await call("/stats");
   delete dropped.memory; // of cases that read large objects whole
   assert.deepEqual({ dropped, recovered }, { dropped: {}, recovered: {} });

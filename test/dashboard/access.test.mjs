@@ -44,7 +44,7 @@ describe("the dashboard for everyone", { skip }, () => {
     }
   });
 
-  test("axe-core finds what it should", async () => {
+  test("axe-core finds planted faults", async () => {
     const page = await openPage(browser, fake.url);
     await settled(page);
     await page.evaluate(() => {
@@ -107,7 +107,7 @@ describe("the dashboard for everyone", { skip }, () => {
     });
   }
 
-  describe("by keyboard alone", () => {
+  describe("by keyboard only", () => {
     const focused = (page) =>
       page.evaluate(() => ({
         name: document.activeElement.getAttribute("aria-label") ?? document.activeElement.innerText ?? "",

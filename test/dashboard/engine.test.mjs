@@ -155,7 +155,7 @@ describe("the engine's dashboard", () => {
       await page.screenshot({ path: join(shots, "engine-domain.png"), fullPage: true });
     });
 
-    test("the frontier that the run has filled is shown, and a host blocked and let go", async () => {
+    test("the frontier is shown after the run, and a host is blocked and unblocked", async () => {
       const [stats, { hosts }] = await Promise.all([
         ask("GET", "/api/v1/frontier/stats"),
         ask("GET", "/api/v1/frontier/hosts?sort=size"),
@@ -240,7 +240,7 @@ describe("the engine's dashboard", () => {
       await page.getByText("<img src=x onerror=alert(1)>", { exact: true }).waitFor();
     });
 
-    test("what must not be fetched is ruled out, with any characters in its name", async () => {
+    test("an exclusion is added, with any characters in its name", async () => {
       await goTo("#/exclusions");
       const pattern = "https://www.moh.gov.sg/a b/%2F/*?q=1&r=2";
       await page.getByLabel("Kind").first().selectOption("url");
@@ -257,7 +257,7 @@ describe("the engine's dashboard", () => {
       await page.getByText("Nothing is excluded.").waitFor();
     });
 
-    test("the pipeline is paused and goes on", async () => {
+    test("the pipeline is paused and resumed", async () => {
       await goTo("#/overview");
       await page.getByRole("button", { name: "Pause pipeline" }).click();
       await page.getByRole("dialog").getByLabel("Reason").fill("the test");
@@ -298,6 +298,6 @@ describe("the engine's dashboard", () => {
       );
     });
 
-    test("nothing went wrong in the page meanwhile", () => assert.deepEqual(page.wrongs, []));
+    test("the page logged no errors", () => assert.deepEqual(page.wrongs, []));
   });
 });

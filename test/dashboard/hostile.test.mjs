@@ -1,6 +1,6 @@
 /* global document */
-// Anything that websites, raw files and messages say is shown by the dashboard as text: payloads in every
-// string of every answer, in every view, run nothing, load nothing and link nowhere else.
+// The dashboard shows all content of websites, raw files and messages as text: payloads in every
+// string of every response, in every view, run nothing, load nothing and link nowhere.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { openPage, settled, skip, startBrowser } from "./browser.mjs";
@@ -25,14 +25,14 @@ const payloads = [
   "W".repeat(600),
 ];
 
-/** What the engine itself decides, so that views take the ways they take with real answers. */
+/** Strings that the engine itself sets. They keep their values, so that views take the same paths as with real data. */
 const own = new Set(
   "state error_type queue_name queue_role country category date collected_at queued_at failed_at resolved_at since updated_at hour created_at id cursor kind name unit environment oldest".split(
     " ",
   ),
 );
 
-/** A copy of an answer with payloads in its strings, beginning with the given one: in those from outside, or in all. */
+/** Copies a response with payloads in its strings, starting with the given one: in strings from sites, or in all. */
 function poisoned(everything, first = 0) {
   let next;
   const strike = (value, key) => {
@@ -118,7 +118,7 @@ describe("hostile content", { skip }, () => {
     await page.context().close();
   });
 
-  test("the payloads are seen as the text they are", async (t) => {
+  test("the payloads are shown as text", async (t) => {
     const fake = await startFake(world(), { alter: poisoned(false) });
     t.after(() => fake.close());
     const page = await openPage(browser, fake.url, { hash: "#/domain/city-council-2.example" });

@@ -89,7 +89,7 @@ describe("the operators' page of the Info service", { skip }, () => {
     await page.waitForFunction(() => document.body.textContent.includes("1 of 2"));
     assert.match(await row.textContent(), /10 articles, 10 new/);
 
-    // The second feed is not there: a dead letter, which fails again, then succeeds, then is discarded.
+    // The second feed is missing: its dead letter fails again, then succeeds, then is discarded.
     const letter = page.getByRole("row", { name: /feeds\.example\/two/ });
     await letter.waitFor();
     assert.match(await letter.textContent(), /refused/);
@@ -112,7 +112,7 @@ describe("the operators' page of the Info service", { skip }, () => {
     });
     await replay(/1 replayed, 0 failed again; 1 new article\./);
 
-    // The last call of Naver's day: its alarm.
+    // The last call in Naver's daily quota fires the alarm.
     await page.getByRole("button", { name: "Collect now: Naver" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Collect now" }).click();
     await page
@@ -141,7 +141,7 @@ describe("the operators' page of the Info service", { skip }, () => {
         }
       });
 
-  test("what the collector serves beside it is as closed as the engine's", async () => {
+  test("the collector's other routes need a token, as the engine's do", async () => {
     const answer = await fetch(`${url}/dashboard/info/`);
     assert.match(answer.headers.get("content-security-policy"), /default-src 'none'; .*connect-src 'self'/);
     assert.equal((await fetch(`${url}/api/v1/info/status`)).status, 401);
@@ -150,7 +150,7 @@ describe("the operators' page of the Info service", { skip }, () => {
     await page.context().close();
   });
 
-  test("the engine's page leads to it where INFO_COLLECTOR_URL says where it is", async (t) => {
+  test("the engine's page links to it if INFO_COLLECTOR_URL is set", async (t) => {
     const at = "https://info-collector.example.com/dashboard/info/";
     for (const address of [at, undefined]) {
       const fake = await startFake(world(), {

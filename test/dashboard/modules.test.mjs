@@ -1,4 +1,4 @@
-// The dashboard's modules that need no browser, and the API that the other tests put in its place.
+// The dashboard's modules that need no browser, and the fake API of the other tests.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -41,7 +41,7 @@ const words = new Set(
   "name host who when why span average threshold value left partition names domain source error".split(" "),
 );
 
-/** What may follow a number and is no noun that is counted. */
+/** Words that may follow a number without being counted. */
 const uncounted = new Set(
   "a new of found queued skipped finished discarded in broken uploaded without replayed failed processed news could had more selected still s".split(
     " ",
@@ -49,14 +49,14 @@ const uncounted = new Set(
 );
 
 describe("texts", () => {
-  test("the languages that can be chosen are those that there are texts of", () => {
+  test("every language that can be chosen has texts", () => {
     const files = readdirSync(join(source, "lang")).map((name) => name.replace(/\.js$/, ""));
     assert.deepEqual(Object.keys(languages).sort(), files.sort());
     const pages = readFileSync(join(source, "i18n.js"), "utf8");
     for (const name of files) assert.ok(pages.includes(`from "./lang/${name}.js"`), name);
   });
 
-  test("all languages have the same keys, with as many values", async () => {
+  test("all languages have the same keys, with the same number of values", async () => {
     for (const language of Object.keys(languages)) {
       const { default: texts } = await import(`../../dashboard/public/dashboard/lang/${language}.js`);
       assert.deepEqual(Object.keys(texts).sort(), Object.keys(en).sort(), language);
@@ -76,7 +76,7 @@ describe("texts", () => {
     }
   });
 
-  describe("whatever is counted", () => {
+  describe("counts", () => {
     const counted = (texts, n) =>
       Object.entries(texts)
         .map(([key, text]) => [key, valuesOf(text)])
@@ -89,7 +89,7 @@ describe("texts", () => {
         });
     const speak = (t, language) => t.mock.getter(navigator, "languages", () => [language]);
 
-    test("has the word that goes with its number, in English", (t) => {
+    test("agree with their noun, in English", (t) => {
       speak(t, "en");
       const behind = (n, shown) =>
         [...shown.matchAll(new RegExp(`(?<![\\d.,])${n}(?: (?:raw|new|dead|failed(?= domain)))? ([a-z]+)`, "gi"))].map(
@@ -109,7 +109,7 @@ describe("texts", () => {
       }
     });
 
-    test("has a counter behind its number, in Korean", async (t) => {
+    test("have a counter, in Korean", async (t) => {
       speak(t, "ko");
       const { default: ko } = await import("../../dashboard/public/dashboard/lang/ko.js");
       for (const n of [0, 1, 2, 5, 1250])
@@ -118,13 +118,13 @@ describe("texts", () => {
             assert.match(counter, /[개건회초번]/, `${key}: ${number} in "${shown}"`);
     });
 
-    test("is given as a number, so that its form can be chosen", () => {
+    test("are passed as numbers, so that the plural form can be chosen", () => {
       for (const { path, text } of code)
         assert.doesNotMatch(text, /\bt\(("[^"]+"|`[^`]+`)(, [\w.]+)*,\s*number\([^,()]*(\([^()]*\))?[^,()]*\)/, path);
     });
   });
 
-  test("every text that the modules ask for exists, and none is left over", () => {
+  test("every text that the modules use exists, and no other", () => {
     const asked = new Set(code.flatMap(({ text }) => [...text.matchAll(/\bt\("([^"]+)"/g)].map((match) => match[1])));
     for (const key of asked) assert.ok(Object.hasOwn(en, key), key);
     const composed = [
@@ -143,7 +143,7 @@ describe("texts", () => {
     }
   });
 
-  test("what the API may say has a text", () => {
+  test("every value of the API has a text", () => {
     const { components } = openapi();
     const enums = {
       error: "ErrorType",
@@ -160,7 +160,7 @@ describe("texts", () => {
     for (const value of components.schemas.DeadLetterState.enum) assert.ok(Object.hasOwn(en, `state.${value}`), value);
   });
 
-  test("a value without a text stands for itself", () => {
+  test("a value without a text is shown as it is", () => {
     assert.equal(i18n.label("state", "failed"), "failed");
     assert.equal(i18n.label("error", "timeout_error"), "Timeout");
     for (const value of ["odd", "__proto__", "constructor"]) assert.equal(i18n.label("state", value), value);
@@ -172,12 +172,12 @@ test("numbers, rates and durations", () => {
     [0, 1250, 1.25, NaN, undefined].map((n) => i18n.number(n)),
     ["0", "1,250", "1", "–", "–"],
   );
-  // Neither everything nor nothing, unless it is.
+  // Only exactly 1 is 100 %, and only 0 is 0 %.
   assert.deepEqual(
     [0, 0.004, 0.84, 0.999, 1].map((share) => i18n.percent(share)),
     ["0%", "0.4%", "84%", "99%", "100%"],
   );
-  // What is over a limit is not shown as the limit.
+  // A value above a limit is not shown as the limit.
   assert.deepEqual([i18n.percent(0.104, 1), i18n.percent(0.1, 1)], ["10.4%", "10%"]);
   assert.deepEqual(
     [0, 245, 1250, 61_000, 7_200_000, 604_800_000, NaN].map((ms) => i18n.duration(ms)),
@@ -197,7 +197,7 @@ test("numbers, rates and durations", () => {
   assert.deepEqual([1, 3, 53, 60, 61, 112, 999, 1001].map(roundUp), [2, 4, 60, 60, 80, 120, 1000, 1200]);
 });
 
-test("addresses lead back to where they came from", () => {
+test("addresses survive a round trip", () => {
   for (const [view, query, id] of [
     ["overview", {}, null],
     ["domains", { state: "failed", category: "a&b=c" }, null],
@@ -213,7 +213,7 @@ test("addresses lead back to where they came from", () => {
 });
 
 describe("polling", () => {
-  test("failures wait longer and longer, and as long as the server asks", () => {
+  test("failures back off, and respect Retry-After", () => {
     assert.deepEqual(
       [0, 1, 2, 3, 9].map((failures) => wait(5_000, failures)),
       [5_000, 10_000, 20_000, 40_000, 60_000],
@@ -221,7 +221,7 @@ describe("polling", () => {
     assert.equal(wait(5_000, 1, 90), 90_000);
   });
 
-  test("stops while the page is hidden, and begins at once when it is seen again", async (t) => {
+  test("stops while the page is hidden, and resumes at once when it is visible", async (t) => {
     t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
     const page = Object.assign(new EventTarget(), { hidden: false });
     const load = mock.fn(async () => 1_000);
@@ -251,7 +251,7 @@ describe("polling", () => {
     assert.equal(load.mock.callCount(), 4, "stopped");
   });
 
-  test("a call that is overtaken is aborted and its failure dropped", async () => {
+  test("a superseded call is aborted and its failure dropped", async () => {
     const page = Object.assign(new EventTarget(), { hidden: true });
     const failures = [];
     let calls = 0;
@@ -274,7 +274,7 @@ async function tick(t, ms) {
   for (let i = 0; i < 5; i++) await Promise.resolve();
 }
 
-test("nothing makes HTML of text, and nothing is inline", () => {
+test("no text becomes HTML, and no script or style is inline", () => {
   for (const { path, text } of code)
     assert.doesNotMatch(
       text,
@@ -288,7 +288,7 @@ test("nothing makes HTML of text, and nothing is inline", () => {
 const read = (path) => JSON.parse(readFileSync(join(root, path), "utf8"));
 const openapi = () => read("contract/openapi.json");
 
-test("the API of these tests answers as the engine's is described", async (t) => {
+test("the fake API conforms to openapi.json", async (t) => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   ajv.addSchema(openapi(), "openapi");
   const validDocument = ajv.compile(read("contract/schemas/domain_metadata.schema.json"));

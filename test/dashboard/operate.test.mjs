@@ -1,6 +1,6 @@
 /* global document, DataTransfer, DragEvent, getComputedStyle, innerWidth */
-// What operators do with many things at once, in Chromium before an API that plays the engine: files that are dropped,
-// failed domains that are all collected again; and finding what they look for.
+// Bulk actions of operators in Chromium, against a fake API: dropped files,
+// collecting all failed domains again, and searching.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -48,7 +48,7 @@ describe("operating", { skip }, () => {
     }, names);
 
   describe("uploads", () => {
-    test("chosen files take their own numbers, or those that follow, and are queued", async () => {
+    test("chosen files keep their own numbers or get the next ones, and are queued", async () => {
       await open("#/overview?country=sg&category=news", { engine: emptyWorld() });
       fake.world.upload({ country: "sg", category: "news", date: "2026-01-28" }, "raw_0007");
       const record = [{ url: "https://www.example.sg/" }];
@@ -66,7 +66,7 @@ describe("operating", { skip }, () => {
       assert.deepEqual(sent("PUT", "/api/v1/datasets/")[1].body, record, "the file as it is");
     });
 
-    test("a drop with a token that may only read says why nothing happens", async () => {
+    test("a drop with a read-only token explains why nothing happens", async () => {
       await open("#/overview", { token: "reader" });
       await page.getByText("read only").waitFor();
       await drop("raw_0901.json");
@@ -74,7 +74,7 @@ describe("operating", { skip }, () => {
       assert.equal(await page.getByRole("dialog").count(), 0);
     });
 
-    test("dropped files are uploaded wherever they fall, and the progress shows", async () => {
+    test("files can be dropped anywhere, and progress is shown", async () => {
       await open("#/alarms");
       assert.deepEqual(await drop("raw_0901.json", "raw_0902.json", "notes.txt"), { marked: true, taken: true });
       await dialog().getByRole("heading", { name: "Upload 2 raw files?" }).waitFor();
@@ -92,7 +92,7 @@ describe("operating", { skip }, () => {
       assert.equal(await page.evaluate(() => document.documentElement.classList.contains("dropping")), false);
     });
 
-    test("a folder that is dropped says where its files belong", async () => {
+    test("the path of a dropped folder sets the partition of its files", async () => {
       await open();
       const folder = join(scratch, "raw");
       for (const [place, name] of [
@@ -116,7 +116,7 @@ describe("operating", { skip }, () => {
       ]);
     });
 
-    test("an upload can be stopped, and goes no further", async () => {
+    test("an upload can be stopped", async () => {
       await open();
       await drop("raw_0901.json", "raw_0902.json");
       await dialog().getByLabel("Country").fill("kr");
@@ -129,7 +129,7 @@ describe("operating", { skip }, () => {
       assert.deepEqual(uploads(), []);
     });
 
-    test("what is refused is named, and the others go through", async () => {
+    test("refused files are named, and the others are uploaded", async () => {
       await open();
       await drop("raw_0901.json", "raw_0902.json");
       await dialog().getByLabel("Country").fill("kr");
@@ -143,7 +143,7 @@ describe("operating", { skip }, () => {
       assert.deepEqual(uploads().length, 1);
     });
 
-    test("a number that has another content already is offered for replacing, unless contracts depend on it", async () => {
+    test("a file with other content can be replaced, unless contracts depend on it", async () => {
       await open("#/overview");
       const [{ partition_info: place }] = fake.world.files;
       const here = fake.world.files.filter((one) => one.partition_info === place);
@@ -174,7 +174,7 @@ describe("operating", { skip }, () => {
       assert.equal(sent("GET", "/api/v1/datasets/").length, 2, "the partition is listed once an upload");
     });
 
-    test("nothing is taken that is no JSON file, nor with a token that may only read", async () => {
+    test("only JSON files are accepted, and none with a read-only token", async () => {
       await open();
       await drop("notes.txt");
       await notice("None of them is a JSON file.");
@@ -232,7 +232,7 @@ describe("operating", { skip }, () => {
       }
     });
 
-    test("a name that is no domain, or an unknown one, is answered in words with what was perhaps meant", async () => {
+    test("an invalid or unknown name is explained, with suggestions", async () => {
       await open("#/domains");
       const search = async (text) => {
         await goTo("#/domains");
@@ -271,7 +271,7 @@ describe("operating", { skip }, () => {
       await page.getByText("belongs to this domain").waitFor({ state: "detached" });
     });
 
-    test("an address with a name that its view has no use for leads to the page of that name, or nowhere", async () => {
+    test("an address with an id that its view does not take leads to the page of that id, or nowhere", async () => {
       await open("#/domains/city-council-2.example");
       await card("Fetch contract").waitFor();
       await goTo("#/dead-letters/m-002/");
@@ -284,7 +284,7 @@ describe("operating", { skip }, () => {
       }
     });
 
-    test("a country is its name or its letters, in both languages, and a name that is none is not sent", async () => {
+    test("a country is given by name or code, in both languages, and an unknown name is not sent", async () => {
       await open("#/overview");
       const country = page.getByLabel("Country");
       for (const [text, code] of [
@@ -356,7 +356,7 @@ describe("operating", { skip }, () => {
       assert.doesNotMatch(await why.innerText(), /replay/i);
     });
 
-    test("is not given for a domain that is excluded, by the ledger or by the document", async () => {
+    test("is not given for an excluded domain, by the ledger or by the document", async () => {
       for (const exclude of [
         (data) => ({ ...data, record: { ...data.record, state: "excluded" } }),
         (data) => ({ ...data, record: { ...data.record, excluded: true } }),
@@ -389,7 +389,7 @@ describe("operating", { skip }, () => {
       await notice("1 dead letter discarded.");
     });
 
-    test("so does the dead letter itself say, and the list of them", async () => {
+    test("the dead letter and the list of dead letters say the same", async () => {
       const engine = world();
       const domain = "rail-news-158.example";
       engine.exclusions.push({
@@ -409,7 +409,7 @@ describe("operating", { skip }, () => {
       assert.ok((await page.getByRole("button", { name: /^Replay rail/ }).count()) > 0, "the others are");
     });
 
-    test("patterns that only sites of its kind have are not shown as its own", async () => {
+    test("patterns typical of similar sites are not shown as its own", async () => {
       const pattern = (text, examples) => ({ pattern: text, content_type: "news", confidence: 0.5, examples });
       const patterns = [pattern("/news/{slug}", ["https://a.example/news/x"]), pattern("/press-room/{slug}", [])];
       const api = altered((data) => {
@@ -427,7 +427,7 @@ describe("operating", { skip }, () => {
       await page.getByRole("table", { name: "URL patterns" }).waitFor({ state: "detached" });
     });
 
-    test("is given for others", async () => {
+    test("is given for other domains", async () => {
       await open("#/domain/city-council-2.example");
       await contract().getByText("crawling allowed").waitFor();
       assert.ok((await headings("Raw URLs")).includes("Action"));

@@ -1,5 +1,5 @@
 /* global document, getComputedStyle */
-// The dashboard in Chromium, before an API that plays the engine.
+// The dashboard in Chromium, against a fake API.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
@@ -32,7 +32,7 @@ describe("the dashboard", { skip }, () => {
     assert.equal(await card("Domains an hour").locator(".columns rect.tone-good").count(), 24);
   });
 
-  test("failed files show in the row of their partition, and what a filter does not touch says so", async () => {
+  test("failed files show in the row of their partition, and unfiltered numbers are marked", async () => {
     const engine = world();
     const { partition_info: place } = engine.files[0];
     const files = engine.files.filter((file) => file.partition_info === place);
@@ -75,7 +75,7 @@ describe("the dashboard", { skip }, () => {
     page.wrongs.length = 0; // the violation above
   });
 
-  test("moves while the pipeline runs, and announces it", async () => {
+  test("updates while the pipeline runs, and announces it", async () => {
     await open();
     const first = await text("section[aria-label=Domains] .large");
     await page.evaluate(() => (document.querySelector("h1").dataset.kept = "yes"));
@@ -95,7 +95,7 @@ describe("the dashboard", { skip }, () => {
       .waitFor({ state: "attached" });
   });
 
-  test("goes on typing and keeps the focus while numbers are refreshed", async () => {
+  test("typed text and focus survive a refresh", async () => {
     await open();
     await page.getByLabel("Category").pressSequentially("ne");
     fake.world.work(10);
@@ -111,7 +111,7 @@ describe("the dashboard", { skip }, () => {
   });
 
   describe("signing in", () => {
-    test("a wrong token is refused in words, and not kept", async () => {
+    test("a wrong token is refused with a reason, and not kept", async () => {
       await open("", { token: "" });
       await page.getByLabel("API token").fill("guess");
       await page.keyboard.press("Enter");
@@ -145,19 +145,19 @@ describe("the dashboard", { skip }, () => {
       assert.equal(await page.getByText("1,250").count(), 0, "nothing that was read with the token stays");
     });
 
-    test("a token that was revoked ends in the form", async () => {
+    test("a revoked token leads back to the form", async () => {
       await open("", { token: "wrong" });
       await page.getByRole("alert").filter({ hasText: "This token is not accepted." }).waitFor();
     });
 
-    test("development without a token asks for none", async () => {
+    test("development without a token shows no form", async () => {
       await open("", { token: "", api: { tokens: { "": "development" } } });
       await page.getByRole("heading", { name: "Overview" }).waitFor();
       await settled(page);
       assert.equal(await button("Sign out").count(), 0);
     });
 
-    test("an engine that cannot be reached is not a wrong token", async () => {
+    test("an unreachable engine is not reported as a wrong token", async () => {
       await open("", { token: "" });
       await page.getByLabel("API token").waitFor();
       fake.failing = [
@@ -175,7 +175,7 @@ describe("the dashboard", { skip }, () => {
       await page.getByRole("alert").filter({ hasText: "the secret API_TOKEN is not set" }).waitFor();
     });
 
-    test("with a token that may only read, whatever changes something is greyed out and says why", async () => {
+    test("with a read-only token, controls that change something are disabled and explain why", async () => {
       await open("#/overview", { token: "reader" });
       await page.getByText("read only").waitFor();
       for (const [hash, names] of [
@@ -202,7 +202,7 @@ describe("the dashboard", { skip }, () => {
       );
     });
 
-    test("a token that loses its rights meanwhile is refused in words", async () => {
+    test("a token that loses its rights is refused with a reason", async () => {
       await open("#/dead-letters");
       fake.demote("secret");
       await button("Replay rail-news-158.example").click();
@@ -214,7 +214,7 @@ describe("the dashboard", { skip }, () => {
   });
 
   describe("trouble", () => {
-    test("old numbers stay, with what is wrong and when the next try is", async () => {
+    test("old numbers stay, with the error and the time of the next attempt", async () => {
       await open();
       fake.failing = [
         503,
@@ -245,7 +245,7 @@ describe("the dashboard", { skip }, () => {
       await page.getByRole("alert").filter({ hasText: "The engine cannot be reached." }).waitFor();
     });
 
-    test("an engine without files says how to begin; other views are empty in words", async () => {
+    test("an engine without files explains how to begin, and other views say that they are empty", async () => {
       await open("", { engine: emptyWorld() });
       assert.match(await text(".empty"), /No raw files yet\.[\s\S]+curl -X PUT/);
       for (const [hash, words] of [
@@ -293,7 +293,7 @@ describe("the dashboard", { skip }, () => {
     await page.getByRole("heading", { name: "city-council-2.example" }).waitFor();
   });
 
-  test("a contract is shown for people, and saved as JSON", async () => {
+  test("a contract is readable, and can be saved as JSON", async () => {
     await open("#/domain/city-council-2.example");
     const entries = page.getByRole("table", { name: "Entry points" });
     assert.match(
@@ -321,7 +321,7 @@ describe("the dashboard", { skip }, () => {
     );
   });
 
-  test("why a domain failed is found from the overview, and it is replayed", async () => {
+  test("the reason of a failure is found from the overview, and the domain is replayed", async () => {
     await open();
     await card("Failures by error type")
       .getByRole("row", { name: /Storage/ })
@@ -332,7 +332,7 @@ describe("the dashboard", { skip }, () => {
     await why.waitFor();
     assert.match(
       await said(why),
-      /Storage – R2, D1 or a queue failed\.\s+r2\.Put prod[\s\S]+429 Too Many Requests\s+What to do: These pass\./,
+      /Storage – R2, D1 or a queue failed\.\s+r2\.Put prod[\s\S]+429 Too Many Requests\s+What to do: These failures are temporary\./,
     );
     await why.getByRole("button", { name: "Replay the dead letter" }).click();
     await dialog().getByRole("button", { name: "Replay" }).click();
@@ -358,13 +358,13 @@ describe("the dashboard", { skip }, () => {
     await why.waitFor({ state: "detached" });
   });
 
-  test("so is one that did not fail, or with its partition", async () => {
+  test("a domain that did not fail is collected again, also by its partition", async () => {
     await open("#/domain/city-council-2.example");
     await page.getByRole("region", { name: "Fetch contract", exact: true }).waitFor();
     await button("Collect again…").click();
     await page.keyboard.press("Escape");
     await button("Queue its partition…").click();
-    await dialog().getByLabel("Finished ones too").check();
+    await dialog().getByLabel("Include finished files").check();
     await dialog().getByRole("button", { name: "Queue files" }).click();
     await notice("150 files found, 5 queued, 145 skipped (142 finished, 3 broken).");
     const { partition_info } = fake.world.domains.find((one) => one.domain === "city-council-2.example");
@@ -385,7 +385,7 @@ describe("the dashboard", { skip }, () => {
       assert.deepEqual(JSON.parse(await text("pre")), fake.world.letter("f-1").letter.original_message);
     });
 
-    test("the queue is named by its role, however its name is made", async () => {
+    test("the queue is named by its role, whatever its name", async () => {
       const renamed = (letter) => ({ ...letter, queue_name: "renamed-elsewhere" });
       await open("#/dead-letters", {
         api: {
@@ -400,7 +400,7 @@ describe("the dashboard", { skip }, () => {
       );
     });
 
-    test("one is replayed after a question", async () => {
+    test("one is replayed after confirmation", async () => {
       await open("#/dead-letters");
       await page.getByRole("button", { name: "Replay rail-news-158.example" }).click();
       assert.match(await said(dialog()), /Replay this dead letter\?\s+rail-news-158\.example/);
@@ -422,7 +422,7 @@ describe("the dashboard", { skip }, () => {
         .waitFor();
     });
 
-    test("those selected are discarded", async () => {
+    test("selected ones are discarded", async () => {
       await open("#/dead-letters");
       await page.getByLabel("Select rail-news-158.example").check();
       await page.getByLabel("Select rail-news-358.example").check();
@@ -441,7 +441,7 @@ describe("the dashboard", { skip }, () => {
       await button("Replay selected (7)").waitFor();
     });
 
-    test("those that match a filter are replayed, in as many calls as it takes", async () => {
+    test("matching ones are replayed, in several calls", async () => {
       await open("#/dead-letters?queue=domain&error_type=storage_error", { api: { limit: 4 } });
       await button("Replay all that match…").click();
       assert.match(await said(dialog()), /Queue: domain\s+Error type: Storage/);
@@ -452,7 +452,7 @@ describe("the dashboard", { skip }, () => {
       await page.getByText("No dead letters.").waitFor();
     });
 
-    test("all are discarded; what cannot be is listed", async () => {
+    test("all are discarded, and failures are listed", async () => {
       await open("#/dead-letters");
       await button("Discard all (9)…").click();
       await dialog().getByRole("button", { name: "Discard" }).click();
@@ -460,7 +460,7 @@ describe("the dashboard", { skip }, () => {
       assert.deepEqual(sent("POST", "/api/v1/dlq/discard"), [{ all: true }]);
     });
 
-    test("those of excluded domains stay, named once, however many calls it takes", async () => {
+    test("those of excluded domains stay, and are named once over several calls", async () => {
       const engine = world();
       engine.exclusions.push({ kind: "domain", value: "rail-news-158.example" });
       await open("#/dead-letters", { engine, api: { limit: 3 } });
@@ -493,7 +493,7 @@ describe("the dashboard", { skip }, () => {
     });
   });
 
-  test("the pipeline is paused and goes on", async () => {
+  test("the pipeline is paused and resumed", async () => {
     await open();
     await button("Pause pipeline").click();
     await dialog().getByLabel("Reason").fill("Migration of the bucket");
@@ -510,7 +510,7 @@ describe("the dashboard", { skip }, () => {
     );
   });
 
-  test("alarms: what fires is shown on the overview and explained", async () => {
+  test("firing alarms are shown on the overview and explained", async () => {
     const engine = world();
     for (const record of engine.domains.slice(0, 200))
       Object.assign(record, { state: "failed", error_type: "timeout_error", error_message: "no answer" });
@@ -524,7 +524,7 @@ describe("the dashboard", { skip }, () => {
     await card("Hosts").waitFor();
   });
 
-  test("exclusions are added and taken back", async () => {
+  test("exclusions are added and removed", async () => {
     await open("#/domain/city-council-2.example");
     await page.getByRole("link", { name: "Exclude…" }).click();
     const value = page.getByLabel("Domain, host or URL pattern");
@@ -627,7 +627,7 @@ describe("the dashboard", { skip }, () => {
         `event ${of(list, "event")}`,
       ];
       assert.deepEqual(await types(), sorted(hours));
-      // An hour that is pointed at is shown alone.
+      // Pointing at an hour shows only that hour.
       const at = 22;
       const box = await chart.boundingBox();
       await page.mouse.move(box.x + ((at + 0.5) / 24) * box.width, box.y + box.height / 2);
@@ -635,7 +635,7 @@ describe("the dashboard", { skip }, () => {
       assert.deepEqual(await types(), sorted([hours[at]]));
       await page.mouse.move(0, 0);
       await found.getByText(`${total} new URLs in 24 hr`, { exact: true }).waitFor();
-      // Without a pointer there are the numbers.
+      // Without a pointer the totals are shown.
       await found.getByText("Numbers").focus();
       await page.keyboard.press("Enter");
       const rows = found.getByRole("table", { name: "New URLs an hour" }).locator("tbody tr");
@@ -643,7 +643,7 @@ describe("the dashboard", { skip }, () => {
       assert.match(await said(rows.nth(1)), new RegExp(` ${hours[at].count}$`));
     });
 
-    test("a host is blocked, slowed down, emptied and let go", async () => {
+    test("a host is blocked, slowed down, emptied and unblocked", async () => {
       await open("#/frontier");
       const host = "www.city-council-2.example";
       const path = `/api/v1/frontier/hosts/${host}`;
@@ -670,7 +670,7 @@ describe("the dashboard", { skip }, () => {
       assert.deepEqual(sent("POST", path).slice(1), [{ block_until: null }, { delay_seconds: 7.5 }, { empty: true }]);
     });
 
-    test("a URL is looked up, with what may be done about its host", async () => {
+    test("a URL is looked up, with the actions for its host", async () => {
       await open("#/frontier");
       const url = page.getByRole("textbox", { name: "State of a URL" });
       const look = async (address) => {
@@ -701,7 +701,7 @@ describe("the dashboard", { skip }, () => {
       assert.equal(await card("Shards").count(), 1);
     });
 
-    test("a token that may only read sees everything and may do nothing", async () => {
+    test("a read-only token shows everything and changes nothing", async () => {
       await open("#/frontier?url=https://www.city-council-2.example/news/due", { token: "reader" });
       assert.match(await said(card("State of a URL")), /due/);
       assert.ok((await card("Hosts").locator("tbody tr").count()) > 10);
@@ -710,7 +710,7 @@ describe("the dashboard", { skip }, () => {
       for (const one of await offered.all()) assert.equal(await one.isDisabled(), true);
     });
 
-    test("where a shard does not answer the numbers stay", async () => {
+    test("the numbers stay if a shard does not answer", async () => {
       const engine = world();
       engine.frontier.frozen = "shard-3";
       await open("#/frontier", { engine });

@@ -1,4 +1,4 @@
-// Alarms as the Worker posts them to a webhook, by its cron. What they judge and when is tested in engine/.
+// Alarms as the Worker's cron posts them to a webhook. engine/ tests their conditions.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { domainMessage, quick, root, startEngine } from "./engine.mjs";
@@ -7,7 +7,7 @@ const web = {
   name: "hooks",
   main: `${root}/test/workers/hooks.mjs`,
   compatibility_date: "2026-11-01",
-  // As the sample web, and for the same reason: what it throws must be thrown in the engine.
+  // As for the sample web: its exceptions must be thrown in the engine.
   no_bundle: true,
 };
 

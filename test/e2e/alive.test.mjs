@@ -1,5 +1,5 @@
-// The engine refreshes by itself on workerd: the alarm of a shard sends what is due, and what is new comes out as a
-// feed. Intervals are seconds here.
+// The engine refreshes by itself on workerd: the alarm of a shard queues due refreshes, and new URLs appear in the
+// feed. Intervals are in seconds here.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -35,7 +35,7 @@ describe("a site that publishes, and one that does not", () => {
 
     const found = new Map(); // items by URL
     let cursor = "";
-    let more = true; // of one refresh, whose articles come newest first, after a page that is full
+    let more = true; // after a full page: a refresh lists its articles newest first
     for (const began = Date.now(); found.size < 200 || more; await sleep(250)) {
       assert.ok(Date.now() - began < 240_000, `${found.size} articles were found in four minutes`);
       const next = await page(`/api/v1/feed?limit=20&cursor=${cursor}`);
@@ -77,7 +77,7 @@ describe("a site that publishes, and one that does not", () => {
     assert.deepEqual(await engine.keys("dlq/"), []);
   });
 
-  test("the other one is asked conditionally, ever more rarely", async () => {
+  test("the other site is fetched conditionally and less and less often", async () => {
     const { requests } = await engine.control("GET", `/log?host=${still}`);
     const asked = requests.filter((r) => r.path === "/feed.xml");
     const answers = asked.map((r) => r.outcome);
@@ -90,7 +90,7 @@ describe("a site that publishes, and one that does not", () => {
     for (const domain of [live, still]) {
       let [mine, revision] = [[], 0];
       for (let tries = 0; tries < 20 && mine[0]?.revision !== revision; tries++) {
-        await sleep(tries && 500); // it may be rewritten between the two requests
+        await sleep(tries && 500); // it might be rewritten between the two requests
         mine = (await page("/api/v1/seeds/changes")).items.filter((c) => c.domain === domain);
         assert.equal(mine.length, 1, JSON.stringify(mine));
         assert.equal(mine[0].key, prod(domain));
@@ -100,13 +100,16 @@ describe("a site that publishes, and one that does not", () => {
     }
   });
 
-  test("nothing is asked while the pipeline is paused", async () => {
+  test("nothing is fetched while the pipeline is paused", async () => {
     assert.equal((await engine.api("POST", "/api/v1/pipeline/pause", {})).status, 200);
-    await sleep(3000); // what is under way ends
+    await sleep(3000); // requests under way end
     const before = (await engine.control("GET", "/log")).requests.length;
     await sleep(3 * most * 1000);
     assert.equal((await engine.control("GET", "/log")).requests.length, before);
     assert.equal((await engine.api("POST", "/api/v1/pipeline/resume")).status, 200);
-    await until(async () => (await engine.control("GET", "/log")).requests.length > before, "a request after the pause");
+    await until(
+      async () => (await engine.control("GET", "/log")).requests.length > before,
+      "a request after the pause",
+    );
   });
 });

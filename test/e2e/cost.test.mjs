@@ -1,5 +1,5 @@
-// What the engine asks of its bindings, against the table of docs/operations.md, "Cost": those who pay
-// multiply by it.
+// Operations of the engine's bindings, compared with the table in docs/operations.md, "Cost": operators
+// calculate with it.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { count, counted, pagesOfADomain, startCounted, sum, usdPerMillion } from "./counts.mjs";
@@ -8,7 +8,7 @@ import { fixture } from "./engine.mjs";
 const [, table] = /^## Cost$(.*?)^## /ms.exec(fixture("docs/operations.md").toString());
 const documented = (row) => Number(new RegExp(`^\\| ${row} \\| ([\\d.]+)`, "m").exec(table)?.[1]);
 
-/** The counts that are no integers because events and statements serve several domains. */
+/** Counts that are not integers, because events and statements serve several domains. */
 const most = {
   d1_queries: 1.5,
   do_rows_written: 10,
@@ -19,7 +19,7 @@ const most = {
   usd_per_million_domains: 36,
 };
 
-/** A raw file, whatever its domains. */
+/** Operations per raw file, whatever its domains. */
 const mostOfAFile = {
   r2_class_a: 2, // the listing that found it, its checkpoint
   r2_class_b: 3, // pause and exclusions, its checkpoint, itself
@@ -51,7 +51,7 @@ test(`a domain of ${pagesOfADomain} pages and a file cost what the table says`, 
     d1_rows_written: "D1 rows written",
     d1_rows_read: "D1 rows read",
   }))
-    // Buckets and blocks fill up: a few rows more or less in a run.
+    // Buckets and blocks fill up, so runs differ by a few rows.
     assert.ok(Math.abs(domain[name] - documented(row)) <= Math.max(0.3, documented(row) / 5), `${row}: ${said}`);
   for (const [name, n] of Object.entries(most)) assert.ok(domain[name] <= n, `${name}: at most ${n}: ${said}`);
   for (const [name, n] of Object.entries(mostOfAFile))
@@ -59,7 +59,7 @@ test(`a domain of ${pagesOfADomain} pages and a file cost what the table says`, 
   assert.equal(domain.usd_per_million_domains, usdPerMillion(domain));
 });
 
-test("the cron reads a few rows, and writes only the first time: the alarms, and what the shards of the frontier said", async () => {
+test("the cron reads few rows, and writes only the first time: alarms and the shards' statistics", async () => {
   for (let n = 0; n < 2; n++) {
     const earlier = await counted(engine.worker);
     assert.equal(

@@ -1,5 +1,5 @@
-// What one healthy domain and one raw file ask of the platform, of us and of the peer of the benchmarks, counted on
-// workerd: the same on every machine. test/e2e/cost.test.mjs keeps the numbers below ceilings, `make bench-counts`
+// Platform operations of one healthy domain and one raw file, for the engine and the peer of the benchmarks, counted on
+// workerd: equal on every machine. test/e2e/cost.test.mjs caps the numbers, and `make bench-counts`
 // prints them.
 import { setTimeout as sleep } from "node:timers/promises";
 import { fixture, raw, root, startEngine, until } from "./engine.mjs";
@@ -30,7 +30,7 @@ const peer = {
   },
 };
 
-/** Starts the engine, and beside it the peer, on a web of healthy domains; all of them counted. */
+/** Starts the engine and the peer, counted, on a web of healthy domains. */
 export const startCounted = () =>
   startEngine({
     web,
@@ -38,17 +38,17 @@ export const startCounted = () =>
     change: (config) => ({ ...config, main: `${root}/test/workers/counting.mjs` }),
   });
 
-/** What a Worker counted so far. */
+/** A Worker's counts so far. */
 export const counted = async (worker) => (await worker.fetch("https://inside.invalid/")).json();
 
-/** The sum of those counts whose names match. */
+/** The sum of the counts whose names match. */
 export const sum = (counts, pattern) =>
   Object.entries(counts).reduce((all, [name, n]) => all + (pattern.test(name) ? n : 0), 0);
 
 const less = (later, earlier) =>
   Object.fromEntries(Object.entries(later).map(([name, n]) => [name, n - (earlier[name] ?? 0)]));
 
-/** What was counted while a raw file with so many domains of its own went through a Worker. */
+/** The counts of a raw file with n new domains. */
 async function run(engine, worker, { DATASETS_BUCKET: bucket }, n, domains) {
   const earlier = await counted(worker);
   const records = Array.from({ length: domains }, (_, i) => {
@@ -75,13 +75,13 @@ async function run(engine, worker, { DATASETS_BUCKET: bucket }, n, domains) {
       const sql = "SELECT COUNT(*) AS n FROM domains WHERE domain LIKE ? AND state = 'processed'";
       return (await engine.rows(sql, `site${n}-%`))[0].n === domains;
     }, "the ledger");
-  await sleep(200); // leases are given back
+  await sleep(200); // leases are released
   return less(await counted(worker), earlier);
 }
 
 const round = (n) => Math.round(n * 100) / 100;
 
-/** What is paid for, and what it says of the work, under the names that bench-counts prints. */
+/** Billed operations, under the names that bench-counts prints. */
 const operations = (counts) => ({
   requests: round(sum(counts, /^requests$/)),
   worker_requests: round(sum(counts, /^events/)),
@@ -119,16 +119,16 @@ export function prices() {
   };
 }
 
-/** USD of a million times these operations. CPU time and an object's duration depend on the machine and are left out. */
+/** The price of a million times these operations in USD, without CPU time and object duration, which depend on the machine. */
 export const usdPerMillion = (operations, price = prices()) =>
   round(Object.entries(operations).reduce((usd, [name, n]) => usd + n * (price[name] ?? 0), 0));
 
 /**
- * Counts what a domain and a file cost a Worker: { domain, file }. Those of a domain are the difference between two
- * files, so that what is done once a file or an event, or the first time, is not in it.
+ * Counts the operations of a domain and a file: { domain, file }. The counts of a domain are the difference between two
+ * files, so they contain nothing done once per file or event, or only the first time.
  */
 export async function count(engine, worker, env) {
-  if (worker === engine.worker) await engine.api("GET", "/api/v1/frontier/stats"); // every shard makes its tables
+  if (worker === engine.worker) await engine.api("GET", "/api/v1/frontier/stats"); // every shard creates its tables
   await run(engine, worker, env, 1, 60); // programs are started, and every shard writes its first state
   const small = await run(engine, worker, env, 2, few);
   const large = await run(engine, worker, env, 3, many);

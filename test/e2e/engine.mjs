@@ -1,5 +1,5 @@
-// The engine on workerd for end-to-end tests: the Worker as it is deployed, with R2, queues and D1
-// simulated, the sample web behind EGRESS, and a Worker beside it that may call its queue handler.
+// The engine on workerd for end-to-end tests: the deployed Worker with R2, queues and D1
+// simulated, the sample web behind EGRESS, and a Worker that can call its queue handler.
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,7 +9,7 @@ import { unstable_readConfig as readConfig } from "wrangler";
 
 export const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
 
-/** Waits and retries as short as a test wants them; politeness is tested with a real interval. */
+/** Short waits and retries; the tests of politeness use a real interval. */
 export const quick = {
   REQUEST_INTERVAL_MS: "0",
   RETRY_DELAY_SECONDS: "0",
@@ -21,9 +21,9 @@ export const quick = {
 };
 
 /**
- * Starts the engine. vars are set over the development ones; change may alter its configuration;
+ * Starts the engine. vars override the development ones; change may alter its configuration;
  * web is the wrangler configuration of the Worker behind EGRESS (the sample web by default), and
- * others are those of more Workers.
+ * others are the configurations of further Workers.
  */
 export async function startEngine({ vars = quick, change = (config) => config, web = sampleWeb(), others = [] } = {}) {
   const config = change({
@@ -75,7 +75,7 @@ class Engine {
     this.caller = harness.getWorker("caller");
   }
 
-  /** Calls the API; the answer's status, headers and JSON. */
+  /** Calls the API. Returns the response's status, headers and JSON. */
   async api(method, path, body, headers = {}) {
     const sent = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
     const response = await this.worker.fetch(path, {
@@ -86,7 +86,7 @@ class Engine {
     return { status: response.status, headers: response.headers, ...(await response.json()) };
   }
 
-  /** Delivers messages to the engine's queue handler at once: [{id, body, attempts}]. Gives what became of them. */
+  /** Delivers messages, [{id, body, attempts}], to the engine's queue handler. Returns their outcome. */
   async deliver(queue, messages) {
     const response = await this.caller.fetch("/", { method: "POST", body: JSON.stringify({ queue, messages }) });
     if (!response.ok) throw new Error(await response.text());
@@ -142,7 +142,7 @@ class Engine {
       .map((line) => JSON.parse(line));
   }
 
-  /** Asks the sample web's control host. */
+  /** Calls the sample web's control host. */
   async control(method, path, body) {
     const response = await this.web.fetch(`https://control.sample.invalid${path}`, {
       method,
@@ -158,7 +158,7 @@ class Engine {
   }
 }
 
-/** Waits until check gives something that is not false, null or undefined, and gives it. */
+/** Waits until check returns a value other than false, null or undefined, and returns it. */
 export async function until(check, what, seconds = 30) {
   for (const began = Date.now(); ; await sleep(50)) {
     const value = await check();

@@ -1,5 +1,5 @@
-// What a collection leaves behind, on workerd: pages and entry points in the frontier, evidence that other partitions
-// reuse, and exclusions that reach both.
+// The results of a collection on workerd: pages and entry points in the frontier, evidence that other partitions
+// reuse, and exclusions that apply to both.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { partition, root, startEngine, until } from "./engine.mjs";
@@ -61,7 +61,7 @@ test("partitions of three days are one collection of each domain", async () => {
   }
 });
 
-test("the frontier has the pages of all partitions, and gives them out", async () => {
+test("the frontier has the pages of all partitions, and leases them", async () => {
   for (const host of hosts) {
     for (const path of ["/news/1", "/news/2", ...days.map((date) => `/news/of-${date}`)])
       assert.equal(await state(`https://${host}${path}`), "due", host + path);
@@ -79,7 +79,7 @@ test("the frontier has the pages of all partitions, and gives them out", async (
   });
 });
 
-test("what is excluded is given out no more, until it is allowed again", async () => {
+test("excluded pages are not leased until the exclusion is removed", async () => {
   await ok("PUT", "/api/v1/exclusions/domain/alpha.sg", { reason: "asked by the owner" });
   assert.equal(await state("https://alpha.sg/news/of-2026-01-26"), "excluded");
   const leased = async () =>
@@ -91,7 +91,7 @@ test("what is excluded is given out no more, until it is allowed again", async (
   await until(async () => (await leased()).includes("alpha.sg"), "alpha.sg to be given out again");
 });
 
-test("reconcile puts back nothing that is there", async () => {
+test("reconcile restores nothing that exists", async () => {
   const done = await ok("POST", "/api/v1/seeds/reconcile", { ...partition, date: days[0] });
   assert.equal(done.done, false);
   let cursor = done.cursor;

@@ -1,5 +1,5 @@
-// The examples for scrapers in Scrapy and Crawlee, run as their READMEs say, before the engine on workerd and the sample
-// web, whose log has what the engine asked and what they asked.
+// The example scrapers in Scrapy and Crawlee, run as their READMEs say, with the engine on workerd and the sample
+// web, which logs the requests of both.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
@@ -14,17 +14,17 @@ import { sites } from "../../sample/web/sites.mjs";
 import { partition, quick, root, startEngine, until } from "./engine.mjs";
 
 const INTERVAL = 300; // ms between two requests to a host
-const delays = { "merlion-post.com.sg": 2000 }; // what robots.txt asks for
+const delays = { "merlion-post.com.sg": 2000 }; // Crawl-delay of robots.txt
 const API = { authorization: "Bearer operator" };
 const scratch = mkdtempSync(join(tmpdir(), "examples-"));
 after(() => rmSync(scratch, { recursive: true }));
 
-// Collected before the scraper runs; of each the frontier takes the best six pages.
+// Collected before the scraper runs; the frontier takes the best six pages of each.
 const collected = [
   ...["mom.gov.sg", "www.moh.gov.sg", "merlion-post.com.sg", "harbour-times.sg", "flaky-wire.sg", "bigmap.com.au"],
   ...["plain-http.sg", "closed-gazette.sg", "picky-daily.sg", "straits-wire.sg", "slowport.sg"],
 ];
-// Put by hand, without a look at robots.txt.
+// Put by hand, without reading robots.txt.
 const forbidden = [
   ...["https://www.mom.gov.sg/eservices/login", "https://closed-gazette.sg/notice-1"],
   ...["https://picky-daily.sg/story-1", "https://straits-wire.sg/wire-1"],
@@ -34,13 +34,13 @@ const put = [
   "https://new-name.sg/story-1", // no collection has seen its robots.txt
   "https://new-name.sg/missing",
   "http://new-name.sg/story-2", // redirects to https
-  "https://old-name.sg/story-3", // its robots.txt is that of another host
+  "https://old-name.sg/story-3", // its robots.txt belongs to another host
   "https://refused-post.sg/a",
   "https://slowport.sg/shipping-7", // answers 429 once
   "https://ica.gov.sg/news-and-publications/media-release-1", // excluded
 ];
 
-/** The commands of an example's README: its lines that are indented, without comments. */
+/** The commands in an example's README: the indented lines, without comments. */
 function commands(example) {
   const readme = readFileSync(join(root, "examples", example, "README.md"), "utf8");
   return readme
@@ -61,7 +61,7 @@ async function run(command, example, env) {
   return { code, output: out + errors };
 }
 
-/** Which of the paths of a host robots.txt allows, by the engine's own matcher, which the scrapers do not use. */
+/** The paths of a host that robots.txt allows, by the engine's own matcher, which the scrapers do not use. */
 function allowed(host, paths) {
   const site = sites[host];
   const robots = site && answerOf(site, new URL(`${site.https === "refused" ? "http" : "https"}://${host}/robots.txt`));
@@ -120,7 +120,7 @@ async function crawl({ example, command, env }) {
   }
 }
 
-/** What must be true of every scraper: the log of the origin, and what became of the URLs. */
+/** Checks for every scraper: the origin's log, and the outcome of the URLs. */
 function assertObedient({ code, output, requests, scraped, states }) {
   assert.equal(code, 0, output);
   const hosts = Map.groupBy(requests, (one) => one.host);
@@ -172,7 +172,7 @@ function assertObedient({ code, output, requests, scraped, states }) {
   assert.ok(urls.includes("https://new-name.sg/story-2"), urls.join("\n"));
 }
 
-/** The items of a run, and that they are the pages that the origin answered with 200. */
+/** Returns the items of a run, and checks that they are the pages that the origin answered with 200. */
 function assertItems(items, { scraped, output }) {
   const received = scraped.filter((one) => one.outcome === 200 && one.path !== "/robots.txt");
   assert.deepEqual(items.map((item) => item.url).sort(), received.map((one) => one.url).sort(), output);
@@ -193,7 +193,7 @@ for (const [example, file] of [
     assert.ok(shown.split("\n").filter(Boolean).length <= 10, shown);
   });
 
-/** An engine whose answers are written down, and the one site that it leases. */
+/** A fake engine with scripted answers, and the one site that it leases. */
 async function playEngine(leases, faults) {
   const played = { asked: [], calls: [], reports: [], leased: 0 };
   const server = createServer(async (request, response) => {
@@ -207,10 +207,10 @@ async function playEngine(leases, faults) {
     const body = await json(request);
     played.calls.push(operation);
     const fault = faults[operation]?.shift();
-    if (fault === "lost") return request.socket.destroy(); // after it was taken
+    if (fault === "lost") return request.socket.destroy(); // after it was processed
     if (fault) return response.writeHead(fault).end("<h1>no JSON</h1>");
     if (operation === "report") played.reports.push(body);
-    const out = operation === "lease" && played.leased > played.reports.length; // the host is somebody's
+    const out = operation === "lease" && played.leased > played.reports.length; // the host is leased
     const paths = operation === "lease" && !out ? (leases.shift() ?? []) : [];
     if (paths.length > 0) played.leased++;
     const items = paths.map((path) => ({
@@ -229,7 +229,7 @@ async function playEngine(leases, faults) {
   return played;
 }
 
-/** A scraper before an engine whose answers get lost; command runs it with a robots.txt that is good for no time. */
+/** A scraper whose engine loses answers; command runs it with a robots.txt that expires at once. */
 async function assertPatient(example, commandOf) {
   const leases = [["/a", "/private/x", "/b"], ["/c"]];
   const engine = await playEngine(leases, { lease: [503, "lost"], report: ["lost", 502] });
@@ -260,7 +260,7 @@ async function assertPatient(example, commandOf) {
     engine.close();
   }
 
-  // A lease of 31 s leaves one for requests: what does not fit into it is given back, and nothing is asked after its end.
+  // A lease of 31 s leaves one second for requests. Items that do not fit are returned, and nothing is fetched after its end.
   const short = await playEngine([Array.from({ length: 9 }, (_, i) => `/${i}`)], {});
   try {
     const { code, output } = await run(commandOf({ short: true }), example, { ...env, SEED_API_URL: short.url });

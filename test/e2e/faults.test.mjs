@@ -1,5 +1,5 @@
-// Bad input and faults on workerd, where the platform has a part in them: its queues, content types, missing
-// bindings and streams. What Go does about all the others is tested in engine/.
+// Bad input and faults on workerd that involve the platform: its queues, content types, missing
+// bindings and streams. engine/ tests all others.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import Ajv2020 from "ajv/dist/2020.js";
@@ -10,7 +10,7 @@ const letter = new Ajv2020({ strict: false, validateFormats: false }).compile(
 );
 const seedMessage = (n, extra = {}) => ({ file_path: raw(n), partition_info: partition, ...extra });
 
-/** Waits for the dead letter whose original message fits. */
+/** Waits for the dead letter whose original message matches. */
 async function deadLetter(engine, fits, what) {
   return until(
     async () => {
@@ -75,7 +75,7 @@ describe("deliveries", () => {
   before(async () => (engine = await startEngine({ vars: { ...quick, RETRY_DELAY_SECONDS: "10" } })));
   after(() => engine?.close());
 
-  test("of a batch of five with one failing domain the other four are done once", async () => {
+  test("in a batch of five with one failing domain, the other four are collected once", async () => {
     const domains = ["mom.gov.sg", "ica.gov.sg", "refused-post.sg", "slowport.sg", "www.gov.sg"];
     const messages = domains.map((d, i) => ({ id: `m${i}`, body: domainMessage(d, [`https://${d}/x`]) }));
     const result = await engine.deliver("newsfork-domain-dev", messages);
@@ -102,7 +102,7 @@ describe("deliveries", () => {
 });
 
 describe("failing stores", () => {
-  test("D1 absent: readiness says so, and the pipeline goes on", async () => {
+  test("D1 absent: readiness reports it, and the pipeline continues", async () => {
     const engine = await startEngine({ change: ({ d1_databases, ...config }) => (assert.ok(d1_databases), config) });
     try {
       const ready = await engine.api("GET", "/health/ready");
@@ -119,7 +119,7 @@ describe("failing stores", () => {
     }
   });
 
-  test("a wrong setting is an error that names it, and keeps the messages", async () => {
+  test("an invalid setting is an error that names it, and messages are kept", async () => {
     const engine = await startEngine({ vars: { ...quick, FETCH_RETRIES: "many" } });
     try {
       const answer = await engine.api("GET", "/health");
@@ -153,7 +153,7 @@ describe("the API on workerd", () => {
   after(() => engine?.close());
   const authorization = { authorization: "Bearer secret" };
 
-  test("answers without the token are refused", async () => {
+  test("requests without the token are refused", async () => {
     for (const [method, path] of [
       ["POST", "/api/v1/seeds/orchestrate"],
       ["GET", "/api/v1/datasets/sg/news/2026-01-28"],
@@ -167,7 +167,7 @@ describe("the API on workerd", () => {
     assert.equal((await engine.api("GET", "/health")).status, 200);
   });
 
-  test("an upload streams into R2 as it is, once", async () => {
+  test("an upload streams into R2 unchanged, once", async () => {
     const content = JSON.stringify(
       Array.from({ length: 50_000 }, (_, i) => ({ url: `https://mom.gov.sg/${i}`, title: "Ü".repeat(20) })),
     );
@@ -177,7 +177,7 @@ describe("the API on workerd", () => {
     assert.equal(await engine.text(raw(1)), content);
     const second = await engine.api("PUT", "/api/v1/datasets/sg/news/2026-01-28/raw_0001", "[]", authorization);
     assert.deepEqual([second.status, second.error.code, second.data.same], [409, "already_exists", false]);
-    // Again, and with one byte changed: the digest is taken of the stream, so size alone does not decide.
+    // Again, and with one byte changed: the digest decides, not the size.
     for (const [body, same] of [
       [content, true],
       [content.replace("/49999", "/49998"), false],

@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => engine?.close());
 
-/** A reader of a list that can be followed. Each entry must come once. */
+/** A follower of a list. Each entry must appear once. */
 class Follower {
   cursor = "";
   pages = 0;
@@ -50,10 +50,10 @@ async function shardOf(url) {
   throw new Error(`no shard has ${url}`);
 }
 
-test("pages are read to the end while others write: nothing is left out, nothing comes twice", async () => {
+test("pages are read to the end while others write: nothing is missing or repeated", async () => {
   const pages = 250;
   const found = new Set();
-  const revisions = new Map(); // that were read
+  const revisions = new Map(); // revisions read so far
   const feed = new Follower("/api/v1/feed", ({ url }) => {
     assert.ok(!found.has(url), `${url} came twice`);
     found.add(url);
@@ -101,7 +101,7 @@ test("pages are read to the end while others write: nothing is left out, nothing
   assert.ok(found.size > pages, `${found.size} URLs`);
 });
 
-test("a frozen shard is named, and what it has comes when it answers again", async () => {
+test("a frozen shard is named, and its entries appear once it answers again", async () => {
   const found = [];
   const feed = new Follower("/api/v1/feed", ({ url }) => found.push(url));
   await feed.end();
@@ -128,7 +128,7 @@ test("a frozen shard is named, and what it has comes when it answers again", asy
   assert.deepEqual(found.slice(before).sort(), urls.map(({ url }) => url).sort());
 });
 
-test("a collection whose document could not be written is repeated, and its URLs are in the feed once", async () => {
+test("a collection whose document was not written is repeated, and its URLs are in the feed once", async () => {
   const domain = "daily-press.sg"; // has published before it is collected
   const found = [];
   const feed = new Follower("/api/v1/feed", (item) => item.domain === domain && found.push(item));

@@ -1,4 +1,4 @@
-// The engine as it is deployed, with the static files that it reads beside it and not in its bundle.
+// The engine as deployed, with its static files beside the bundle.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -42,7 +42,7 @@ describe("the static files of a deployment", () => {
   });
   after(() => engine?.close());
 
-  test("while they cannot be read no domain is asked, and its messages wait; readiness and leases go on", async () => {
+  test("while they cannot be read, domains are not fetched and messages wait, but readiness and leases work", async () => {
     await set(true);
     const domains = ["ica.gov.sg", "mom.gov.sg"];
     const { acked, retried } = await deliver(domains, 1);
@@ -61,7 +61,7 @@ describe("the static files of a deployment", () => {
     assert.deepEqual([description.status, description.error.code], [503, "storage_error"]);
   });
 
-  test("domains that are collected at once have the model read once", async () => {
+  test("concurrent collections read the model once", async () => {
     await set(false);
     const before = (await asked())[model];
     const domains = ["mom.gov.sg", "ica.gov.sg", "slowport.sg", "www.gov.sg"];

@@ -9,7 +9,7 @@ const tokens = { API_TOKEN: "the-api-token", READ_TOKEN: "the-read-token" };
 describe("the frontier over HTTP", () => {
   let engine;
 
-  /** Calls the frontier with a token; gives status, headers, data and error. */
+  /** Calls the frontier with a token. Returns status, headers, data and error. */
   const ask = (token, method, path, body, headers = {}) =>
     engine.api(method, `/api/v1/frontier/${path}`, body, {
       ...(token && { authorization: `Bearer ${token}` }),
@@ -32,7 +32,7 @@ describe("the frontier over HTTP", () => {
   });
   after(() => engine?.close());
 
-  test("what collections found is leased, fetched and reported, and so is what the pages link to", async () => {
+  test("found pages are leased, fetched and reported, and so are the pages they link to", async () => {
     const domains = ["ica.gov.sg", "www.gov.sg"];
     const result = await engine.deliver(
       "newsfork-domain-dev",
@@ -57,8 +57,8 @@ describe("the frontier over HTTP", () => {
       "everything that is stored of the domain",
     );
 
-    const leased = new Map(); // by URL: in which round
-    const foundIn = new Map(); // by URL: in which round a page linked to it
+    const leased = new Map(); // round of the lease, by URL
+    const foundIn = new Map(); // round in which a page linked to it, by URL
     for (let round = 1; ; round++) {
       assert.ok(round < 100, "there is no end to it");
       const lease = await scraper("lease", { max: 20, lease_seconds: 60, per_host: 5 });
@@ -80,7 +80,7 @@ describe("the frontier over HTTP", () => {
         const urls = [...text.matchAll(/<a href="([^"]+)"/g)].map(([, href]) => ({
           url: new URL(href, item.url).href,
         }));
-        // One page of each round links to a new one, which exists on no list.
+        // One page per round links to a new page that is on no list.
         if (item === lease.items[0] && round < 4)
           urls.push({ url: `https://${item.host}/found/${round}`, title: "Found" });
         for (const { url } of urls) if (!foundIn.has(url)) foundIn.set(url, round);
@@ -109,7 +109,7 @@ describe("the frontier over HTTP", () => {
       assert.equal((await operator("GET", `url?url=${encodeURIComponent(url)}`)).state, state, url);
   });
 
-  test("fifty leases at once give disjoint items of disjoint hosts", async () => {
+  test("fifty concurrent leases have disjoint items of disjoint hosts", async () => {
     const hosts = Array.from({ length: 120 }, (_, i) => `crowd${i}.example`);
     const added = await put(hosts.flatMap((host) => [1, 2, 3].map((n) => `https://www.${host}/news/${n}`)));
     assert.deepEqual(added, { accepted: 360, duplicates: 0, rejected: [] });
@@ -122,7 +122,7 @@ describe("the frontier over HTTP", () => {
     assert.equal(items.length, hosts.length, "hosts are left that nobody was given");
     for (const lease of leases) assert.equal(lease.items.length > 0, lease.lease_id !== null);
 
-    // Reports of all at once, each twice, and each of another's items too.
+    // All report at once, each twice, and also items of other leases.
     const taken = leases.filter((lease) => lease.items.length > 0);
     const report = (lease, of = lease) =>
       scraper("report", { lease_id: lease.lease_id, results: of.items.map(({ id }) => ({ id, status: 200 })) });
@@ -164,7 +164,7 @@ describe("the frontier over HTTP", () => {
     assert.ok(seen.has("busy.example") && seen.has("www.crowd7.example") && seen.size > 120);
   });
 
-  test("callers who mean harm change nothing", async () => {
+  test("hostile callers change nothing", async () => {
     const before = await operator("GET", "stats");
     for (const [token, method, path, body, status] of [
       [null, "POST", "lease", { max: 1, lease_seconds: 60 }, 401],
@@ -216,7 +216,7 @@ describe("the frontier over HTTP", () => {
     });
     assert.deepEqual(bogus, { accepted: 0, unknown: ids.length, added: 0 });
 
-    // A leased page that links to anything: what is no URL is dropped, the others are queued as text.
+    // A leased page with all kinds of links: invalid URLs are dropped, the others are queued as text.
     const { lease_id, items } = await scraper("lease", { max: 1, lease_seconds: 60, country: "sg" });
     const reported = await scraper("report", {
       lease_id,
@@ -244,7 +244,7 @@ describe("the frontier over HTTP", () => {
     assert.equal(reported.accepted, 1);
     assert.ok(reported.added >= 1 && reported.added <= 2, JSON.stringify(reported));
 
-    // Many large reports at once: the engine answers all of them, and goes on.
+    // Many large reports at once: the engine answers all of them.
     const large = JSON.stringify({
       lease_id: "0.1",
       results: Array.from({ length: 500 }, (_, i) => ({

@@ -1,5 +1,5 @@
-// Origins that hang, lie and flood, on workerd: each is one domain of a batch of five whose other four
-// are done on time, and its document says what became of it.
+// Origins that hang, lie and flood, on workerd. Each is one domain in a batch of five. The other four
+// are collected in time, and the document of the fifth reports the fault.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -12,11 +12,11 @@ const valid = new Ajv2020({ strict: false, validateFormats: false }).compile(
 );
 const MiB = 1 << 20;
 
-/** The engine before the hostile web. */
+/** The engine with the hostile web behind EGRESS. */
 class World {
   batches = 0;
 
-  /** limits: ms until the healthy domains of a batch are done, and until the batch is. */
+  /** limits are the milliseconds until the healthy domains of a batch are collected, and until the batch ends. */
   static async start(vars, limits) {
     const world = new World();
     world.limits = limits;
@@ -25,7 +25,7 @@ class World {
         name: "hostileweb",
         main: `${root}/test/workers/hostileweb.mjs`,
         compatibility_date: "2026-11-01",
-        // As the sample web, and for the same reason: what it throws must be thrown in the engine.
+        // As for the sample web: its exceptions must be thrown in the engine.
         no_bundle: true,
         find_additional_modules: true,
         rules: [{ type: "ESModule", globs: ["anysite.mjs"] }],
@@ -49,7 +49,7 @@ class World {
     return (await this.engine.worker.fetch(`https://inside.invalid/${path}`)).json();
   }
 
-  /** Delivers a batch of the hostile domain and four healthy ones, and checks all that is true of any. */
+  /** Delivers a batch of the hostile domain and four healthy ones, and checks what holds for every batch. */
   async batch(name, { attempts = 4 } = {}) {
     const hostile = `${name}.sg`;
     const healthy = [1, 2, 3, 4].map((n) => `healthy${this.batches}-${n}.sg`);
@@ -90,7 +90,7 @@ class World {
     return { hostile, document, asked, result };
   }
 
-  /** Checks what is true of all batches together, and ends the engine. */
+  /** Checks what holds for all batches together, and stops the engine. */
   async close() {
     try {
       for (const { url, cookie, sent, cancelled } of await this.log()) {
@@ -100,7 +100,7 @@ class World {
         assert.ok(!(sent > MiB) || cancelled || url.includes("large"), `${url} was read to its end`);
       }
       const { live, dropped, recovered, memory } = await this.inside("pool");
-      // An instance that grew over a large document is given up afterwards: that is the pool at work.
+      // The pool drops an instance that grew over a large document: that is expected.
       const faults = Object.keys(dropped).filter((why) => why !== "memory" && why !== "idle_memory");
       assert.deepEqual([live, faults, recovered], [0, [], {}]);
       assert.ok(Math.max(0, ...memory) <= 32 * MiB, `${memory} bytes`);
@@ -136,7 +136,7 @@ function view({ reachable, partial, robots, sitemap, technical_metadata: { sitem
   };
 }
 
-/** Tests of hosts by their names, with what differs from a fine document. */
+/** Tests by host name, with the differences from the document of a healthy site. */
 function documents(world, table) {
   for (const [name, differs] of Object.entries(table)) {
     test(name, async () => {
@@ -147,7 +147,7 @@ function documents(world, table) {
   }
 }
 
-// Waiting is all they do, so several batches are delivered at once.
+// These tests only wait, so several batches are delivered at once.
 describe("origins that hang", { concurrency: 4 }, () => {
   const vars = {
     ROBOTS_TIMEOUT_MS: "2500",
@@ -176,7 +176,7 @@ describe("origins that hang", { concurrency: 4 }, () => {
   });
 });
 
-// Where nothing is to run out of time, however busy the machine.
+// Timeouts for tests in which nothing must time out, even on a busy machine.
 const patient = { ROBOTS_TIMEOUT_MS: "10000", SITEMAP_TIMEOUT_MS: "50000", PAGE_TIMEOUT_MS: "10000" };
 
 describe("origins that lie and flood", () => {
@@ -227,7 +227,7 @@ describe("origins that lie and flood", () => {
     "names-at-home": { feeds: 0 },
   });
 
-  test("what is read of a flood is what is kept, and no more", async () => {
+  test("of a flood no more is read than is kept", async () => {
     const { document, asked } = await world.batch("flood-at-others");
     assert.deepEqual([document.sitemap.content_length, document.technical_metadata.sitemap_xml.truncated], [cap, true]);
     for (const [path, limit] of [
@@ -240,7 +240,7 @@ describe("origins that lie and flood", () => {
     }
   });
 
-  test("of a robots.txt of 2 MB the first 500 KiB apply", async () => {
+  test("the first 500 KiB of a robots.txt of 2 MB apply", async () => {
     const { document, hostile } = await world.batch("long-at-robots");
     const { robots, technical_metadata } = document;
     assert.deepEqual(
@@ -249,7 +249,7 @@ describe("origins that lie and flood", () => {
     );
   });
 
-  test("a domain of which nothing answers is tried again before that becomes its document", async () => {
+  test("a domain that does not answer is retried before its document says so", async () => {
     const { document, result } = await world.batch("reset-at-robots", { attempts: 1 });
     assert.equal(document, null);
     assert.deepEqual([result.acked.length, result.retried.map((r) => r.msgId)], [4, ["reset-at-robots.sg"]]);
@@ -283,13 +283,13 @@ describe("hostile origins, with the limits of production", () => {
     assert.deepEqual([document.sitemap.content_length, sha256], [size, sum.digest("hex")]);
   });
 
-  test("of an endless one as much is kept as the protocol allows", async () => {
+  test("an endless sitemap is kept up to the protocol's limit", async () => {
     const { document } = await world.batch("flood-at-sitemap");
     assert.deepEqual(view(document), { ...fine, truncated: true });
     assert.equal(document.sitemap.content_length, limit);
   });
 
-  test("a lost connection is tried again, a refusal for a day is not", async () => {
+  test("a lost connection is retried, a refusal for a day is not", async () => {
     const reset = await world.batch("reset-at-sitemap");
     assert.deepEqual(view(reset.document), { ...fine, partial: true, sitemap: [404, false, "network_error"] });
     assert.equal(reset.asked.filter(({ url }) => url.endsWith("/map.xml")).length, 4);
@@ -298,7 +298,7 @@ describe("hostile origins, with the limits of production", () => {
     assert.deepEqual(view(later.document), { ...fine, ...closed(503, "network_error") });
   });
 
-  test("a host that wants to be left alone for a day does not cost the domain its other messages", async () => {
+  test("a Retry-After of a day on one host does not lose the domain's other messages", async () => {
     const { hostile, document, asked } = await world.batch("overdone-at-home");
     const other = {
       partition_info: { ...partition, category: "finance" },
@@ -308,12 +308,12 @@ describe("hostile origins, with the limits of production", () => {
       const result = await world.engine.deliver("newsfork-domain-dev", [{ id, body: message }]);
       assert.deepEqual(result.acked, [id], JSON.stringify(world.engine.events("domain_collector_failed")));
     };
-    // Another partition needs nothing of it.
+    // Another partition needs no request.
     await deliver("other", domainMessage(hostile, [], other));
     const key = prod(hostile).replace("category=news", "category=finance");
     const reused = await world.engine.json(key);
     assert.equal(reused.collected_at, document.collected_at);
-    // What does need it comes when it may.
+    // A forced collection waits until it may.
     await deliver(
       "again",
       domainMessage(hostile, [], { ...other, force: true, requested_at: new Date().toISOString() }),

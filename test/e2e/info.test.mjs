@@ -1,4 +1,4 @@
-// The two Workers of the Info service on workerd, with D1 and KV that they share, their upstreams behind
+// Both Workers of the Info service on workerd, with shared D1 and KV and their upstreams behind
 // EGRESS.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { unstable_readConfig as readConfig } from "wrangler";
 
 const fixture = (name) => readFileSync(join(root, "info/testdata", name), "utf8");
 
-// The configuration that is deployed, with what a test sets.
+// The deployed configuration, with a test's changes.
 function worker(name, vars = {}) {
   build(join(root, "info", name), join(root, `build/info-${name}`));
   const config = readConfig({ config: join(root, `info/${name}/wrangler.jsonc`) }, { hideWarnings: true });
@@ -142,7 +142,7 @@ test("each cron collects its sources, and readers get them", async () => {
   assert.equal((await scroll("limit=7")).length, 23);
 });
 
-test("a cursor goes through filters, search and both directions", async () => {
+test("a cursor works with filters, search and both directions", async () => {
   const all = await scroll("limit=3");
   assert.equal(new Set(all).size, all.length);
   assert.deepEqual(await scroll("limit=50"), all);
@@ -156,7 +156,7 @@ test("a cursor goes through filters, search and both directions", async () => {
   assert.equal((await scroll("limit=5")).length, all.length + 1);
 });
 
-test("an answer that is unchanged, and one that is wrong", async () => {
+test("an unchanged response, and an invalid one", async () => {
   const first = await read("/api/v1/info/news?limit=4", { origin: "https://app.example" });
   assert.equal(first.headers.get("access-control-allow-origin"), "https://app.example");
   const again = await read("/api/v1/info/news?limit=4", { "if-none-match": first.headers.get("etag") });
@@ -166,7 +166,7 @@ test("an answer that is unchanged, and one that is wrong", async () => {
   assert.equal((await read("/api/v1/info/news?cursor=x")).body.code, "INVALID_CURSOR_FORMAT");
 });
 
-test("an upstream that fails is left alone for a while, and readers see nothing of it", async () => {
+test("a failing upstream is not called for a while, and readers do not notice", async () => {
   await set({ "feeds.example/rss": { body: "<html>", status: 500 } });
   const { data } = await operate("POST", "/api/v1/info/collect", { source: "feed" });
   assert.match(data.collections[0].error, /upstream_error, status 500/);
@@ -192,7 +192,7 @@ test("two runs at once collect once", async () => {
   assert.equal((await asked()).filter((path) => path.startsWith("openapi.naver.com")).length, 1);
 });
 
-test("an old cache is given out at once, and refreshed afterwards", async () => {
+test("a stale cache is served at once, and refreshed afterwards", async () => {
   const { INFO_CACHE: kv } = await reading.getEnv();
   const value = await kv.get("news:feed:all");
   const end = value.indexOf("\n");
@@ -204,7 +204,7 @@ test("an old cache is given out at once, and refreshed afterwards", async () => 
   for (let tries = 0; ; tries++) {
     const { meta } = (await read("/api/v1/info/news?limit=3")).body;
     assert.equal(meta.source, "kv");
-    if (!meta.is_stale) break; // there was a collection a moment ago
+    if (!meta.is_stale) break; // collected a moment ago
     assert.ok(tries < 100, "the cache was not refreshed");
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

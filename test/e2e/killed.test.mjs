@@ -1,5 +1,5 @@
-// An event that dies half-way through a domain, between a request to the site and the document: alone, as the platform
-// ends one, or with the whole runtime. Told by the log of a site that outlives both.
+// An event that dies between a request to a site and writing its document: alone, as when the platform
+// ends it, or with the whole runtime. The log of a site that outlives both is checked.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -12,12 +12,12 @@ import { domainMessage, prod, quick, root, startEngine, until } from "./engine.m
 
 const domain = "site1.sg";
 const interval = 1000;
-const lease = 30_000; // that of a collection, which it renews every 10 s
+const lease = 30_000; // of a collection, renewed every 10 s
 const margin = 30_000; // for the jitter of a requeue, the collection and a slow machine
 const vars = {
   ...quick,
   REQUEST_INTERVAL_MS: String(interval),
-  ROBOTS_TIMEOUT_MS: "10000", // no host hangs here, and under load a second may be too short
+  ROBOTS_TIMEOUT_MS: "10000", // no host hangs here, and under load a second can be too short
   SITEMAP_TIMEOUT_MS: "10000",
   PAGE_TIMEOUT_MS: "10000",
 };
@@ -37,7 +37,7 @@ const pages = {
   "/": ["text/html", `<!doctype html><title>${domain}</title><p>Hello</p>`],
 };
 
-/** A site that answers after 300 ms. Its log has what it was asked for, from when to when. */
+/** A site that answers after 300 ms. It logs the path, start and end of each request. */
 async function startSite(t) {
   const log = [];
   const server = createServer((request, response) => {
@@ -55,12 +55,12 @@ async function startSite(t) {
   return { log, url: `http://127.0.0.1:${server.address().port}/` };
 }
 
-/** Waits until the collection is half-way: robots.txt was read, and something else is asked for. */
+/** Waits until robots.txt was read and something else is being fetched. */
 const halfway = (log) => until(() => log.length >= 2, "its second request", 120);
 
 /**
- * Asserts that the site was left alone for as long as the dead event might have asked it, and then collected once: by an
- * event that could begin at resumed.
+ * Asserts that the site got no requests while the dead event might have sent some, and was then collected once: by an
+ * event that could start at resumed.
  */
 function assertTakenOver(log, before, died, resumed) {
   const [first] = log.slice(before);
@@ -88,7 +88,7 @@ function assertWhole(document, keys) {
 }
 
 describe("killed half-way through a domain", { concurrency: true }, () => {
-  test("an event: the queue delivers its message again, to one that waits for the lease", async (t) => {
+  test("an event: the queue redelivers its message to an event that waits for the lease", async (t) => {
     const { log, url } = await startSite(t);
     const engine = await startEngine({
       web: relay(url),
@@ -103,7 +103,7 @@ describe("killed half-way through a domain", { concurrency: true }, () => {
     const died = Date.now();
     await kill("PUT");
     await until(async () => (await kill("GET")) === 1, "its death");
-    await sleep(500); // an answer may be under way to it
+    await sleep(500); // a response might be under way
     const before = log.length;
     assert.equal(await engine.text(prod(domain)), null);
 
@@ -118,14 +118,14 @@ describe("killed half-way through a domain", { concurrency: true }, () => {
     assert.ok(engine.events("domain_busy").length > 0, "the redelivery did not find the domain leased");
   });
 
-  test("the runtime: started again on the same storage, it waits for the lease that the dead one had", async (t) => {
+  test("the runtime: restarted on the same storage, it waits for the dead one's lease", async (t) => {
     const { log, url } = await startSite(t);
     const dir = mkdtempSync(join(tmpdir(), "killed-"));
     const config = join(dir, "relay.json");
     writeFileSync(config, JSON.stringify(relay(url)));
     let engine;
     t.after(async () => {
-      await engine?.stop(); // first: it writes to the directory for as long as it runs
+      await engine?.stop(); // first, since it writes to the directory while it runs
       rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
     });
     const start = async () => {

@@ -1,4 +1,4 @@
-// Who may ask an engine that has no token: the machine it runs on, and no page of another site. A
+// An engine without a token answers the machine it runs on, but no page of another site. A
 // deployed Worker without a token answers nobody.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -13,7 +13,7 @@ describe("a local run without a token", () => {
   before(async () => (engine = await startEngine()));
   after(() => engine?.close());
 
-  // As a browser or curl sends it: the test's own API client adds a content type.
+  // Like a browser or curl: the test's API client would add a content type.
   const send = async (path, init = {}) => {
     const response = await engine.worker.fetch(path, init);
     const { error } = await response.json();
@@ -28,7 +28,7 @@ describe("a local run without a token", () => {
     assert.deepEqual([bound.status, (await bound.json()).success], [200, true]);
   });
 
-  test("does not answer what comes through Cloudflare's network", async () => {
+  test("refuses requests through Cloudflare's network", async () => {
     assert.deepEqual(await send(status, { headers: ray }), [503, "token_not_configured"]);
     assert.deepEqual(await send("/health", { headers: ray }), [200, undefined]);
   });
@@ -88,7 +88,7 @@ test("a development Worker that was deployed answers nobody without a token", as
   }
 });
 
-test("the secrets of make dev are not those of the tests", async (t) => {
+test("tests do not use the secrets of make dev", async (t) => {
   setDevelopersToken(t);
   const engine = await startEngine();
   t.after(() => engine.close());

@@ -46,7 +46,7 @@ describe("the pipeline on the sample", () => {
   });
   after(() => engine?.close());
 
-  test("every domain's document is what the sample's web amounts to", async () => {
+  test("every domain's document matches the sample web", async () => {
     for (const d of domains) {
       const document = await engine.json(`${dirOf(d)}domain_metadata.json`);
       assert.deepEqual(differences(d.want, outcome(document)), [], d.domain);
@@ -78,7 +78,7 @@ describe("the pipeline on the sample", () => {
     assert.deepEqual(await engine.keys("dlq/"), []);
   });
 
-  test("evidence is there exactly where the document says so, byte for byte", async () => {
+  test("evidence exists exactly where the document says, byte for byte", async () => {
     for (const d of domains) {
       const document = await engine.json(`${dirOf(d)}domain_metadata.json`);
       const { robots_txt: robots, sitemap_xml: sitemap } = document.technical_metadata;
@@ -109,7 +109,7 @@ describe("the pipeline on the sample", () => {
     }
   });
 
-  test("checkpoints are empty and say who made them", async () => {
+  test("checkpoints are empty and name their maker", async () => {
     for (const key of await checkpoints(engine)) {
       const object = await engine.env.DATASETS_BUCKET.head(key);
       assert.equal(object.size, 0, key);
@@ -125,7 +125,7 @@ describe("the pipeline on the sample", () => {
       assert.ok(r.open === 1 && r.user_agent === "NewsforkBot/1.0 (+https://newsfork.com/bot)", JSON.stringify(r));
   });
 
-  test("no host was asked for anything before its robots.txt", () => {
+  test("robots.txt was fetched first on every host", () => {
     const read = new Set();
     for (const { url } of visits) {
       const { origin, pathname } = new URL(url);
@@ -161,7 +161,7 @@ describe("the pipeline on the sample", () => {
     has("domain_collector_complete", { ...mom, robots_exists: true, sitemap_exists: true });
   });
 
-  test("a second orchestration sends nothing and asks no one", async () => {
+  test("a second orchestration sends nothing and fetches nothing", async () => {
     await engine.control("DELETE", "/log");
     const answer = await engine.api("POST", "/api/v1/seeds/orchestrate", {});
     assert.deepEqual(answer.data, {
@@ -184,7 +184,7 @@ describe("the pipeline on the sample", () => {
     );
   });
 
-  test("with force every file and domain is done again, each domain once", async () => {
+  test("with force every file and domain is processed again, each domain once", async () => {
     await engine.control("DELETE", "/log");
     const answer = await engine.api("POST", "/api/v1/seeds/orchestrate", { force: true });
     assert.deepEqual(answer.data, { files_found: files.length, sent: files.length, skipped: 0 });
@@ -204,7 +204,7 @@ describe("the pipeline on the sample", () => {
       assert.deepEqual(differences(d.want, outcome(document)), [], d.domain);
     }
     const { requests } = await engine.control("GET", "/log");
-    // moh.gov.sg stands in two raw files of its partition: collected once, merged once.
+    // moh.gov.sg is in two raw files of its partition: it is collected once and merged once.
     assert.equal(requests.filter((r) => r.url === "https://www.moh.gov.sg/sitemap.xml").length, 1);
   });
 });

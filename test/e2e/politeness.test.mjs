@@ -1,5 +1,5 @@
-// One request at a time a host, with the pause between, whatever the number of events and scrapers: told by the
-// origin's own log. What the frontier does not grant is not asked, and not lost.
+// One request at a time per host, with the delay between, whatever the number of events and scrapers: checked in the
+// origin's log. Hosts that the frontier does not lease are not fetched, and nothing is lost.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,7 +12,7 @@ const web = {
   compatibility_date: "2026-11-01",
   vars: { LATENCY_MS: "20" },
 };
-// No host hangs here, and under load a second may be too short.
+// No host hangs here, and under load a second can be too short.
 const patient = { ROBOTS_TIMEOUT_MS: "10000", SITEMAP_TIMEOUT_MS: "10000", PAGE_TIMEOUT_MS: "10000" };
 const other = { ...partition, category: "finance" };
 const document = (p, domain) =>
@@ -33,7 +33,7 @@ function assertPolite(log) {
   }
 }
 
-/** Leases pages over HTTP, fetches and reports them, until over() is true. Gives how many. */
+/** Leases pages over HTTP, fetches and reports them, until over() is true. Returns their number. */
 async function scrape(engine, over) {
   const ask = async (path, body) => {
     const { status, data, error } = await engine.api("POST", `/api/v1/frontier/${path}`, body);
@@ -45,7 +45,7 @@ async function scrape(engine, over) {
     const { lease_id, expires_at, items } = await ask("lease", { max: 5, lease_seconds: 20 });
     const results = [];
     for (const { id, url } of items) {
-      if (Date.now() >= Date.parse(expires_at)) break; // on a slow machine: others may ask the hosts by now
+      if (Date.now() >= Date.parse(expires_at)) break; // on a slow machine: others may fetch from the hosts now
       const response = await engine.web.fetch(url);
       await response.arrayBuffer();
       results.push({ id, status: response.status });
@@ -75,7 +75,7 @@ describe("politeness across events", () => {
           ),
         ),
       );
-      // A fixed shuffle: the same run every time.
+      // A fixed shuffle makes every run the same.
       messages.forEach((_, i) => {
         const k = (i * 7919) % messages.length;
         [messages[i], messages[k]] = [messages[k], messages[i]];
@@ -127,7 +127,7 @@ describe("politeness across events", () => {
   });
 });
 
-describe("what the frontier does not grant", () => {
+describe("hosts that the frontier does not lease", () => {
   const domains = ["site1.sg", "site2.sg", "site3.sg", "site4.sg", "site5.sg"];
   let engine;
   before(async () => {
@@ -157,7 +157,7 @@ describe("what the frontier does not grant", () => {
   };
   const hosts = async () => new Set((await visits(engine)).map(({ host }) => host));
 
-  test("a domain that a dead event leased is collected when the lease is over, and not before", async () => {
+  test("a domain leased by a dead event is collected after the lease expires, and not before", async () => {
     const [domain] = domains;
     const request = { Domain: domain, Owner: "an event that was killed", Seconds: 8 };
     const answers = [

@@ -12,7 +12,7 @@ describe("scale", () => {
     const config = (c) => ({
       ...c,
       main: `${root}/test/workers/inside.mjs`,
-      // What is sent on is dropped: the file alone is looked at.
+      // Messages are dropped: only the file matters here.
       queues: {
         producers: c.queues.producers,
         consumers: c.queues.consumers.filter((q) => !q.queue.includes("-domain-")),
@@ -30,7 +30,7 @@ describe("scale", () => {
       const { bytes, records } = await (await engine.harness.getWorker("driver").fetch(`/generate?${query}`)).json();
       assert.ok(bytes > 199 * MiB);
       const result = await engine.deliver("newsfork-seed-dev", [{ id: "a", body: seed(1) }]);
-      // Linear memory never shrinks: its size after the file is its peak.
+      // Linear memory never shrinks, so its size after the file is its peak.
       const { largest } = await (await engine.worker.fetch("https://inside.invalid/pool")).json();
       assert.deepEqual(result.acked, ["a"]);
       assert.ok(largest > 0 && largest <= 48 * MiB, `linear memory reached ${largest / MiB} MiB`);

@@ -1,4 +1,4 @@
-// The scraper of docs/frontier.md before the engine on workerd, with a small web that it asks.
+// The scraper of docs/frontier.md with the engine on workerd and a small web.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createServer } from "node:http";
@@ -54,7 +54,7 @@ const fetched = [
 const log = []; // {url, host, agent, began, ended}
 const asked = (url) => log.filter((one) => one.url === url).length;
 
-/** Plays every website; the address that was meant is in a header. */
+/** Plays every website; a header holds the original address. */
 const web = createServer((request, response) => {
   const { host, pathname, search } = new URL(request.headers["x-url"]);
   const url = host + pathname + search;
@@ -82,7 +82,7 @@ after(async () => {
   await engine?.close();
 });
 
-/** What makes the scraper's process ask the small web instead of the real one. */
+/** Redirects the scraper's process to the small web. */
 const detour = `
   const real = globalThis.fetch;
   globalThis.fetch = (url, init) => {
@@ -107,7 +107,7 @@ const state = async (url) => {
   return answer.data.state;
 };
 
-test("the documented scraper fetches all there is, politely, and no more", { timeout: 120_000 }, async () => {
+test("the documented scraper fetches every page politely, and nothing else", { timeout: 120_000 }, async () => {
   const first = [
     "www.a.example/",
     "www.a.example/missing",
@@ -162,7 +162,7 @@ test("the documented scraper fetches all there is, politely, and no more", { tim
     assert.equal(await state(`https://${url}`), "waiting", url);
 });
 
-test("it says what is wrong with its token", async () => {
+test("it reports an invalid token", async () => {
   const { errors, code } = await scrape("guess");
   assert.equal(code, 1);
   assert.match(errors, /lease: .*the token is not valid here; send the API_TOKEN/);

@@ -1,4 +1,4 @@
-// Shards of the frontier as the deployed Worker has them: their daily snapshots in R2, and what operators restore from them.
+// Frontier shards of the deployed Worker: daily snapshots in R2, and restoring from them.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -19,7 +19,7 @@ after(() => engine?.harness.close());
 
 const names = ["shard-0", "shard-1", "shard-2"];
 
-/** The envelope with which a shard answers. */
+/** The envelope of a shard's answer. */
 async function envelope(name, operation, request = {}, of = engine) {
   const url = `https://inside.invalid/${name}/${operation}`;
   return (await of.worker.fetch(url, { method: "POST", body: JSON.stringify(request) })).json();
@@ -37,7 +37,7 @@ async function stats() {
   return list.map(({ Hosts, URLs }) => [Hosts, URLs]);
 }
 
-/** Puts pages of a domain at the shard that takes it. */
+/** Puts pages of a domain into its shard. */
 async function put(domain, pages) {
   const request = {
     Domain: domain,
@@ -50,7 +50,7 @@ async function put(domain, pages) {
   assert.equal(taken.length, 1, `${domain}: ${JSON.stringify(answers)}`); // the others say that it is not theirs
 }
 
-test("a shard's snapshot of the day is stored once, and brings back what was lost", async () => {
+test("a shard's daily snapshot is stored once, and restores lost hosts", async () => {
   for (let n = 0; n < 20; n++) await put(`site${n}.example`, n + 1);
   const had = await stats();
   assert.equal(
@@ -91,7 +91,7 @@ test("a shard's snapshot of the day is stored once, and brings back what was los
   assert.equal((await ask("shard-1", "report", { Lease: ID, Results: results })).Accepted, Items.length);
 });
 
-test("of the domains of a shard that does not answer nothing is fetched, and nothing is lost", async () => {
+test("while a shard does not answer, its domains are not fetched, and nothing is lost", async () => {
   const domains = Array.from({ length: 8 }, (_, n) => `frozen${n}.sg`);
   await ask("shard-1", "freeze");
   await engine.put(
@@ -125,7 +125,7 @@ test("of the domains of a shard that does not answer nothing is fetched, and not
   assert.deepEqual(first.sort(), domains, "each was collected once");
 });
 
-test("a wrong setting keeps shards from answering, and is named", async () => {
+test("an invalid setting stops the shards, and is named", async () => {
   const wrong = await start("many");
   try {
     const { error } = await envelope("shard-0", "stats", {}, wrong);

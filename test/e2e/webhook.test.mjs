@@ -1,5 +1,5 @@
-// What is new as the Worker posts it to the webhook of the feed, by its cron, and the receiver of docs/feed.md. When
-// deliveries are tried again, and that nothing is lost, is tested in engine/.
+// New URLs as the Worker's cron posts them to the feed's webhook, and the receiver of docs/feed.md. engine/ tests
+// retries and that nothing is lost.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
@@ -38,14 +38,14 @@ async function write(n) {
   assert.equal(answer.data?.accepted, n, JSON.stringify(answer));
 }
 
-// A run of the cron, as if the pause after a failure were over.
+// Runs the cron as if the pause after a failure had passed.
 async function run() {
   await engine.rows("UPDATE feed_delivery SET next_at = 0");
   const { outcome } = await engine.worker.scheduled({ cron: "* * * * *", scheduledTime: new Date() });
   assert.equal(outcome, "ok");
 }
 
-test("a receiver that fails in any way gets the same delivery again, and then everything once", async () => {
+test("a receiver that fails in any way gets the same delivery again, and everything once", async () => {
   await write(130);
   const tried = [];
   for (const doing of ["fail", "reset", "redirect", "hang"]) {
@@ -95,7 +95,7 @@ test("two runs at once deliver nothing twice", async () => {
   assert.equal((await tell("take")).length, 1);
 });
 
-test("the receiver of docs/feed.md takes what is genuine, once", async () => {
+test("the receiver of docs/feed.md accepts genuine deliveries, once", async () => {
   await write(3);
   await run();
   const [{ headers, body }] = await tell("take");

@@ -1,4 +1,4 @@
-// What would be deployed of the Info service: both Workers in both environments, with what they share.
+// The deployed configuration of the Info service: both Workers in both environments, with their shared bindings.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { join, resolve } from "node:path";
@@ -69,7 +69,7 @@ describe("both Workers", () => {
     });
   }
 
-  test("are asked for readers by the platform's cache alone", () => {
+  test("serve readers only through the platform's cache", () => {
     assert.equal(config("api", "production").cache?.enabled, true);
     assert.equal(config("collector", "production").cache, undefined);
   });

@@ -1,4 +1,4 @@
-// Both Workers of the Info service on workerd while what they depend on goes, and comes back: PostgreSQL and
+// Both Workers of the Info service on workerd while their dependencies fail and recover: PostgreSQL and
 // Redis, D1, the collector itself.
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ const feed = "feeds.example/rss";
 
 for (const name of ["api", "collector"]) build(join(root, "info", name), join(root, `build/info-${name}`));
 
-/** Asks again until what is answered is as expected, for so long as a reader may take to notice. */
+/** Repeats a request until its response is as expected, for as long as a reader may take to notice. */
 async function eventually(ask, expected) {
   for (const end = Date.now() + 15_000; ; await sleep(200)) {
     const answer = await ask();
@@ -31,7 +31,7 @@ async function eventually(ask, expected) {
   }
 }
 
-/** Starts both Workers, or one of them, with the bindings and variables given to both. */
+/** Starts both Workers, or one, with the given bindings and variables. */
 async function start(bindings, vars = {}, names = ["api", "collector"]) {
   const shared = { compatibility_date: "2026-11-01", rules: [{ type: "CompiledWasm", globs: ["**/*.wasm"] }] };
   const worker = (name) => ({
@@ -79,7 +79,7 @@ async function start(bindings, vars = {}, names = ["api", "collector"]) {
   };
 }
 
-test("PostgreSQL and Redis go and come back", { skip: missing }, async () => {
+test("PostgreSQL and Redis fail and recover", { skip: missing }, async () => {
   const [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
   after(() => Promise.all([postgres.remove(), redis.remove()]));
   await postgres.migrate();
@@ -97,7 +97,7 @@ test("PostgreSQL and Redis go and come back", { skip: missing }, async () => {
   assert.deepEqual(await seen("?q=two"), { ...good, titles: "two", source: "postgres" });
 
   await postgres.stop();
-  // The cache has the whole page, and readers' Worker notices that it may be an old one.
+  // The cache has the whole page, and the readers' Worker notices that it might be stale.
   await eventually(seen, { ...good, is_stale: true });
   assert.equal((await info.page("?q=two")).status, 503);
   assert.match((await info.collect(["zero", "one", "two"])).error, /database/);
@@ -136,8 +136,8 @@ test("D1 fails, and the collector with it", async () => {
   assert.equal((await info.page("?limit=5")).source, "kv");
   await db.exec("ALTER TABLE news_articles RENAME TO away");
 
-  // All that the cache has is served, and marked once that is noticed; what is behind it is not, and says when to
-  // ask again.
+  // Cached pages are served, and marked once that is noticed; other pages fail and say when to
+  // retry.
   const seen = async (query) => {
     const { status, source, is_stale, titles: shown } = await info.page(query);
     return { status, source, is_stale, titles: shown };
@@ -156,12 +156,12 @@ test("D1 fails, and the collector with it", async () => {
   assert.equal((await info.collect(["new", ...titles])).error, undefined);
   await eventually(() => seen("?limit=2"), { status: 200, source: "kv", is_stale: false, titles: "new t0" });
 
-  // KV has nothing any more, or nonsense.
+  // KV is empty, or holds garbage.
   for (const nonsense of [null, "", "{}", "no JSON\nx y z", `${value.slice(0, 40)}`]) {
     await (nonsense === null ? kv.delete("news:feed:all") : kv.put("news:feed:all", nonsense));
     const { status, source, titles: shown } = await info.page("?limit=2");
     assert.deepEqual([status, source, shown], [200, "d1", "new t0"], JSON.stringify(nonsense));
-    // The reader that missed it has it filled; after that one in a minute may.
+    // The reader that missed the cache fills it; later readers may once a minute.
     if (nonsense === null) await eventually(async () => (await info.page("?limit=2")).source, "kv");
   }
 });
@@ -209,7 +209,7 @@ test("upstreams are slow: silent, late, trickling, stuck in the middle", async (
     ["naver a", ...slow.map((at) => `feed https://${at}`)].sort(),
   );
 
-  // Nothing of them is lost: once they answer, so do the requests that failed.
+  // Nothing is lost: once the upstreams answer, the failed requests succeed.
   await info.publish(Object.fromEntries(slow.map((at) => [at, { body: rss([at.split(".")[0]]) }])));
   await info.publish({ [naver]: { body: answer } });
   const replayed = await info.collector.fetch("https://collector.example/api/v1/info/dead-letters/replay", {
@@ -263,7 +263,7 @@ test("the collector is replaced in the middle of a collection, and no reader not
       pages++;
     }
   };
-  // From the cache, and from the database: what is newer than an old cursor.
+  // From the cache and from the database: articles newer than an old cursor.
   const queries = ["?limit=50", "?limit=50&category=all&source=feed", "?limit=50&cursor=1&direction=newer"];
   const ended = Promise.all(queries.map(reader)).catch((error) => error);
   for (const source of Object.keys(silent)) {

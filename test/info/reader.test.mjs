@@ -1,4 +1,4 @@
-// The reader's page in Chromium, over an API of 2,000 articles to which new ones come while it is scrolled.
+// The reader's page in Chromium, with an API of 2,000 articles that gets new ones during scrolling.
 /* global document, window, scrollTo, getComputedStyle, innerWidth */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -15,7 +15,7 @@ const policy = /Content-Security-Policy: (.*)/
   .replace("upgrade-insecure-requests; ", ""); // the test's server has no TLS
 const pixel = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64");
 
-/** An API over articles in memory, ordered as the real one: by time, then id, both descending. */
+/** An API over articles in memory, ordered like the real one: by time, then id, both descending. */
 class Api {
   articles = [];
   failing = false;
@@ -171,7 +171,7 @@ test("2,000 articles are scrolled without gap or duplicate while new ones come",
   assert.deepEqual(await ids(page), first);
   assert.ok((await page.evaluate(() => window.shifts)) < 0.05, "the layout jumps");
 
-  // What came meanwhile is announced, and shown on request above what is there.
+  // New articles are announced, and shown on request above the others.
   await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange", { bubbles: true })));
   await page.waitForSelector("#fresh:not([hidden])");
   const all = api.page(new URLSearchParams({ limit: "5000" })).body.articles.map((a) => a.id);
@@ -269,7 +269,7 @@ test("keys, languages, themes and accessibility", { skip }, async () => {
   }
 });
 
-test("what fails is said, and can be tried again", { skip }, async () => {
+test("failures are shown, and can be retried", { skip }, async () => {
   api.clear();
   api.add(60);
   api.failing = true;

@@ -1,4 +1,4 @@
-// A PostgreSQL and a Redis server of the tests' own: on free ports, with data in a directory that is removed.
+// A PostgreSQL and a Redis server for tests: on free ports, with data in a temporary directory.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -10,14 +10,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 const password = "sesame";
 const schema = join(import.meta.dirname, "../../info/store/postgres");
 
-// The program of PATH with a name, or the one of Debian's packages.
+// A program in PATH, or in the folder of Debian's package.
 function find(name) {
   const debian = "/usr/lib/postgresql";
   const versions = existsSync(debian) ? readdirSync(debian).map((version) => join(debian, version, "bin")) : [];
   return [...process.env.PATH.split(delimiter), ...versions].map((dir) => join(dir, name)).find(existsSync);
 }
 
-/** Why the servers cannot be started; false when they can. With CI=true they must be. */
+/** Why the servers cannot be started; false if they can. With CI=true they must start. */
 export const missing =
   process.env.CI !== "true" &&
   !["initdb", "postgres", "redis-server"].every(find) &&

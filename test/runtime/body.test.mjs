@@ -4,7 +4,7 @@ import { start } from "./harness.mjs";
 
 const fixture = await start();
 
-test("an object of R2 is read byte for byte, at any length", async () => {
+test("an R2 object is read byte for byte, at any length", async () => {
   const bucket = await fixture.bucket();
   for (const length of [0, 1, 256 << 10, (256 << 10) + 1, 3_000_000]) {
     const bytes = Uint8Array.from({ length }, (_, i) => (i * 7 + (i >> 8)) % 253);
@@ -14,7 +14,7 @@ test("an object of R2 is read byte for byte, at any length", async () => {
   }
 });
 
-test("buffers are reused, within a body and by the next", async () => {
+test("buffers are reused within a body and by the next one", async () => {
   await (await fixture.bucket()).put("long", new Uint8Array(3_000_000));
   await fixture.text("/download?key=long");
   const { buffers } = await fixture.stats();
@@ -23,11 +23,11 @@ test("buffers are reused, within a body and by the next", async () => {
   assert.ok(buffers > 0);
 });
 
-test("a stream that is no byte stream is read too", async () => {
+test("a stream other than a byte stream can be read", async () => {
   assert.equal(await fixture.text("/chunks"), "one two three");
 });
 
-test("a broken stream gives what came, then its error", async () => {
+test("a broken stream returns its data, then its error", async () => {
   assert.equal(await fixture.text("/broken"), "one two / Error: stream broke");
 });
 

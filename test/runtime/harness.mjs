@@ -6,7 +6,7 @@ import { build } from "../../worker/build.mjs";
 import "../home.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
-process.env.WRANGLER_LOG = "error"; // the fixture's failures are wanted
+process.env.WRANGLER_LOG = "error"; // the fixture fails on purpose
 const { createTestHarness } = await import("wrangler");
 
 /** Starts the fixture; it stops after the tests of the file. */
@@ -26,13 +26,13 @@ export async function start() {
   const fixture = {
     get: (path, init) => engine.fetch(`http://test${path}`, init),
     text: async (path, init) => (await engine.fetch(`http://test${path}`, init)).text(),
-    /** The counters and instances of the pool. */
+    /** Counters and state of the pool. */
     stats: () => engine.fetch("http://test/_stats").then((answer) => answer.json()),
-    /** Puts the given limits in the place of production's, until the next call. */
+    /** Replaces production limits by the given ones, until the next call. */
     rules: (changed = {}) => post(engine, "/_rules", changed),
     /** Makes the program fail when it starts: "exit", "block" or "". */
     failStart: (how) => post(engine, "/_start", how),
-    /** Calls an object; what it answers, as text. */
+    /** Calls an object; returns its answer as text. */
     call: (name, operation, request) =>
       fixture.text("/_call", { method: "POST", body: JSON.stringify({ name, operation, request }) }),
     /** Calls another method of an object. */
@@ -55,13 +55,13 @@ export async function start() {
         .map((line) => JSON.parse(line)),
     logs: () => server.getLogs().map(({ message }) => message),
     clearLogs: () => server.clearLogs(),
-    /** Sends a request and hangs up after the given time. */
+    /** Sends a request and disconnects after the given time. */
     hangUp: (path, ms, headers = {}) => post(peer, "/_hang-up", { path, ms, headers }),
-    /** Reads the answer to path more slowly than those to the paths that it asks for meanwhile. */
+    /** Reads the response to path more slowly than the responses to other paths requested meanwhile. */
     readSlowly: (path, meanwhile) => post(peer, "/_read-slowly", { path, meanwhile }),
     /** Uploads a body piece by piece. */
     upload: (how) => post(peer, "/_upload", how),
-    /** Sends n requests and returns how many were answered with 200. */
+    /** Sends n requests and returns the number of responses with status 200. */
     load: (path, n) => post(peer, "/_load", { path, n }),
   };
   return fixture;
@@ -69,7 +69,7 @@ export async function start() {
 
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Repeats check until it gives something true, for at most the given time, and returns that. */
+/** Repeats check until it returns a true value or the time is over, and returns the last value. */
 export async function eventually(check, ms = 5000) {
   const until = Date.now() + ms;
   for (;;) {

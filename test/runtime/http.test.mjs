@@ -28,7 +28,7 @@ test("header values are not split at commas", async () => {
   assert.deepEqual(headers.Accept, ["text/html, */*;q=0.1"]);
 });
 
-test("a long head reaches the handler whole", async () => {
+test("a long head reaches the handler complete", async () => {
   await fixture.text("/health");
   const value = "0123456789".repeat(1200);
   const headers = await (await fixture.get("/headers", { headers: { "x-long": value, "x-short": "1" } })).json();
@@ -43,7 +43,7 @@ test("each Set-Cookie stays a header of its own, and a line break starts none", 
   assert.equal(headers.get("x-injected"), null);
 });
 
-test("the request id is the caller's when it is sound, else a new one", async () => {
+test("the request id is the caller's if valid, else a new one", async () => {
   const seen = async (id) => {
     const answer = await fixture.get("/headers", { headers: { "x-request-id": id } });
     const inside = (await answer.json())["X-Request-Id"];
@@ -117,7 +117,7 @@ test("a body streams into the handler", async () => {
   );
 });
 
-test("a body that the handler does not read does no harm", async () => {
+test("an unread body does no harm", async () => {
   assert.equal(await fixture.text("/health", { method: "POST", body: megabyte }), "ok");
   const before = await fixture.stats();
   const slow = new ReadableStream({
@@ -133,7 +133,7 @@ test("a body that the handler does not read does no harm", async () => {
   assert.deepEqual((await fixture.stats()).dropped, before.dropped);
 });
 
-test("a later answer does not touch one that is still on its way", async () => {
+test("a later response does not change one still being sent", async () => {
   const letters = ["a", "b", "c", "d"];
   const answers = [];
   for (const letter of letters) answers.push(await fixture.get(`/fill?letter=${letter}`));
@@ -149,8 +149,8 @@ test("an upload goes to R2 without passing through Go", async () => {
   assert.deepEqual(new Uint8Array(await stored.arrayBuffer()), megabyte);
 });
 
-// The platform reads a body from Go's memory when the Response is made, not when it is sent. Were it
-// not so, what the program does next would show in the answer before.
+// The platform copies a body from Go's memory when the Response is made, not when it is sent. Otherwise
+// the program's next writes would show in the previous response.
 for (const size of [900_000, 20_000_000]) {
   test(`an answer of ${size} bytes is a copy: its reader is slower than the next requests and what they write`, async () => {
     const before = await fixture.stats();
@@ -159,7 +159,7 @@ for (const size of [900_000, 20_000_000]) {
         `/fill?letter=a&size=${size}`,
         ["b", "c", "d"].map((letter) => `/fill?letter=${letter}&size=${size}`),
       );
-    await answer(); // memory that grows while an answer is under way moves: there is nothing to overwrite
+    await answer(); // let memory grow first: memory that grows during a response moves and is not overwritten
     const { letters, bytes, overwritten } = await answer();
     assert.deepEqual({ letters, bytes }, { letters: ["a"], bytes: size });
     assert.ok(overwritten, "the answer did not come from the program's memory");

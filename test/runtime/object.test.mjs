@@ -1,4 +1,4 @@
-// Calls of Durable Objects: each is one synchronous run of Go and one transaction.
+// Calls of Durable Objects. Each is one synchronous run of Go and one transaction.
 import assert from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
 import { eventually, start } from "./harness.mjs";
@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 const count = async (name) => JSON.parse(await fixture.call(name, "count")).answer;
 
-/** How often instances were dropped, by reason, while work ran. */
+/** The number of instances dropped while work ran, by reason. */
 async function dropped(work) {
   const before = await fixture.stats();
   await work();
@@ -28,7 +28,7 @@ async function dropped(work) {
   );
 }
 
-test("what a call writes stays, object by object", async () => {
+test("writes of a call persist, per object", async () => {
   const rows = await count("a");
   assert.equal(await fixture.call("a", "write"), `{"answer":${rows + 1}}`);
   assert.equal(await fixture.call("b", "write"), '{"answer":1}');
@@ -39,7 +39,7 @@ test("an object has a name", async () => {
   assert.equal(await fixture.call("shard-7", "name"), "shard-7");
 });
 
-test("requests and answers pass as they are", async () => {
+test("requests and answers pass unchanged", async () => {
   for (const request of ["", "\n\n", "줄\n바꿈 \\ \u0000", "x".repeat(3_000_000)])
     assert.equal(await fixture.call("a", "echo", request), request);
 });
@@ -85,7 +85,7 @@ test("a panic is counted, and costs no instance", async () => {
   assert.equal(after.created, before.created);
 });
 
-test("a call that leaves a goroutine is done, and costs the instance", async () => {
+test("a call that leaves a goroutine succeeds, and costs the instance", async () => {
   const rows = await count("a");
   assert.deepEqual(await dropped(() => fixture.call("a", "goroutine")), { goroutines: 1 });
   assert.equal(await count("a"), rows + 1);
@@ -100,13 +100,13 @@ test("timers and garbage of a call cost nothing", async () => {
 test("a program that does not start: nothing is written", async () => {
   const rows = await count("a");
   await fixture.failStart("exit");
-  for (let i = 0; i < 20; i++) await fixture.call("a", "exit"); // until none is idle
+  for (let i = 0; i < 20; i++) await fixture.call("a", "exit"); // until no instance is idle
   assert.equal(await fixture.call("a", "write"), JSON.stringify(instance));
   await fixture.failStart("");
   assert.equal(await count("a"), rows);
 });
 
-test("30 events that hold all permits are answered by objects", async () => {
+test("objects answer 30 events that hold all permits", async () => {
   const began = Date.now();
   const { waited } = await fixture.stats();
   const answers = await Promise.all(
@@ -121,7 +121,7 @@ test("30 events that hold all permits are answered by objects", async () => {
   assert.ok((await fixture.stats()).waited > waited, "no event waited for a permit");
 });
 
-test("one permit is enough for an event that calls an object", async () => {
+test("an event that calls an object needs only one permit", async () => {
   await fixture.rules({ maxLive: 1 });
   assert.equal(await fixture.text("/object?name=one&operation=write&n=3"), '{"answer":3}');
 });
@@ -164,7 +164,7 @@ test("the first call of an object sets its alarm; others only have it go off ear
   assert.equal(await alarm("alarm"), sooner);
 });
 
-test("an alarm sends what is due in batches that a queue takes, and goes off again when the program says so", async () => {
+test("an alarm sends due messages in valid batches, and goes off again at the program's time", async () => {
   const small = Array.from({ length: 250 }, (_, n) => ({ n }));
   const large = Array.from({ length: 5 }, (_, n) => ({ n, text: "줄".repeat(30_000) }));
   await plan("sender", { messages: [...small, ...large], alarm_at: Date.now() + hour });
@@ -204,7 +204,7 @@ test("an alarm stores a snapshot page by page, and deletes the oldest", async ()
   assert.ok(await eventually(async () => near(await alarm("keeper"), 2 * hour)), "it was stored again");
 });
 
-test("an alarm looks whether the pipeline is paused, and does nothing while it cannot tell", async () => {
+test("an alarm checks whether the pipeline is paused, and does nothing if that cannot be read", async () => {
   const bucket = await fixture.bucket();
   const goOff = async (controls, wait) => {
     if (controls) await bucket.put("control/pipeline.json", controls);

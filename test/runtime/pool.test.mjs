@@ -10,7 +10,7 @@ beforeEach(async () => {
   await fixture.failStart("");
 });
 
-/** How the pool's counters move while work runs. */
+/** The change of the pool's counters while work runs. */
 async function change(work) {
   const before = await fixture.stats();
   await work();
@@ -44,7 +44,7 @@ async function failsWith(answer, status, code) {
 
 const all = (n, work) => Promise.all(Array.from({ length: n }, (_, i) => work(i)));
 
-test("an instance serves one event after the other", async () => {
+test("an instance serves one event after another", async () => {
   await fixture.text("/health");
   const { created, reused } = await change(() => fixture.text("/health").then(() => fixture.text("/health")));
   assert.deepEqual({ created, reused }, { created: 0, reused: 2 });
@@ -67,7 +67,7 @@ test("at most ten instances; further events wait", async () => {
   assert.equal(waited, 20);
 });
 
-test("events that wait are served in the order of arrival", async () => {
+test("waiting events are served in order of arrival", async () => {
   await fixture.rules({ maxLive: 1 });
   const began = Date.now();
   const order = [];
@@ -96,7 +96,7 @@ test("an event that waits too long is refused with 503", async () => {
   assert.equal(refused, 1);
 });
 
-test("variables and bindings are those of the event", async () => {
+test("each event has its own variables and bindings", async () => {
   const ask = (value) =>
     fixture.text("/env?name=SECRET", value && { headers: { "x-test-vars": JSON.stringify({ SECRET: value }) } });
   assert.equal(await ask("one"), "one");
@@ -137,7 +137,7 @@ test("an instance that still waits for a promise is dropped", async () => {
   const { dropped } = await change(async () => {
     assert.equal(await fixture.text("/leave-await"), "1");
     assert.equal(await fixture.text("/health"), "ok");
-    await pause(3000); // the read settles in the event that is over
+    await pause(3000); // the read settles after its event has ended
     assert.equal(await fixture.text("/io?id=1"), "stored 1, peer says /1");
   });
   assert.deepEqual(dropped, { pending_promise: 1 });
@@ -210,7 +210,7 @@ for (const [how, reason] of [
   });
 }
 
-test("an event that cannot be handed to the program fails, and gives the place back", async () => {
+test("an event that cannot be passed to the program fails, and frees its permit", async () => {
   await fixture.rules({ maxLive: 1 });
   const { dropped } = await change(async () => {
     await failsWith(await fixture.get("/health", { headers: { "x-test-broken": "1" } }), 500, "internal_error");
@@ -219,7 +219,7 @@ test("an event that cannot be handed to the program fails, and gives the place b
   assert.deepEqual(dropped, { exception: 1 });
 });
 
-test("a program that does not start fails its event, and gives the place back", async () => {
+test("a program that does not start fails its event, and frees the permit", async () => {
   await fixture.rules({ maxLive: 1 });
   while ((await fixture.stats()).idle) await fixture.text("/exit");
   for (const how of ["exit", "block"]) {
@@ -229,7 +229,7 @@ test("a program that does not start fails its event, and gives the place back", 
   }
 });
 
-test("a deadlock is given up at the deadline", async () => {
+test("a deadlock ends at the deadline", async () => {
   await fixture.rules({ httpDeadline: 1000 });
   for (const init of [undefined, { headers: { "x-test-no-wait-until": "1" } }]) {
     const { dropped } = await change(async () => {
@@ -243,7 +243,7 @@ test("a deadlock is given up at the deadline", async () => {
   }
 });
 
-test("Go can ask for more time", async () => {
+test("Go can extend the deadline", async () => {
   await fixture.rules({ httpDeadline: 300 });
   assert.equal((await fixture.get("/wait?ms=800")).status, 504);
   assert.equal(await fixture.text("/extend?ms=800"), "waited");
@@ -265,7 +265,7 @@ test("an upload goes on as long as bytes arrive", async () => {
   );
 });
 
-test("an upload that stalls is given up, and nothing of it is stored", async () => {
+test("a stalled upload is aborted, and nothing of it is stored", async () => {
   await fixture.rules({ httpDeadline: 600 });
   await (await fixture.bucket()).delete("upload");
   const { dropped } = await change(async () => {
@@ -280,11 +280,11 @@ test("an upload that stalls is given up, and nothing of it is stored", async () 
     assert.ok(took > 1800 && took < 3000, `${took} ms`); // 9 pieces and the deadline
   });
   assert.deepEqual(dropped, { deadline: 1 });
-  await pause(1500); // its last pieces come
+  await pause(1500); // its last pieces arrive
   assert.equal(await (await fixture.bucket()).head("upload"), null);
 });
 
-test("slow uploads leave room for others", async () => {
+test("slow uploads leave instances for other requests", async () => {
   await fixture.rules({ maxLive: 3, maxUploads: 2, httpWait: 300 });
   const { dropped } = await change(async () => {
     const slow = Array.from({ length: 2 }, () =>
@@ -337,13 +337,13 @@ test("work after the answer that breaks, or takes too long, harms nobody", async
   assert.equal(await (await fixture.bucket()).head("after/late"), null);
 });
 
-test("a client that hangs up does not cost the instance", async () => {
+test("a client that disconnects does not cost the instance", async () => {
   await fixture.text("/health");
   const { created, dropped } = await change(() => fixture.hangUp("/wait?ms=800", 200));
   assert.deepEqual({ created, dropped }, { created: 0, dropped: {} });
 });
 
-test("a client that hangs up ends the context of its request", async () => {
+test("a client that disconnects ends the context of its request", async () => {
   const bucket = await fixture.bucket();
   const { dropped } = await change(() => fixture.hangUp("/until-cancelled", 200));
   assert.deepEqual(dropped, {});
@@ -362,7 +362,7 @@ test("the lease of an event that ended without notice is recovered at its deadli
   assert.deepEqual(dropped, { deadline: 1 });
 });
 
-test("the lease of a client that went away is recovered when the platform has ended its event", async () => {
+test("the lease of a disconnected client is recovered once the platform has ended its event", async () => {
   await fixture.rules({ maxLive: 1, afterClient: 1000 });
   const { dropped } = await change(async () => {
     await fixture.hangUp("/wait?ms=60000", 200, { "x-test-no-wait-until": "1" });
@@ -389,7 +389,7 @@ test("a permit given to an event that ended without notice is passed on", async 
   await fixture.hangUp("/health", 200, { "x-test-no-wait-until": "1" });
   const began = Date.now();
   assert.equal(await fixture.text("/health"), "ok");
-  assert.ok(Date.now() - began < 8000); // one that waits in vain is refused after 10 s
+  assert.ok(Date.now() - began < 8000); // an event that finds no instance is refused after 10 s
   assert.equal(await first, "waited");
 });
 

@@ -6,7 +6,7 @@ const fixture = await start();
 
 beforeEach(() => fixture.rules());
 
-// The platform's report of a batch: which messages were acknowledged, which are delivered again and when.
+// The platform's report of a batch: acknowledged messages, and retried ones with their delays.
 const deliver = (...bodies) => deliverTo("runtime-queue", ...bodies);
 
 async function deliverTo(queue, ...bodies) {
@@ -45,7 +45,7 @@ test("the delay of messages left unsettled follows RETRY_DELAY_SECONDS and the a
   );
 });
 
-test("a whole batch can be settled at once, and the first word on a message counts", async () => {
+test("a whole batch can be settled at once, and the first decision on a message counts", async () => {
   assert.deepEqual(await deliver({ do: "retry" }, { do: "ack-all" }, { do: "retry" }), {
     acked: ["m1", "m2"],
     retried: { m0: 7 },
@@ -73,7 +73,7 @@ for (const [what, reason] of [
   ["panic-elsewhere", "exited"],
   ["overflow", "exception"],
 ]) {
-  test(`when the program ends by ${what}, the other messages are delivered again at once`, async () => {
+  test(`when the program ends by ${what}, the other messages are redelivered at once`, async () => {
     await deliver(ack);
     const before = await fixture.stats();
     fixture.clearLogs();
@@ -108,7 +108,7 @@ test("a program broken inside a call from Go does not run on", async () => {
   );
 });
 
-test("a deadlock is given up at the deadline, and the messages delivered again", async () => {
+test("a deadlock ends at the deadline, and the messages are redelivered", async () => {
   await fixture.rules({ queueDeadline: 600 });
   fixture.clearLogs();
   const began = Date.now();
@@ -119,12 +119,12 @@ test("a deadlock is given up at the deadline, and the messages delivered again",
   assert.equal(line.error_type, "timeout_error");
 });
 
-test("requests and batches have deadlines of their own", async () => {
+test("requests and batches have their own deadlines", async () => {
   await fixture.rules({ httpDeadline: 200 });
   assert.deepEqual(await deliver({ do: "wait", ms: 500 }, ack), { acked: ["m1"], retried: { m0: 5 } });
 });
 
-// Has the only instance busy while a batch is delivered.
+// Keeps the only instance busy while a batch is delivered.
 async function deliverWhileBusy(queue, ...bodies) {
   await fixture.rules({ maxLive: 1, queueWait: 200, refusedDelay: 1000 });
   const first = deliver({ do: "wait", ms: 800 }, ack);
@@ -134,7 +134,7 @@ async function deliverWhileBusy(queue, ...bodies) {
   return settled;
 }
 
-test("the messages of a batch that finds no instance are sent again as they are, which costs them no attempt", async () => {
+test("the messages of a batch that finds no instance are requeued unchanged, at no cost of an attempt", async () => {
   const bucket = await fixture.bucket();
   await Promise.all(["resent", "text"].map((key) => bucket.delete(key)));
   fixture.clearLogs();
@@ -152,7 +152,7 @@ test("the messages of a batch that finds no instance are sent again as they are,
   );
 });
 
-test("so are those of a batch that no program could begin on", async () => {
+test("the messages of a batch that no program could begin are requeued too", async () => {
   const bucket = await fixture.bucket();
   const queue = "newsfork-domain-fixture";
   for (const [prepare, reason] of [
@@ -184,7 +184,7 @@ test("so are those of a batch that no program could begin on", async () => {
   }
 });
 
-test("where they cannot be sent again they are delivered again much later", async () => {
+test("messages that cannot be requeued are redelivered much later", async () => {
   for (const queue of ["newsfork-seed-fixture", "runtime-queue"]) {
     // no such binding, no queue of ours
     fixture.clearLogs();
@@ -217,7 +217,7 @@ test("a task that fails or panics is logged and leaves the instance good", async
   assert.match(lines[1].stack, /fixture\/main\.go/);
 });
 
-test("a task that takes too long is given up and logged", async () => {
+test("a task that takes too long is ended and logged", async () => {
   await fixture.rules({ cronDeadline: 300 });
   fixture.clearLogs();
   assert.equal((await fixture.cron("3 * * * *")).outcome, "exception");

@@ -1,6 +1,6 @@
-// A web in which every host is one healthy site: robots.txt, a sitemap, a home page. It answers after LATENCY_MS, and
-// lists at https://control.invalid/ when each host was asked for what. Sites are small, unless PAGES says how many
-// pages each has.
+// A web in which every host is a healthy site: robots.txt, a sitemap, a home page. It answers after LATENCY_MS, and
+// https://control.invalid/ lists the requests to each host with their times. Sites are small, unless PAGES sets the
+// number of pages of each.
 let log = [];
 
 const small = ["/news", "/news/1", "/news/2"];

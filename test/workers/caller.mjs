@@ -1,6 +1,6 @@
 // Delivers batches to the engine's queue handler through a service binding, as the platform would:
-// several at once if the test wants, with any number of attempts, and with acks and retries shown. A
-// GET is passed on to the engine as a Worker sends one, without any header.
+// several at once on request, with any number of attempts, and returns acks and retries. A
+// GET is passed on to the engine as Workers send it, without headers.
 export default {
   async fetch(request, env) {
     if (request.method === "GET") return env.ENGINE.fetch(`https://engine.internal${new URL(request.url).pathname}`);

@@ -1,6 +1,6 @@
-// What a Worker asked of its bindings so far, by binding, method and the first segment of the key or the operation of
-// a shard; what D1 and the shards say they read and wrote; and how often its Go program crossed into JavaScript, and
-// with how many bytes. Import it before what it is to count.
+// Counts a Worker's calls of its bindings, by binding, method and the first segment of the key or the operation of
+// a shard; the rows that D1 and the shards report as read and written; and the crossings of its Go program into JavaScript,
+// with their bytes. Import it before the modules to count.
 
 export const counts = {};
 export const add = (name, n = 1) => (counts[name] = (counts[name] ?? 0) + n);
@@ -53,7 +53,7 @@ const shards = (namespace) => ({
   }),
 });
 
-/** The bindings of a Worker, watched. */
+/** The bindings of a Worker, counted. */
 export const counted = (env) => ({
   ...env,
   ...(env.FRONTIER && { FRONTIER: shards(env.FRONTIER) }),
@@ -77,7 +77,7 @@ export const countedWorker = (worker) => ({
   scheduled: (event, env, ctx) => worker.scheduled(event, counted(env), ctx),
 });
 
-/** A class of shards that counts its rows. Locally they share the Worker's isolate, and so its counts. */
+/** A class of shards that counts its rows. Local shards share the Worker's isolate, and so its counts. */
 export const countedShards = (Shard) =>
   class extends Shard {
     #cursors = [];
@@ -94,7 +94,7 @@ export const countedShards = (Shard) =>
     }
 
     call(operation, request) {
-      this.#cursors = []; // those of an alarm, which is no call
+      this.#cursors = []; // of an alarm, which is not a call
       const answer = super.call(operation, request);
       for (const { rowsWritten, rowsRead } of this.#cursors.splice(0)) {
         add(`shards.written ${operation}`, rowsWritten);
@@ -104,12 +104,12 @@ export const countedShards = (Shard) =>
     }
   };
 
-// Of the engine's own imports (worker/pool.mjs), which arguments are lengths of what Go gives.
+// For the imports in worker/pool.mjs: the arguments that are lengths of data from Go.
 const lengths = { respond: [2, 4], ask: [2, 4], write: [2], sql: [1, 3], answer: [3], print: [1] };
 
 const crossing = (name, call) =>
   function (...args) {
-    if (!name.startsWith("runtime.")) add("crossings"); // how often Go asks for the time depends on the machine
+    if (!name.startsWith("runtime.")) add("crossings"); // the number of clock reads depends on the machine
     for (const i of lengths[name] ?? []) add("bytes from Go", args[i]);
     return call.apply(this, args);
   };
@@ -130,7 +130,7 @@ WebAssembly.Instance = function (module, imports) {
 };
 WebAssembly.Instance.prototype = Instance.prototype; // for instanceof
 
-const buffers = []; // memories of Go programs; what is copied there is what Go gets
+const buffers = []; // memories of Go programs: bytes copied there are received by Go
 const { set } = Uint8Array.prototype;
 Uint8Array.prototype.set = function (source, at) {
   if (buffers.some((memory) => memory.deref()?.buffer === this.buffer)) add("bytes to Go", source.length);

@@ -1,5 +1,5 @@
-// Stands in for the binding of the engine's static files: it counts what is asked for, and fails while it is told to.
-// POST / with {"failing": true} or false.
+// Replaces the binding of the engine's static files: it counts requests, and fails on demand.
+// POST / with {"failing": true} or false sets that.
 const asked = {};
 let failing = false;
 

@@ -1,5 +1,5 @@
 // The engine under the clock of Cloudflare's network, which stands still while a Worker computes and
-// moves on only when it has waited for something. Here it moves on with every event.
+// advances only after it has waited for something. Here it advances with every event.
 import engine from "../../build/worker/entry.mjs";
 export { Frontier } from "../../build/worker/entry.mjs";
 

@@ -1,5 +1,5 @@
-// The engine, with shards of the frontier that can be frozen: PUT https://inside.invalid/{shard} keeps it from answering,
-// DELETE has it answer again, and POST …/{shard}/{operation} asks it for an operation with the body.
+// The engine, with shards of the frontier that can be frozen: PUT https://inside.invalid/{shard} stops its answers,
+// DELETE ends that, and POST …/{shard}/{operation} calls an operation with the body.
 import engine from "../../build/worker/entry.mjs";
 export { Frontier } from "../../build/worker/entry.mjs";
 

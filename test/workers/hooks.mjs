@@ -1,5 +1,5 @@
 // A web of home pages, in which hosts named down-… refuse connections, and a webhook at https://hooks.invalid/.
-// https://control.invalid/ gives what was posted to it; PUT https://control.invalid/?refuse=n has the next n posts refused.
+// https://control.invalid/ returns the posts; PUT https://control.invalid/?refuse=n refuses the next n.
 let refuse = 0;
 const posted = [];
 

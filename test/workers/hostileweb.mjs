@@ -1,12 +1,12 @@
 // A hostile web. A host FAULT-at-PLACE.sg is an honest site but for the document at that place
 // (robots, sitemap, home, feed; others: all but robots; everything), which is served with the fault of that
-// name. Any other host is a small healthy site. Every request is listed at https://control.invalid/, with
-// the cookie it brought and what became of a body that was not to be read to its end.
+// name. Any other host is a small healthy site. https://control.invalid/ lists every request, with
+// its cookie and the outcome of a body that must not be read to its end.
 import anysite from "./anysite.mjs";
 
 const HOUR = 3_600_000;
 const MiB = 1 << 20;
-const TOO_MUCH = 10_000 * MiB; // what an endless body would be, were it ever read to its end
+const TOO_MUCH = 10_000 * MiB; // length of an endless body
 
 /** Where a redirect must never lead. */
 const forbidden = [
@@ -41,7 +41,7 @@ function* largeSitemap(host) {
 const encode = (text) => new TextEncoder().encode(text);
 const xml = '<?xml version="1.0" encoding="UTF-8"?>';
 
-/** The documents of an honest site, with what an endless one goes on with. */
+/** The documents of an honest site, with the text that an endless one repeats. */
 const documents = (origin) => ({
   "/robots.txt": {
     place: "robots",
@@ -79,12 +79,12 @@ function respond(body, { type, status = 200, headers, encodeBody }) {
 
 const redirect = (location) => respond("", { type: "text/plain", status: 302, headers: { location } });
 
-/** A body of the chunks that a generator gives. */
+/** A body of a generator's chunks. */
 function stream(chunks, entry) {
   entry.sent = 0;
   return new ReadableStream({
     async pull(controller) {
-      await scheduler.wait(0); // or the reader's timeout would never have its turn
+      await scheduler.wait(0); // lets the reader's timeout fire
       const { value, done } = await chunks.next();
       if (done) return controller.close();
       entry.sent += value.length;
@@ -132,7 +132,7 @@ const lost = () => {
   throw new Error("Network connection lost.");
 };
 
-/** What is answered instead of an honest document. */
+/** The responses that replace an honest document. */
 const faults = {
   hang: nothing,
   reset: lost,

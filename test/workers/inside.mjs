@@ -1,5 +1,5 @@
-// The engine, and at https://inside.invalid/ what a test cannot see from outside: /pool, what the pool
-// of instances did, and /digest?key=…, size and SHA-256 of a stored object however large it is.
+// The engine, and at https://inside.invalid/ its internals for tests: /pool, the statistics of the
+// instance pool, and /digest?key=…, size and SHA-256 of a stored object of any size.
 import engine from "../../build/worker/entry.mjs";
 export { Frontier } from "../../build/worker/entry.mjs";
 import { stats } from "../../build/worker/pool.mjs";

@@ -1,10 +1,10 @@
-// The engine, whose queue events can be killed: after PUT https://inside.invalid/kill those that are under way run no
-// more code, neither in JavaScript nor in Go, as when the platform ends an event; GET says how many were. Their
-// messages are not settled, so the queue delivers them again.
+// The engine, whose queue events can be killed: after PUT https://inside.invalid/kill the events under way run no
+// more code, neither in JavaScript nor in Go, as when the platform ends an event; GET returns their number. Their
+// messages are not settled, so the queue redelivers them.
 import engine from "../../build/worker/entry.mjs";
 export { Frontier } from "../../build/worker/entry.mjs";
 
-let orders = 0; // to kill
+let orders = 0; // number of kill requests
 let killed = 0;
 
 export default {

@@ -1,6 +1,6 @@
-// Plays the upstreams of the Info service, behind EGRESS: env.PAGES maps "host/path" to what is answered,
-// after a delay, and bytes of it at a pace, both in milliseconds; the pace 0 stops after some bytes for ever.
-// POST https://control.example/ merges other pages into it. GET https://control.example/ lists what was asked.
+// Plays the upstreams of the Info service, behind EGRESS: env.PAGES maps "host/path" to a response,
+// its delay and its pace per byte, both in milliseconds; the pace 0 stops for ever after some bytes.
+// POST https://control.example/ merges other pages into it. GET https://control.example/ lists the requests.
 let pages;
 let asked = [];
 
@@ -23,7 +23,7 @@ export default {
   },
 };
 
-/** The body of a page, a byte each time, or some bytes and then nothing. */
+/** The body of a page, byte by byte, or some bytes and then nothing. */
 function slowly({ body, pace, bytes }) {
   const encoded = new TextEncoder().encode(body);
   const { readable, writable } = new TransformStream();

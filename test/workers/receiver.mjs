@@ -1,5 +1,5 @@
-// A web of nothing but a receiver of deliveries, at https://receiver.invalid/, which does what it is told:
-// PUT https://control.invalid/?do=… ; GET https://control.invalid/ gives what was posted to it since.
+// A web with only a receiver of deliveries, at https://receiver.invalid/, whose behaviour is set by
+// PUT https://control.invalid/?do=… ; GET https://control.invalid/ returns the posts since then.
 let doing = "take";
 let posted = [];
 

@@ -1,6 +1,6 @@
-// The engine, and at https://inside.invalid/{shard}/{operation} an operation of a shard, with the body of the request.
-// Its alarm goes off when the operation is alarm: the answer is when it wants to go off next. With freeze a shard
-// answers nothing until thaw. PUT https://inside.invalid/lose?n=…&end=… has the next n puts into R2 of keys with that end fail.
+// The engine, and at https://inside.invalid/{shard}/{operation} a call of a shard's operation with the request's body.
+// The operation alarm runs its alarm and returns the time of the next one. With freeze a shard
+// does not answer until thaw. PUT https://inside.invalid/lose?n=…&end=… fails the next n puts into R2 of keys with that suffix.
 import engine, { Frontier as Production } from "../../build/worker/entry.mjs";
 
 export class Frontier extends Production {

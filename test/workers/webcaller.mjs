@@ -1,6 +1,6 @@
 // Calls the sample web through a service binding, as the engine does; for web.test.mjs.
 export default {
-  /** Takes [{url, timeout?, method?, headers?}], fetches all of them at once, and returns what came. */
+  /** Takes [{url, timeout?, method?, headers?}], fetches them all at once, and returns the results. */
   async fetch(request, env) {
     return Response.json(await Promise.all((await request.json()).map((r) => call(env.EGRESS, r))));
   },
