@@ -17,8 +17,8 @@ type Database struct{ name string }
 
 var _ ledger.DB = Database{}
 
-// NewDatabase returns the database bound under name. Every call looks the binding up, because each
-// event has its own.
+// NewDatabase returns the database bound under name. Every call looks the binding up, because bindings
+// belong to an event.
 func NewDatabase(name string) Database { return Database{name} }
 
 // Batch implements ledger.DB. All statements cross into JavaScript as one text, as do all rows back.

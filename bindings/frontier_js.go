@@ -16,8 +16,8 @@ type Frontier struct{ binding string }
 
 var _ frontier.Caller = Frontier{}
 
-// NewFrontier returns the shards bound under a name. Every call looks the binding up, because each
-// event has its own.
+// NewFrontier returns the shards bound under a name. Every call looks the binding up, because bindings
+// belong to an event.
 func NewFrontier(binding string) Frontier { return Frontier{binding} }
 
 // Call implements frontier.Caller. Its errors have the kind Storage or Timeout. The end of ctx does

@@ -19,7 +19,7 @@ function go(...args) {
   return stdout;
 }
 
-/** The measurements: unit in the benchmark, name here, and maximum (null if there is none). */
+/** The measurements: unit in the benchmark, name here, and maximum (null without one). */
 const goals = [
   ["violations", "requests that were impolite", 0],
   ["oldest-wait-s", "longest wait of a host that was ready, seconds", null],

@@ -27,7 +27,7 @@ type Certificate struct{}
 // ClientHelloInfo is empty.
 type ClientHelloInfo struct{}
 
-// Config has no effect.
+// Config is ignored.
 type Config struct {
 	Certificates             []Certificate
 	CipherSuites             []uint16
