@@ -135,7 +135,10 @@ async function startEngine() {
     if (Date.now() - began > patience)
       throw new Unexpected(`only ${plural(items.length, "article")} in the engine's feed`);
   }
-  step("engine", `it reads ${press}, which publishes four articles a second; its feed has the first ${firstSeeds} articles`);
+  step(
+    "engine",
+    `it reads ${press}, which publishes four articles a second; its feed has the first ${firstSeeds} articles`,
+  );
 }
 
 async function askEngine(method, path, body) {
