@@ -30,4 +30,4 @@ fi
 go vet ./...
 GOOS=js GOARCH=wasm go build $(go list ./... | grep -v /cmd/)
 go test -short $packages
-if grep -q '^dashboard/' <<<"$files"; then node_modules/.bin/node --test test/dashboard/modules.test.mjs; fi
+if grep -q '^dashboard/' <<<"$files"; then node_modules/.bin/node --test --test-reporter=dot test/dashboard/modules.test.mjs; fi
