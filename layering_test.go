@@ -61,7 +61,7 @@ var mayImport = map[string][]string{
 	"prometheus":   {},
 	"settings":     {"contract"},
 	"worker":       {"contract"},
-	"bindings":     {"alarms", "contract", "fetch", "frontier", "handlers", "ledger", "queues", "r2", "worker"},
+	"bindings":     {"alarms", "contract", "fetch", "frontier", "frontier/shard/store", "handlers", "ledger", "queues", "r2", "worker"},
 	"r2":           {"contract"},
 	"ledger":       {"contract"},
 	"dataset":      {"contract", "swar"},
@@ -82,7 +82,11 @@ var mayImport = map[string][]string{
 	"webhook":      {"contract", "frontier", "ledger"},
 	"reconcile":    {"collector", "contract", "frontier", "ledger", "r2"},
 	"handlers":     {"contract", "alarms", "classify", "discovery", "frontier", "httpapi", "markup", "prometheus", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
-	"engine":       {"alarms", "classify", "collector", "contract", "controls", "deadletters", "fetch", "frontier", "handlers", "httpapi", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings", "webhook"},
+	"engine":       {"alarms", "classify", "collector", "contract", "controls", "deadletters", "fetch", "frontier", "frontier/shard", "frontier/shard/store", "handlers", "httpapi", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings", "webhook"},
+
+	// The floors of the frontier: its rules, and their tables.
+	"frontier/shard":       {"contract", "frontier", "frontier/shard/store", "markup"},
+	"frontier/shard/store": {"contract", "frontier"},
 
 	// The Info service.
 	"info":            {"contract", "markup"},
@@ -107,11 +111,11 @@ var mayImport = map[string][]string{
 	"classify/embedded": {"classify"}, // for programs other than Workers
 
 	// Twins and conformance suites for other packages' tests.
-	"engine/enginetest":     {"alarms", "classify", "classify/embedded", "contract", "engine", "fetch", "fetch/fetchtest", "frontier", "frontier/sqlite", "handlers", "ledger", "ledger/sqlite", "queues", "queues/queuestest", "r2", "settings"},
+	"engine/enginetest":     {"alarms", "classify", "classify/embedded", "contract", "engine", "fetch", "fetch/fetchtest", "frontier", "frontier/shard", "frontier/sqlite", "handlers", "ledger", "ledger/sqlite", "queues", "queues/queuestest", "r2", "settings"},
 	"fetch/fetchtest":       {"fetch"},
 	"frontier/revisit":      {},
-	"frontier/frontiertest": {"contract", "frontier", "test/cases"},
-	"frontier/sqlite":       {"frontier"},
+	"frontier/frontiertest": {"contract", "frontier", "frontier/shard", "frontier/shard/store", "test/cases"},
+	"frontier/sqlite":       {"frontier", "frontier/shard", "frontier/shard/store"},
 	"ledger/ledgertest":     {"contract", "ledger", "test/cases"},
 	"ledger/sqlite":         {"ledger"},
 	"queues/producertest":   {"contract", "queues", "test/cases"},
@@ -123,13 +127,13 @@ var mayImport = map[string][]string{
 	"main":                     {"alarms", "bindings", "classify", "contract", "engine", "markup", "settings", "worker"},
 	"info/api":                 {"bindings", "contract", "info/service", "worker"},
 	"info/collector":           {"alarms", "bindings", "contract", "info/service", "markup", "settings", "worker"},
-	"cmd/seedctl":              {"classify", "classify/embedded", "contract", "discovery", "engine", "fetch", "frontier", "frontier/sqlite", "info", "markup", "orchestrator", "r2", "robots", "sitemap"},
+	"cmd/seedctl":              {"classify", "classify/embedded", "contract", "discovery", "engine", "fetch", "frontier", "frontier/shard", "frontier/sqlite", "info", "markup", "orchestrator", "r2", "robots", "sitemap"},
 	"classify/train":           {"classify", "classify/hosts", "classify/internal/lexicon", "classify/internal/linear", "classify/internal/urltext"},
 	"bench/info/fill":          {"bindings", "info", "info/cache", "info/infotest", "info/store", "worker"},
 	"bench/runtime/health":     {},
 	"bench/runtime/pooled":     {"bench/runtime/health", "worker"},
 	"bench/runtime/stock":      {"bench/runtime/health"},
-	"test/conformance/fixture": {"bindings", "contract", "frontier", "frontier/frontiertest", "ledger", "ledger/ledgertest", "queues", "queues/producertest", "r2", "r2/r2test", "test/cases", "worker"},
+	"test/conformance/fixture": {"bindings", "contract", "frontier", "frontier/shard", "frontier/frontiertest", "ledger", "ledger/ledgertest", "queues", "queues/producertest", "r2", "r2/r2test", "test/cases", "worker"},
 	"test/info/fixture":        {"bindings", "info/cache", "info/infotest", "info/postgres", "info/redis", "info/store", "test/cases", "worker"},
 	"test/runtime/fixture":     {"bindings", "contract", "worker"},
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
 	"github.com/newsfork/seed-engine/worker"
 )
 
@@ -38,12 +39,12 @@ func (f Frontier) Call(ctx context.Context, shard, operation string, request []b
 // ShardDatabase is the SQLite database of the Durable Object being called.
 type ShardDatabase struct{}
 
-var _ frontier.DB = ShardDatabase{}
+var _ store.DB = ShardDatabase{}
 
-// Run implements frontier.DB. Errors of statements have the kind Storage.
-func (ShardDatabase) Run(sql string, args ...any) (*frontier.Rows, error) {
-	const op = "frontier.DB"
-	encoded, err := frontier.AppendArgs(nil, args...)
+// Run implements store.DB. Errors of statements have the kind Storage.
+func (ShardDatabase) Run(sql string, args ...any) (*store.Rows, error) {
+	const op = "store.DB"
+	encoded, err := store.AppendArgs(nil, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -51,5 +52,5 @@ func (ShardDatabase) Run(sql string, args ...any) (*frontier.Rows, error) {
 	if err != nil {
 		return nil, contract.Wrap(contract.Storage, op, err)
 	}
-	return frontier.NewRows(answer)
+	return store.NewRows(answer)
 }

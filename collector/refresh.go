@@ -78,7 +78,7 @@ func (b *Batch) Refresh(ctx context.Context, r *contract.Refresh) (Refreshed, er
 		if err = errors.Join(err, failure); next == nil {
 			return Refreshed{Collect: f.collect, Rewritten: rewritten}, err
 		}
-		f = &refresh{batch: b, begun: &next.Refreshing, owner: f.next, message: &contract.Refresh{
+		f = &refresh{batch: b, begun: &next.RefreshGrant, owner: f.next, message: &contract.Refresh{
 			Domain: r.Domain, URL: next.URL, Method: next.Method, Partition: next.Partition, QueuedAt: r.QueuedAt,
 		}}
 	}
@@ -156,7 +156,7 @@ func (b *Batch) unschedule(ctx context.Context, r *contract.Refresh) error {
 type refresh struct {
 	batch   *Batch
 	message *contract.Refresh
-	begun   *frontier.Refreshing
+	begun   *frontier.RefreshGrant
 	owner   string
 	next    string // owner of the refresh that may follow this one; "" when there is no time for one
 

@@ -15,6 +15,8 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
 	"github.com/newsfork/seed-engine/handlers"
 	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/ledger"
@@ -99,16 +101,16 @@ func (e *Engine) Cron(ctx context.Context, at time.Time) error {
 
 // CallShard runs an operation on the shard with a name, whose database is db, in one transaction. The caller rolls it
 // back if the answer is not ok.
-func (e *Engine) CallShard(db frontier.DB, name string, now int64, operation string, request []byte) frontier.Answer {
+func (e *Engine) CallShard(db store.DB, name string, now int64, operation string, request []byte) shard.Answer {
 	p, err := e.configured()
 	if err != nil {
-		return frontier.Failure(err)
+		return shard.Failure(err)
 	}
 	number, ok := frontier.ShardNumber(name)
 	if !ok {
-		return frontier.Failure(contract.Invalid("shard", "%.40q is not the name of a shard", name))
+		return shard.Failure(contract.Invalid("shard", "%.40q is not the name of a shard", name))
 	}
-	shard := frontier.Shard{DB: db, Number: number, Settings: p.shard}
+	shard := shard.Shard{DB: db, Number: number, Settings: p.shard}
 	return shard.Serve(now, operation, request)
 }
 

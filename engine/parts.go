@@ -13,6 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/controls"
 	"github.com/newsfork/seed-engine/deadletters"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/handlers"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/orchestrator"
@@ -32,7 +33,7 @@ type parts struct {
 	excluded  *controls.Shards
 	ledger    *ledger.Ledger
 	retention time.Duration
-	shard     frontier.Settings
+	shard     shard.Settings
 }
 
 func assemble(p Platform) (*parts, error) {
@@ -104,8 +105,8 @@ func assemble(p Platform) (*parts, error) {
 }
 
 // shardSettings returns the settings of one shard of the frontier.
-func shardSettings(s *settings.Settings) frontier.Settings {
-	shard := frontier.Settings{
+func shardSettings(s *settings.Settings) shard.Settings {
+	shard := shard.Settings{
 		Delay:          s.RequestInterval.Milliseconds(),
 		HostsPerDomain: s.MaxHostsPerDomain,
 		URLsPerDomain:  int64(s.URLsPerDomain),

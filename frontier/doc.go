@@ -1,6 +1,6 @@
 // Package frontier is the one authority on which URL is fetched next and who may ask a host: scrapers,
-// collectors and refreshes alike. It is the program of one shard, some registrable domains in an
-// SQLite database of their own, and runs natively (package sqlite) as in a Durable Object.
+// collectors and refreshes alike. Registrable domains are divided among shards, each with
+// an SQLite database of its own.
 //
 // # How a URL travels
 //
@@ -13,72 +13,31 @@
 // itself: every later Lease or Acquire takes back what is over.
 //
 // Entry points (feeds, sitemaps, listing pages) are asked again and again, at an interval that
-// follows how often they change. The shard has them refreshed itself (due.go), or scrapers are given them
+// follows how often they change. The shard has them refreshed itself (shard/schedule.go), or scrapers are given them
 // from a queue of their own.
 //
 // # Who may ask a host
 //
 //   - A host is leased to one at a time, and not before its ready time: the end of the last request
-//     plus its interval (see politeness.go), a Retry-After, an operator's block, or the hour for which
+//     plus its interval (shard/politeness.go), a Retry-After, an operator's block, or the hour for which
 //     a name that does not resolve is left alone.
 //   - A collector acquires a registrable domain with all its hosts. While it has the domain, or waits
 //     for it, scrapers get none of them.
 //   - A refresh claims one host, as a lease does.
 //   - Of one registrable domain at most Settings.HostsPerDomain hosts are leased or claimed at once: one
-//     server often stands behind all of them. A domain with more hosts lists those (domain.active, claims).
+//     server often stands behind all of them. A domain with more hosts lists those (store.Domain.Active, Claims).
 //   - A collector or a refresh that never comes back may have asked a host until its time was over, so the
-//     host's interval counts from then (domain.readyFor).
+//     host's interval counts from then (store.Domain.ReadyFor).
 //   - A host whose turn comes while its domain lets nobody in is parked at the domain, out of the
 //     queues, so that it costs nothing until the domain opens.
 //   - What operators excluded is neither taken in nor given out. Of a domain that is a mirror of another
 //     only the entry points are.
 //
-// # Tables
-//
-// Rows written are the price, and an entry of an index is one more. So there are no indexes, and what
-// belongs together is packed into one row:
-//
-//	hosts    id → the host: delays, lease, its next pages (buffer), 64 recent hashes, entry points
-//	domains  id → the registrable domain: collector, its hosts, leased and parked ones
-//	parts    host<<12 | n → chunks of the host's seen-set (n < 1024), then its segments of up to 512 pages
-//	queue    lane<<47 | second<<14 | n → a block of up to 256 pointers to hosts
-//	leases   number of a lease → its end and hosts; −1−domain → when its parked hosts are looked at
-//	due      second<<14 | n → hosts whose entry points are to be looked at then
-//	mirrors  first bits of a digest → which domain showed it first
-//	feed     new pages in the order in which they were found; changes: contracts that changed
-//	state    counters and schema version, classes (country and category), excluded URL patterns and others: see schema.go
-//
-// Ids are 40 bits of a hash of the name; a name whose id is taken gets the next one that is free (find).
-// Rows of hosts and domains are never deleted, or names behind them would not be found.
-//
-// A pointer in the queue counts only if it agrees with its host's place. A host that moves leaves the
-// old one behind, which is dropped when its turn comes: that costs no write.
-//
 // # Operations
 //
-// A Worker asks a shard by a Remote, whose calls Shard.Serve answers (serve.go). Remotes are all shards:
+// A Worker asks a shard by a Remote, whose calls Shard.Serve answers (shard/serve.go). Remotes are all shards:
 // what is asked of one domain goes to its own, a lease to as many as it takes (remotes.go and others).
 //
-// Each method of Shard is one call (call.go): it opens the state, loads the rows it needs with few
-// statements, changes them in memory, and writes each changed row once, one statement a table. The
-// caller makes it one transaction and rolls back when there is an error. A record that does not
-// decode is an error, never a panic. Versions only append to records; what a later version appended
-// is kept, so that two of them can work on one shard while a deploy is under way.
-//
-// # Where to change what
-//
-//   - what a score means, and the turns of the bands: score.go
-//   - delays, slowing down, attempts: politeness.go, expiry.go; intervals of entry points: entry.go
-//   - the order in which hosts are chosen: selector.go, lease.go; where they are queued: queue.go; which of a
-//     host's pages is given: pick.go
-//   - what is refused: put.go, trap.go, best.go; mirrors: mirror.go
-//   - collectors: collect.go; operators: operate.go, look.go; rebuilding: snapshot.go
-//   - refreshes: tick.go, due.go, refresh.go; what is followed from outside: feed.go, changes.go
-//   - a field of a record: host.go, domain.go, schema.go, with codec_test.go
-//
-// The rules that must hold between any two operations are in audit_test.go; model_test.go compares
-// random operations with a simple model, chaos_test.go does all of them with a clock that jumps,
-// crash_test.go fails each operation at each of its statements, rows_test.go keeps what is written below
-// its ceilings, and simulation_test.go is a whole crawl.
-// Package frontiertest is the part of it that also runs in a Durable Object.
+// The rules of a shard are in package shard, its tables in package store below it. This package has what they are
+// asked (operations.go), and the client of all shards.
 package frontier

@@ -1,10 +1,8 @@
 package frontier
 
-import "github.com/newsfork/seed-engine/contract"
-
-// hash64 is FNV-1a with a finishing mix, so that its upper bits are as good as its lower ones. It is
+// Hash64 is FNV-1a with a finishing mix, so that its upper bits are as good as its lower ones. It is
 // part of what is stored: a change makes every seen-set and every id wrong.
-func hash64(s string) uint64 {
+func Hash64(s string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(s) {
 		h = (h ^ uint64(s[i])) * 1099511628211
@@ -14,16 +12,16 @@ func hash64(s string) uint64 {
 	return h ^ h>>32
 }
 
-// hash48 is by what a URL of a host is recognised: its path, since both schemes give the same page.
-func hash48(path string) uint64 { return hash64(path) >> 16 }
+// Hash48 is by what a URL of a host is recognised: its path, since both schemes give the same page.
+func Hash48(path string) uint64 { return Hash64(path) >> 16 }
 
 // idMask keeps ids to 40 bits: with 12 bits for the part a key has 52, and JavaScript has 53.
-const idMask = 1<<40 - 1
+const IdMask = 1<<40 - 1
 
 // ShardOf chooses the shard of a registrable domain by rendezvous hashing: the shard whose number
 // gives the highest hash with it. From n to n+1 shards one domain in n+1 moves, to the new shard.
 func ShardOf(domain string, shards int) int {
-	base := hash64(domain)
+	base := Hash64(domain)
 	best, most := 0, uint64(0)
 	for n := range shards {
 		h := mix(base + uint64(n+1)*0x9e3779b97f4a7c15)
@@ -32,22 +30,6 @@ func ShardOf(domain string, shards int) int {
 		}
 	}
 	return best
-}
-
-// owns reports whether a registrable domain belongs to this shard. Where the number of shards was changed,
-// some moved to another one, and what is left of them here is given to nobody: two shards would
-// have the same host asked twice at once.
-func (c *call) owns(domain string) bool {
-	return c.settings.Shards == 0 || ShardOf(domain, c.settings.Shards) == c.number
-}
-
-// checkOwns reports a domain that belongs to another shard. While a deploy changes their number, Workers
-// and shards disagree about it for minutes: the work is to be done later.
-func (c *call) checkOwns(domain string) error {
-	if c.owns(domain) {
-		return nil
-	}
-	return &contract.Error{Kind: contract.Storage, Op: "frontier", Message: domain + " belongs to another shard, since their number was changed"}
 }
 
 // mix is the finalizer of splitmix64.

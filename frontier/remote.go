@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -87,7 +86,7 @@ func (r Remote) Acquire(ctx context.Context, a AcquireRequest) (Acquired, error)
 
 // Renew is Shard.Renew.
 func (r Remote) Renew(ctx context.Context, domain, owner string, seconds int64) (kept bool, err error) {
-	return ask[bool](ctx, r, "renew", renewRequest{domain, owner, seconds})
+	return ask[bool](ctx, r, "renew", RenewRequest{domain, owner, seconds})
 }
 
 // Release is Shard.Release.
@@ -112,7 +111,7 @@ func (r Remote) Mirror(ctx context.Context, m MirrorRequest) (MirrorAnswer, erro
 }
 
 // Stats is Shard.Stats.
-func (r Remote) Stats(ctx context.Context) (Stats, error) { return ask[Stats](ctx, r, "stats", none{}) }
+func (r Remote) Stats(ctx context.Context) (Stats, error) { return ask[Stats](ctx, r, "stats", None{}) }
 
 // Hosts is Shard.Hosts.
 func (r Remote) Hosts(ctx context.Context, h HostsRequest) (HostsPage, error) {
@@ -121,23 +120,23 @@ func (r Remote) Hosts(ctx context.Context, h HostsRequest) (HostsPage, error) {
 
 // URL is Shard.URL.
 func (r Remote) URL(ctx context.Context, url string) (URLState, error) {
-	return ask[URLState](ctx, r, "url", urlRequest{url})
+	return ask[URLState](ctx, r, "url", UrlRequest{url})
 }
 
 // SetHost is Shard.SetHost.
 func (r Remote) SetHost(ctx context.Context, host string, change HostChange) (found bool, err error) {
-	return ask[bool](ctx, r, "set_host", setHostRequest{host, change})
+	return ask[bool](ctx, r, "set_host", SetHostRequest{host, change})
 }
 
 // Exclude is Shard.Exclude.
 func (r Remote) Exclude(ctx context.Context, x Exclusion, excluded bool) error {
-	_, err := ask[none](ctx, r, "exclude", excludeRequest{x, excluded})
+	_, err := ask[None](ctx, r, "exclude", ExcludeRequest{x, excluded})
 	return err
 }
 
 // Export is Shard.Export.
 func (r Remote) Export(ctx context.Context, from int64) (Snapshot, error) {
-	return ask[Snapshot](ctx, r, "export", exportRequest{From: from})
+	return ask[Snapshot](ctx, r, "export", ExportRequest{From: from})
 }
 
 // Restore is Shard.Restore.
@@ -157,25 +156,25 @@ func (r Remote) Changes(ctx context.Context, c ChangesRequest) (ChangesPage, err
 
 // Changed is Shard.Changed.
 func (r Remote) Changed(ctx context.Context, c Changed) error {
-	_, err := ask[none](ctx, r, "changed", c)
+	_, err := ask[None](ctx, r, "changed", c)
 	return err
 }
 
 // Entries is Shard.Entries.
 func (r Remote) Entries(ctx context.Context, domain string) ([]EntryInfo, error) {
-	answer, err := ask[EntriesOf](ctx, r, "entries", entriesRequest{domain})
+	answer, err := ask[EntryList](ctx, r, "entries", EntriesRequest{domain})
 	return answer.Entries, err
 }
 
 // Pages is Shard.Pages.
 func (r Remote) Pages(ctx context.Context, p PagesRequest) ([]PageInfo, error) {
-	answer, err := ask[PagesOf](ctx, r, "pages", p)
+	answer, err := ask[PageList](ctx, r, "pages", p)
 	return answer.Pages, err
 }
 
 // BeginRefresh is Shard.BeginRefresh.
-func (r Remote) BeginRefresh(ctx context.Context, b RefreshRequest) (Refreshing, error) {
-	return ask[Refreshing](ctx, r, "begin_refresh", b)
+func (r Remote) BeginRefresh(ctx context.Context, b RefreshRequest) (RefreshGrant, error) {
+	return ask[RefreshGrant](ctx, r, "begin_refresh", b)
 }
 
 // EndRefresh is Shard.EndRefresh.
@@ -187,7 +186,7 @@ var errEnvelope = errors.New("the answer is not one of a shard")
 
 func ask[Answer any](ctx context.Context, r Remote, name string, request any) (answer Answer, err error) {
 	op := "frontier." + name + " (" + r.name + ")"
-	data, err := encode(request)
+	data, err := Encode(request)
 	if err != nil {
 		return answer, contract.Wrap(contract.Internal, op, err)
 	}
@@ -195,7 +194,7 @@ func ask[Answer any](ctx context.Context, r Remote, name string, request any) (a
 	if err != nil {
 		return answer, contract.Wrap(contract.Storage, op, err)
 	}
-	var e envelope[Answer]
+	var e Envelope[Answer]
 	if err := json.Unmarshal(data, &e); err != nil {
 		return answer, contract.Wrap(contract.Storage, op, err)
 	}
@@ -210,17 +209,3 @@ func ask[Answer any](ctx context.Context, r Remote, name string, request any) (a
 
 // shardKinds are the codes of errors that keep their kind. What a later version adds counts as Storage.
 var shardKinds = []contract.Kind{contract.Validation, contract.Parse, contract.Network, contract.Timeout, contract.Storage, contract.Internal}
-
-func (e *wireError) received(op string) error {
-	switch e.Code {
-	case codeUnknownOperation:
-		return contract.Wrap(contract.Storage, op, ErrUnknownOperation)
-	case codeNewer:
-		return contract.Wrap(contract.Storage, op, ErrNewer)
-	}
-	kind := contract.Kind(e.Code)
-	if !slices.Contains(shardKinds, kind) {
-		kind = contract.Storage
-	}
-	return &contract.Error{Kind: kind, Op: op, Field: e.Field, Message: e.Message}
-}

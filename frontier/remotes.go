@@ -4,12 +4,26 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
-	"golang.org/x/net/publicsuffix"
-
 	"github.com/newsfork/seed-engine/contract"
+	"golang.org/x/net/publicsuffix"
 )
+
+// mergeFound adds up the hours of two shards.
+func mergeFound(a, b []FoundHour) []FoundHour {
+	for _, h := range b {
+		at, known := slices.BinarySearchFunc(a, h.Hour, func(f FoundHour, hour int64) int { return cmp.Compare(f.Hour, hour) })
+		if !known {
+			a = slices.Insert(a, at, FoundHour{Hour: h.Hour, Types: map[string]int64{}})
+		}
+		for name, n := range h.Types {
+			a[at].Types[name] += n
+		}
+	}
+	return a
+}
 
 // Operations on all shards. Each shard does its part in a transaction of its own. Where one does not
 // answer, the others' parts are done all the same, and the answer says what was not: the caller may
@@ -60,8 +74,8 @@ func registrable(host string) string {
 
 // ofURL gives the shard of a URL.
 func (r Remotes) ofURL(url string) (Remote, error) {
-	l, ok := parse(url)
-	if domain := registrable(l.host); ok && domain != "" {
+	l, ok := ParseLink(url)
+	if domain := registrable(l.Host); ok && domain != "" {
 		return r.Of(domain), nil
 	}
 	return Remote{}, contract.Invalid("url", "%.80q is not an http or https URL of a registrable domain", url)
@@ -79,7 +93,7 @@ func (r Remotes) URL(ctx context.Context, url string) (URLState, error) {
 // SetHost changes a host, and reports whether there is one.
 func (r Remotes) SetHost(ctx context.Context, host string, change HostChange) (found bool, err error) {
 	domain := ""
-	if checkHost(host) {
+	if ValidHost(host) {
 		domain = registrable(host)
 	}
 	if domain == "" {
@@ -148,23 +162,4 @@ func (r Remotes) Stats(ctx context.Context) (AllStats, error) {
 		return all, errSilent("frontier.Stats", errs...)
 	}
 	return all, nil
-}
-
-func (s *Stats) add(other *Stats) {
-	s.Hosts += other.Hosts
-	s.URLs += other.URLs
-	s.Entries += other.Entries
-	s.Leased += other.Leased
-	s.Refreshed += other.Refreshed
-	s.Found = mergeFound(s.Found, other.Found)
-	s.Done += other.Done
-	s.Failed += other.Failed
-	s.Answers += other.Answers
-	s.Faults += other.Faults
-	for lane := range lanes {
-		s.Due[lane] += other.Due[lane]
-		if at := other.OldestDue[lane]; at > 0 && (s.OldestDue[lane] == 0 || at < s.OldestDue[lane]) {
-			s.OldestDue[lane] = at
-		}
-	}
 }

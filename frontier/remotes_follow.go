@@ -112,8 +112,6 @@ func (r Remotes) feedOf(ctx context.Context, shard int, after int64, f FeedReque
 	return run[FeedItem]{p.Items, p.Next, p.More, p.Expired}, err
 }
 
-func (i FeedItem) place() (number, time int64) { return i.Sequence, i.FoundAt }
-
 // Changes is Feed for the contracts that changed.
 func (r Remotes) Changes(ctx context.Context, from Cursor, limit int) (AllChanges, error) {
 	items, how, err := follow(r, "frontier.Changes", from, limit, func(n int, after int64) (run[ChangeItem], error) {

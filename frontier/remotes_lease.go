@@ -2,7 +2,6 @@ package frontier
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -77,20 +76,15 @@ func (i *Idle) forget(shard int) {
 	}
 }
 
-// wants is what a lease asks for, but for how much.
-func (r *LeaseRequest) wants() string {
-	return fmt.Sprintf("%s/%s/%q/%q", r.Country, r.Category, r.Types, r.Kinds)
-}
-
 // Lease gives URLs of all shards: of one chosen at random, and of the others what is missing. A shard
 // that does not answer is left out; it is an error only if none does. now is the time in ms since 1970.
 //
 // The lease's ID names the shards' leases, and each item's ID the one of them to which it belongs.
 func (r Remotes) Lease(ctx context.Context, now int64, request LeaseRequest) (Lease, error) {
-	if err := request.validate(); err != nil {
+	if err := request.Validate(); err != nil {
 		return Lease{}, err
 	}
-	l := leasing{remotes: r, now: now, request: request, wants: request.wants(), gave: map[int]bool{}, again: maxRetryAfter * 1000}
+	l := leaseOfAll{remotes: r, now: now, request: request, wants: request.wants(), gave: map[int]bool{}, again: MaxRetryAfter * 1000}
 	l.choose()
 	for width := 1; l.missing() > 0 && len(l.shards) > 0 && l.parts+width <= maxParts; width = maxParallel {
 		if err := l.ask(ctx, width); err != nil {
@@ -100,8 +94,8 @@ func (r Remotes) Lease(ctx context.Context, now int64, request LeaseRequest) (Le
 	return l.finish()
 }
 
-// leasing is a lease over shards at work.
-type leasing struct {
+// leaseOfAll is a lease over shards at work.
+type leaseOfAll struct {
 	remotes  Remotes
 	now      int64
 	request  LeaseRequest
@@ -116,7 +110,7 @@ type leasing struct {
 }
 
 // choose puts the shards that are worth asking in a random order.
-func (l *leasing) choose() {
+func (l *leaseOfAll) choose() {
 	for _, n := range rand.Perm(l.remotes.Shards) {
 		ms, idle, silent := l.remotes.Idle.left(n, l.wants, l.now)
 		if !idle {
@@ -128,11 +122,11 @@ func (l *leasing) choose() {
 	}
 }
 
-func (l *leasing) missing() int { return l.request.Max - len(l.lease.Items) }
+func (l *leaseOfAll) missing() int { return l.request.Max - len(l.lease.Items) }
 
 // ask asks the next shards for what is missing, each for its share. Those that gave all of it may be
 // asked again.
-func (l *leasing) ask(ctx context.Context, width int) error {
+func (l *leaseOfAll) ask(ctx context.Context, width int) error {
 	n := min(width, len(l.shards), l.missing())
 	asked, others := l.shards[:n], l.shards[n:]
 	shares, leases := make([]int, n), make([]Lease, n)
@@ -174,7 +168,7 @@ func (l *leasing) ask(ctx context.Context, width int) error {
 }
 
 // add takes over what a shard gave.
-func (l *leasing) add(shard int, part *Lease) {
+func (l *leaseOfAll) add(shard int, part *Lease) {
 	if len(part.Items) == 0 {
 		return
 	}
@@ -193,7 +187,7 @@ func (l *leasing) add(shard int, part *Lease) {
 	l.lease.ExpiresAt = min(l.lease.ExpiresAt, part.ExpiresAt)
 }
 
-func (l *leasing) finish() (Lease, error) {
+func (l *leaseOfAll) finish() (Lease, error) {
 	if len(l.lease.Items) > 0 {
 		return l.lease, nil
 	}

@@ -3,6 +3,8 @@ package frontier
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/newsfork/seed-engine/contract"
 )
@@ -14,21 +16,21 @@ func (r Remotes) Put(ctx context.Context, partition contract.Partition, pages []
 	if err := partition.Validate("partition_info."); err != nil {
 		return answer, err
 	}
-	if err := checkRange("urls", len(pages), 0, MaxPut); err != nil {
+	if err := CheckRange("urls", len(pages), 0, MaxPut); err != nil {
 		return answer, err
 	}
 	answer.Pages = make([]Verdict, len(pages))
 	indexes := map[string][]int{}
 	for i := range pages {
 		domain := ""
-		if l, ok := parse(pages[i].URL); ok {
-			domain = registrable(l.host)
+		if l, ok := ParseLink(pages[i].URL); ok {
+			domain = registrable(l.Host)
 		}
 		if answer.Pages[i] = InvalidURL; domain != "" {
 			indexes[domain] = append(indexes[domain], i)
 		}
 	}
-	domains := sortedKeys(indexes)
+	domains := slices.Sorted(maps.Keys(indexes))
 	puts := make([]Put, len(domains))
 	for i, domain := range domains {
 		puts[i] = Put{Domain: domain, Partition: partition}
@@ -60,7 +62,7 @@ func (r Remotes) putAll(ctx context.Context, puts []Put) ([]PutAnswer, []error) 
 		shard := ShardOf(puts[i].Domain, r.Shards)
 		of[shard] = append(of[shard], i)
 	}
-	shards := sortedKeys(of)
+	shards := slices.Sorted(maps.Keys(of))
 	got := make([][]PutAnswer, len(shards))
 	failed := each(len(shards), func(n int) (err error) {
 		var request PutAll

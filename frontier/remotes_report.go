@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -13,11 +14,11 @@ import (
 // among the URLs that one result found; the URLs of further ones are dropped. A page that links to more is a list of links.
 const maxFoundDomains = 50
 
-// foundDomains are registrable domains other than the page's among the URLs that one result found.
-type foundDomains map[string]bool
+// FoundDomains are registrable domains other than the page's among the URLs that one result found.
+type FoundDomains map[string]bool
 
-// take reports whether URLs of a domain are taken.
-func (d foundDomains) take(domain string) bool {
+// Take reports whether URLs of a domain are taken.
+func (d FoundDomains) Take(domain string) bool {
 	if !d[domain] && len(d) >= maxFoundDomains {
 		return false
 	}
@@ -37,10 +38,10 @@ type Reported struct {
 // belongs. When shards do not answer, the error says so and the answer what was not taken; the same
 // report may be sent again as a whole.
 func (r Remotes) Report(ctx context.Context, report Report) (answer Reported, err error) {
-	if err := report.validate(); err != nil {
+	if err := report.Validate(); err != nil {
 		return answer, err
 	}
-	p := reportingAll{remotes: r, report: &report, failed: map[int]bool{}, found: map[string]*foundThere{}}
+	p := reportToAll{remotes: r, report: &report, failed: map[int]bool{}, found: map[string]*foundThere{}}
 	p.divide()
 	errs := p.send(ctx)
 	if err := refused(errs); err != nil {
@@ -57,8 +58,8 @@ func (r Remotes) Report(ctx context.Context, report Report) (answer Reported, er
 	return p.answer, nil
 }
 
-// reportingAll is a report to all shards at work.
-type reportingAll struct {
+// reportToAll is a report to all shards at work.
+type reportToAll struct {
 	remotes Remotes
 	report  *Report
 	parts   []reportPart
@@ -84,7 +85,7 @@ type foundThere struct {
 
 // divide sorts the results by shard and lease, and what they found by shard. What names no lease of the
 // report is unknown.
-func (p *reportingAll) divide() {
+func (p *reportToAll) divide() {
 	leases := p.remotes.parseLease(p.report.Lease)
 	at := map[shardLease]int{}
 	for i := range p.report.Results {
@@ -109,16 +110,16 @@ func (p *reportingAll) divide() {
 }
 
 // divideFound divides found URLs into those of a shard and of others.
-func (p *reportingAll) divideFound(shard int, found []FoundURL) (here, elsewhere []FoundURL) {
-	others := foundDomains{}
+func (p *reportToAll) divideFound(shard int, found []FoundURL) (here, elsewhere []FoundURL) {
+	others := FoundDomains{}
 	for _, f := range found {
-		l, ok := parse(f.URL)
-		f.Domain = registrable(l.host)
+		l, ok := ParseLink(f.URL)
+		f.Domain = registrable(l.Host)
 		switch {
 		case !ok || f.Domain == "":
 		case ShardOf(f.Domain, p.remotes.Shards) == shard:
 			here = append(here, f)
-		case others.take(f.Domain):
+		case others.Take(f.Domain):
 			elsewhere = append(elsewhere, f)
 		}
 	}
@@ -126,7 +127,7 @@ func (p *reportingAll) divideFound(shard int, found []FoundURL) (here, elsewhere
 }
 
 // send reports to each lease.
-func (p *reportingAll) send(ctx context.Context) []error {
+func (p *reportToAll) send(ctx context.Context) []error {
 	errs := each(len(p.parts), func(i int) (err error) {
 		part := &p.parts[i]
 		report := Report{Lease: part.lease.id, Results: part.results}
@@ -155,7 +156,7 @@ func (p *reportingAll) send(ctx context.Context) []error {
 
 // gather sorts what a part found of other shards by domain. What was found on a page that is unknown is
 // dropped.
-func (p *reportingAll) gather(part *reportPart) {
+func (p *reportToAll) gather(part *reportPart) {
 	for i, found := range part.found {
 		if len(found) == 0 || i >= len(part.answer.Partitions) || part.answer.Partitions[i].Validate("") != nil {
 			continue
@@ -166,7 +167,7 @@ func (p *reportingAll) gather(part *reportPart) {
 				there = &foundThere{Put{Domain: f.Domain, Partition: part.answer.Partitions[i], Found: true}, map[int]bool{}}
 				p.found[f.Domain] = there
 			}
-			f.FoundBy = cmp.Or(f.FoundBy, foundByScraper)
+			f.FoundBy = cmp.Or(f.FoundBy, FoundByScraper)
 			there.put.Pages = append(there.put.Pages, f.NewPage)
 			there.indexes[part.indexes[i]] = true
 		}
@@ -174,9 +175,9 @@ func (p *reportingAll) gather(part *reportPart) {
 }
 
 // put gives what was found to the shards to which it belongs.
-func (p *reportingAll) put(ctx context.Context) []error {
+func (p *reportToAll) put(ctx context.Context) []error {
 	puts := make([]Put, 0, len(p.found))
-	for _, domain := range sortedKeys(p.found) {
+	for _, domain := range slices.Sorted(maps.Keys(p.found)) {
 		puts = append(puts, p.found[domain].put)
 	}
 	answers, errs := p.remotes.putAll(ctx, puts)

@@ -23,6 +23,7 @@ import (
 	"github.com/newsfork/seed-engine/deadletters"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard"
 	frontiersqlite "github.com/newsfork/seed-engine/frontier/sqlite"
 	"github.com/newsfork/seed-engine/handlers"
 	"github.com/newsfork/seed-engine/ledger"
@@ -186,7 +187,7 @@ func (s *shards) Call(_ context.Context, name, operation string, request []byte)
 		s.t.Cleanup(func() { db.Close() })
 		s.databases[name] = db
 	}
-	shard := frontier.Shard{DB: db, Settings: frontier.Settings{Delay: 1000}}
+	shard := shard.Shard{DB: db, Settings: shard.Settings{Delay: 1000}}
 	err = db.Transaction(func() error {
 		a := shard.Serve(s.fixture.now.UnixMilli(), operation, request)
 		if answer = a.Text; !a.OK {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/frontier/sqlite"
 )
 
@@ -48,7 +49,7 @@ func (s *shards) Call(_ context.Context, _, operation string, request []byte) (a
 			return answer, nil
 		}
 	}
-	shard := frontier.Shard{DB: s.db}
+	shard := shard.Shard{DB: s.db}
 	rollBack := &contract.Error{Kind: contract.Internal}
 	err = s.db.Transaction(func() error {
 		a := shard.Serve(time.Now().UnixMilli(), operation, request)

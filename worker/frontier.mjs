@@ -34,7 +34,7 @@ export class Frontier extends DurableObject {
   }
 
   /**
-   * Runs an operation in one transaction. Request and answer are bytes of JSON; see frontier/serve.go.
+   * Runs an operation in one transaction. Request and answer are bytes of JSON; see frontier/shard/serve.go.
    * It never throws: an exception would break the caller's stub.
    */
   call(operation, request) {
@@ -82,7 +82,7 @@ export class Frontier extends DurableObject {
   }
 
   /**
-   * Does the work that is due (frontier/tick.go), and returns the time of the next tick. Tests call it too, since
+   * Does the work that is due (frontier/shard/tick.go), and returns the time of the next tick. Tests call it too, since
    * they cannot move the platform's clock.
    */
   async tick() {

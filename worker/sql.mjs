@@ -1,5 +1,5 @@
 // Statements that Go runs on the SQLite database of a Durable Object. Arguments and rows are encoded as
-// frontier/db.go describes, so a statement needs one crossing and blobs are never text.
+// frontier/shard/store/db.go describes, so a statement needs one crossing and blobs are never text.
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();

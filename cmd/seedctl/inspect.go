@@ -27,7 +27,7 @@ import (
 	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/engine"
 	"github.com/newsfork/seed-engine/fetch"
-	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/frontier/sqlite"
 )
 
@@ -83,7 +83,7 @@ func runInspect(args []string, _ io.Reader, out, errOut io.Writer) int {
 	if *verbose {
 		web = narrated{web, errOut}
 	}
-	shards := &sqlite.Shards{Settings: frontier.Settings{HostsPerDomain: 4, URLsPerDomain: 500, Shards: 1}}
+	shards := &sqlite.Shards{Settings: shard.Settings{HostsPerDomain: 4, URLsPerDomain: 500, Shards: 1}}
 	defer shards.Close()
 	inspector := engine.Inspector{
 		Transport: web, Frontier: shards, Clock: clock, Model: embedded.Load, Log: slog.New(slog.DiscardHandler),

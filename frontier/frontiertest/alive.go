@@ -10,7 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-func (s *shard) feed(r frontier.FeedRequest) (p frontier.FeedPage) {
+func (s *testShard) feed(r frontier.FeedRequest) (p frontier.FeedPage) {
 	s.t.Helper()
 	if r.Limit == 0 {
 		r.Limit = 200
@@ -22,7 +22,7 @@ func (s *shard) feed(r frontier.FeedRequest) (p frontier.FeedPage) {
 	return p
 }
 
-func (s *shard) changes(after int64, limit int) (p frontier.ChangesPage) {
+func (s *testShard) changes(after int64, limit int) (p frontier.ChangesPage) {
 	s.t.Helper()
 	s.do(func() (err error) {
 		p, err = s.s.Changes(ctx, frontier.ChangesRequest{After: after, Limit: limit})
@@ -31,7 +31,7 @@ func (s *shard) changes(after int64, limit int) (p frontier.ChangesPage) {
 	return p
 }
 
-func (s *shard) begin(url, owner string) (r frontier.Refreshing) {
+func (s *testShard) begin(url, owner string) (r frontier.RefreshGrant) {
 	s.t.Helper()
 	s.do(func() (err error) {
 		r, err = s.s.BeginRefresh(ctx, frontier.RefreshRequest{Domain: "a.example", URL: url, Owner: owner})
@@ -40,7 +40,7 @@ func (s *shard) begin(url, owner string) (r frontier.Refreshing) {
 	return r
 }
 
-func (s *shard) end(r frontier.RefreshResult) (e frontier.RefreshEnd) {
+func (s *testShard) end(r frontier.RefreshResult) (e frontier.RefreshEnd) {
 	s.t.Helper()
 	r.Domain = "a.example"
 	s.do(func() (err error) {
@@ -51,7 +51,7 @@ func (s *shard) end(r frontier.RefreshResult) (e frontier.RefreshEnd) {
 }
 
 // tick gives the messages of a tick.
-func (s *shard) tick() (messages []contract.Refresh) {
+func (s *testShard) tick() (messages []contract.Refresh) {
 	s.t.Helper()
 	var tick frontier.Tick
 	s.do(func() (err error) {
@@ -71,7 +71,7 @@ func (s *shard) tick() (messages []contract.Refresh) {
 	return messages
 }
 
-func (s *shard) fails(field string, f func() error) {
+func (s *testShard) fails(field string, f func() error) {
 	s.t.Helper()
 	var e *contract.Error
 	if err := s.db.Transaction(f); !errors.As(err, &e) || e.Kind != contract.Validation || e.Field != field {
@@ -319,7 +319,7 @@ func changesOnRelease(t T, db DB) {
 const feedURL = "https://a.example/feed"
 
 // newFeed is a shard that refreshes, with one feed that was just read.
-func newFeed(t T, db DB) *shard {
+func newFeed(t T, db DB) *testShard {
 	s := newShard(t, db)
 	s.local.PerMinute = 60
 	s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: feedURL}, Method: "rss", Interval: 7200, ETag: `"1"`, SHA256: digest("1")}})

@@ -122,7 +122,7 @@ func collectorLearned(t T, db DB) {
 	expect(t, "one that resolves again", a.Hosts[0].Unresolved, int64(0))
 }
 
-func (s *shard) putAs(p frontier.Put) (a frontier.PutAnswer) {
+func (s *testShard) putAs(p frontier.Put) (a frontier.PutAnswer) {
 	s.t.Helper()
 	s.do(func() (err error) {
 		a, err = s.s.Put(ctx, p)
@@ -131,7 +131,7 @@ func (s *shard) putAs(p frontier.Put) (a frontier.PutAnswer) {
 	return a
 }
 
-func (s *shard) releaseWith(r frontier.ReleaseRequest) (released bool) {
+func (s *testShard) releaseWith(r frontier.ReleaseRequest) (released bool) {
 	s.t.Helper()
 	s.do(func() (err error) {
 		released, err = s.s.Release(ctx, r)
@@ -140,7 +140,7 @@ func (s *shard) releaseWith(r frontier.ReleaseRequest) (released bool) {
 	return released
 }
 
-func (s *shard) mirror(domain, digest string) string {
+func (s *testShard) mirror(domain, digest string) string {
 	s.t.Helper()
 	var a frontier.MirrorAnswer
 	s.do(func() (err error) {

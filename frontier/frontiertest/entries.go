@@ -8,7 +8,7 @@ import (
 )
 
 // newEntries is a shard that refreshes, with a host of some feeds that are due.
-func newEntries(t T, db DB, feeds int) *shard {
+func newEntries(t T, db DB, feeds int) *testShard {
 	s := newShard(t, db)
 	s.local.PerMinute = 60
 	var entries []frontier.NewEntry
@@ -99,7 +99,7 @@ func refreshGoesOn(t T, db DB) {
 // refreshGoesOnWithin: not beyond what the settings allow, nor when a collector waits, nor with what only a message can
 // have done. The host is looked at again soon then.
 func refreshGoesOnWithin(t T, db DB) {
-	next := func(s *shard, want bool, what string) {
+	next := func(s *testShard, want bool, what string) {
 		t.Helper()
 		messages := s.tick()
 		if len(messages) == 0 {
@@ -116,7 +116,7 @@ func refreshGoesOnWithin(t T, db DB) {
 		end := s.end(frontier.RefreshResult{URL: url, Owner: owner, Status: 304, Visit: frontier.Visit{AskedAt: s.now}, Next: owner + "'"})
 		expect(t, what, end.Next != nil, want)
 	}
-	again := func(s *shard, what string, minutes int) {
+	again := func(s *testShard, what string, minutes int) {
 		t.Helper()
 		for range minutes {
 			if s.wait(60_000); len(s.tick()) > 0 {
@@ -125,17 +125,17 @@ func refreshGoesOnWithin(t T, db DB) {
 		}
 		t.Errorf("%s: no message within %d minutes", what, minutes)
 	}
-	for what, change := range map[string]func(*shard){
-		"one a minute":      func(s *shard) { s.local.PerMinute = 1 },
-		"a collector waits": func(s *shard) {},
-		"the rest is excluded": func(s *shard) {
+	for what, change := range map[string]func(*testShard){
+		"one a minute":      func(s *testShard) { s.local.PerMinute = 1 },
+		"a collector waits": func(s *testShard) {},
+		"the rest is excluded": func(s *testShard) {
 			for i := range 3 {
 				s.do(func() error {
 					return s.s.Exclude(ctx, frontier.Exclusion{Kind: contract.ExcludeURL, Value: entryURL(i + 1)}, true)
 				})
 			}
 		},
-		"a domain that is due": func(s *shard) {
+		"a domain that is due": func(s *testShard) {
 			for i := range 3 {
 				s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: entryURL(i + 1)}}})
 			}

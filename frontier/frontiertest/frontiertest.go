@@ -10,6 +10,8 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
 	"github.com/newsfork/seed-engine/test/cases"
 )
 
@@ -20,7 +22,7 @@ var expect = cases.Expect
 
 // DB is a database with its transactions.
 type DB interface {
-	frontier.DB
+	store.DB
 	Transaction(func() error) error
 }
 
@@ -113,25 +115,25 @@ const noon = 1_769_601_600_000
 
 // shard is a shard with a clock. What is asked of it and what it answers goes through the encoding in
 // which Worker and object exchange it.
-type shard struct {
+type testShard struct {
 	t     T
 	db    DB
 	s     frontier.Remote
-	local frontier.Shard
+	local shard.Shard
 	now   int64
 	older map[string]bool // operations that its version lacks
 }
 
 var ctx = context.Background()
 
-func newShard(t T, db DB) *shard {
-	s := &shard{t: t, db: db, local: frontier.Shard{DB: db, Settings: frontier.Settings{Delay: 1000, URLsPerDomain: 100_000}}, now: noon}
+func newShard(t T, db DB) *testShard {
+	s := &testShard{t: t, db: db, local: shard.Shard{DB: db, Settings: shard.Settings{Delay: 1000, URLsPerDomain: 100_000}}, now: noon}
 	s.s = frontier.Remotes{Caller: s, Shards: 1}.Shard(0)
 	return s
 }
 
 // Call implements frontier.Caller in the transaction of the test.
-func (s *shard) Call(_ context.Context, _, operation string, request []byte) ([]byte, error) {
+func (s *testShard) Call(_ context.Context, _, operation string, request []byte) ([]byte, error) {
 	if s.older[operation] {
 		operation = "of a later version"
 	}
@@ -140,21 +142,21 @@ func (s *shard) Call(_ context.Context, _, operation string, request []byte) ([]
 
 var kr = contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}
 
-func (s *shard) do(f func() error) {
+func (s *testShard) do(f func() error) {
 	s.t.Helper()
 	if err := s.db.Transaction(f); err != nil {
 		s.t.Fatalf("%v", err)
 	}
 }
 
-func (s *shard) wait(ms int64) { s.now += ms }
+func (s *testShard) wait(ms int64) { s.now += ms }
 
-func (s *shard) put(domain string, pages ...frontier.NewPage) frontier.PutAnswer {
+func (s *testShard) put(domain string, pages ...frontier.NewPage) frontier.PutAnswer {
 	s.t.Helper()
 	return s.putIn(kr, domain, pages, nil)
 }
 
-func (s *shard) putIn(p contract.Partition, domain string, pages []frontier.NewPage, entries []frontier.NewEntry) (a frontier.PutAnswer) {
+func (s *testShard) putIn(p contract.Partition, domain string, pages []frontier.NewPage, entries []frontier.NewEntry) (a frontier.PutAnswer) {
 	s.t.Helper()
 	s.do(func() (err error) {
 		a, err = s.s.Put(ctx, frontier.Put{Domain: domain, Partition: p, Pages: pages, Entries: entries})
@@ -163,7 +165,7 @@ func (s *shard) putIn(p contract.Partition, domain string, pages []frontier.NewP
 	return a
 }
 
-func (s *shard) request(r frontier.LeaseRequest) (l frontier.Lease) {
+func (s *testShard) request(r frontier.LeaseRequest) (l frontier.Lease) {
 	s.t.Helper()
 	if r.Seconds == 0 {
 		r.Seconds = 60
@@ -175,12 +177,12 @@ func (s *shard) request(r frontier.LeaseRequest) (l frontier.Lease) {
 	return l
 }
 
-func (s *shard) lease(most int) frontier.Lease {
+func (s *testShard) lease(most int) frontier.Lease {
 	s.t.Helper()
 	return s.request(frontier.LeaseRequest{Max: most})
 }
 
-func (s *shard) report(l frontier.Lease, results ...frontier.Result) (a frontier.ReportAnswer) {
+func (s *testShard) report(l frontier.Lease, results ...frontier.Result) (a frontier.ReportAnswer) {
 	s.t.Helper()
 	s.do(func() (err error) {
 		a, err = s.s.Report(ctx, frontier.Report{Lease: l.ID, Results: results})
@@ -190,7 +192,7 @@ func (s *shard) report(l frontier.Lease, results ...frontier.Result) (a frontier
 }
 
 // settle reports all items of a lease with a status.
-func (s *shard) settle(l frontier.Lease, status int) frontier.ReportAnswer {
+func (s *testShard) settle(l frontier.Lease, status int) frontier.ReportAnswer {
 	s.t.Helper()
 	var results []frontier.Result
 	for _, item := range l.Items {
@@ -199,7 +201,7 @@ func (s *shard) settle(l frontier.Lease, status int) frontier.ReportAnswer {
 	return s.report(l, results...)
 }
 
-func (s *shard) acquire(domain, owner string, seconds int64, hosts ...string) (a frontier.Acquired) {
+func (s *testShard) acquire(domain, owner string, seconds int64, hosts ...string) (a frontier.Acquired) {
 	s.t.Helper()
 	s.do(func() (err error) {
 		a, err = s.s.Acquire(ctx, frontier.AcquireRequest{Domain: domain, Owner: owner, Seconds: seconds, Hosts: hosts})
@@ -208,7 +210,7 @@ func (s *shard) acquire(domain, owner string, seconds int64, hosts ...string) (a
 	return a
 }
 
-func (s *shard) release(domain, owner string, visits ...frontier.Visit) (released bool) {
+func (s *testShard) release(domain, owner string, visits ...frontier.Visit) (released bool) {
 	s.t.Helper()
 	s.do(func() (err error) {
 		released, err = s.s.Release(ctx, frontier.ReleaseRequest{Domain: domain, Owner: owner, Hosts: visits})
@@ -217,7 +219,7 @@ func (s *shard) release(domain, owner string, visits ...frontier.Visit) (release
 	return released
 }
 
-func (s *shard) stats() (stats frontier.Stats) {
+func (s *testShard) stats() (stats frontier.Stats) {
 	s.t.Helper()
 	s.do(func() (err error) {
 		stats, err = s.s.Stats(ctx)
@@ -226,7 +228,7 @@ func (s *shard) stats() (stats frontier.Stats) {
 	return stats
 }
 
-func (s *shard) state(url string) (state frontier.URLState) {
+func (s *testShard) state(url string) (state frontier.URLState) {
 	s.t.Helper()
 	s.do(func() (err error) {
 		state, err = s.s.URL(ctx, url)

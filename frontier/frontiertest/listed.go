@@ -7,7 +7,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-func (s *shard) pagesAt(domain string, at int64) (list []frontier.PageInfo) {
+func (s *testShard) pagesAt(domain string, at int64) (list []frontier.PageInfo) {
 	s.t.Helper()
 	s.do(func() (err error) {
 		list, err = s.s.Pages(ctx, frontier.PagesRequest{Domain: domain, At: at})

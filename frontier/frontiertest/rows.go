@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
 // Articles makes n pages of a host, numbered from from, of all bands and with URLs such as news sites have.
@@ -28,7 +29,7 @@ type counted struct {
 	rows int
 }
 
-func (c *counted) Run(sql string, args ...any) (*frontier.Rows, error) {
+func (c *counted) Run(sql string, args ...any) (*store.Rows, error) {
 	rows, err := c.DB.Run(sql, args...)
 	if err == nil {
 		c.rows += rows.Written

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard"
 )
 
 // Shards is a frontier of shards in memory, for tests of what calls it. A shard is made when it is first
@@ -14,7 +14,7 @@ import (
 type Shards struct {
 	// Fail, when set, is asked before every call: with an error the call is not done, and fails with it.
 	Fail     func(shard, operation string) error
-	Settings frontier.Settings
+	Settings shard.Settings
 
 	mu    sync.Mutex
 	open  map[string]*DB
@@ -44,10 +44,10 @@ func (s *Shards) Call(_ context.Context, name, operation string, request []byte)
 		}
 		s.open[name] = db
 	}
-	shard := frontier.Shard{DB: db, Settings: s.Settings}
-	var answer frontier.Answer
+	sh := shard.Shard{DB: db, Settings: s.Settings}
+	var answer shard.Answer
 	err := db.Transaction(func() error {
-		if answer = shard.Serve(time.Now().UnixMilli(), operation, request); !answer.OK {
+		if answer = sh.Serve(time.Now().UnixMilli(), operation, request); !answer.OK {
 			return errRefused
 		}
 		return nil

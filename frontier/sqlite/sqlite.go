@@ -10,7 +10,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
 // Limits of the platform (developers.cloudflare.com/durable-objects/platform/limits/).
@@ -36,7 +36,7 @@ type DB struct {
 	pending int // rows written in the current transaction
 }
 
-var _ frontier.DB = (*DB)(nil)
+var _ store.DB = (*DB)(nil)
 
 // Open makes an empty database. The caller closes it.
 func Open() (*DB, error) {
@@ -76,12 +76,12 @@ func (d *DB) Transaction(f func() error) (err error) {
 // Bytes is how large the database is.
 func (d *DB) Bytes() (int64, error) {
 	var size int64
-	err := d.Query("SELECT (SELECT page_count FROM pragma_page_count()) * (SELECT page_size FROM pragma_page_size())", func(r *frontier.Rows) { size = r.Int() })
+	err := d.Query("SELECT (SELECT page_count FROM pragma_page_count()) * (SELECT page_size FROM pragma_page_size())", func(r *store.Rows) { size = r.Int() })
 	return size, err
 }
 
 // Query runs a statement for a test and gives its rows one by one.
-func (d *DB) Query(sql string, each func(*frontier.Rows)) error {
+func (d *DB) Query(sql string, each func(*store.Rows)) error {
 	return d.Transaction(func() error {
 		rows, err := d.Run(sql)
 		if err != nil {
@@ -95,7 +95,7 @@ func (d *DB) Query(sql string, each func(*frontier.Rows)) error {
 }
 
 // Run implements frontier.DB. Arguments and answer go through the encoding in which they would cross.
-func (d *DB) Run(sql string, args ...any) (*frontier.Rows, error) {
+func (d *DB) Run(sql string, args ...any) (*store.Rows, error) {
 	d.Statements++
 	if d.Fail != nil {
 		if err := d.Fail(); err != nil {
@@ -108,7 +108,7 @@ func (d *DB) Run(sql string, args ...any) (*frontier.Rows, error) {
 	if len(sql) > maxSQLBytes || len(args) > maxParameters {
 		return nil, fmt.Errorf("too long: %d bytes of SQL, %d parameters", len(sql), len(args))
 	}
-	encoded, err := frontier.AppendArgs(nil, args...)
+	encoded, err := store.AppendArgs(nil, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func bind(stmt *sqlite3.Stmt, count int, b []byte) error {
 
 // step runs a statement. Rows written are the changes that SQLite counts, because no table has an
 // index besides its key: an entry of one would count as a row too.
-func (d *DB) step(stmt *sqlite3.Stmt) (*frontier.Rows, error) {
+func (d *DB) step(stmt *sqlite3.Stmt) (*store.Rows, error) {
 	before := d.conn.TotalChanges()
 	rows := 0
 	var values []byte
@@ -199,7 +199,7 @@ func (d *DB) step(stmt *sqlite3.Stmt) (*frontier.Rows, error) {
 				v = stmt.ColumnRawBlob(c)
 			}
 			var err error
-			if values, err = frontier.AppendArgs(values, v); err != nil {
+			if values, err = store.AppendArgs(values, v); err != nil {
 				return nil, err
 			}
 		}
@@ -210,5 +210,5 @@ func (d *DB) step(stmt *sqlite3.Stmt) (*frontier.Rows, error) {
 	d.ReadRows += rows
 	written := int(d.conn.TotalChanges() - before)
 	d.pending += written
-	return frontier.NewRows(append(frontier.AppendHeader(nil, written, rows, stmt.ColumnCount()), values...))
+	return store.NewRows(append(store.AppendHeader(nil, written, rows, stmt.ColumnCount()), values...))
 }

@@ -1,0 +1,65 @@
+package frontier
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/markup"
+)
+
+// Link is a URL taken apart.
+type Link struct {
+	HTTP bool
+	Host string // with its port
+	Path string // after the host's slash
+}
+
+// ParseLink takes a URL apart, in its canonical form: all spellings of a URL give the same link. It reports
+// false for what is no URL of the web, or could not be stored.
+func ParseLink(url string) (l Link, ok bool) {
+	if len(url) > contract.MaxLinkBytes || strings.ContainsFunc(url, unusable) {
+		return l, false
+	}
+	canonical, ok := markup.AppendCanonical(nil, []byte(url))
+	if !ok {
+		return l, false
+	}
+	scheme, rest, _ := strings.Cut(string(canonical), "://")
+	l.HTTP = scheme == "http"
+	l.Host, l.Path, _ = strings.Cut(rest, "/")
+	return l, ValidHost(l.Host)
+}
+
+// unusable reports whether a character can be in no URL: what is no UTF-8, or what JSON made of it, among them.
+func unusable(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }
+
+// checkHost accepts a host's name in lower-case A-labels, perhaps with a port. Addresses are no hosts.
+func ValidHost(host string) bool {
+	name, port, hasPort := strings.Cut(host, ":")
+	if hasPort && (port == "" || len(port) > 5 || strings.Trim(port, "0123456789") != "") {
+		return false
+	}
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	return contract.CheckDomain("", name) == nil && strings.Trim(last, "0123456789") != ""
+}
+
+// Within reports whether a host belongs to a registrable domain.
+func Within(host, domain string) bool {
+	above, ok := strings.CutSuffix(hostname(host), domain)
+	return ok && (above == "" || strings.HasSuffix(above, "."))
+}
+
+// hostname is a host without its port.
+func hostname(host string) string {
+	name, _, _ := strings.Cut(host, ":")
+	return name
+}
+
+// String returns the URL in its canonical form.
+func (l Link) String() string {
+	if l.HTTP {
+		return "http://" + l.Host + "/" + l.Path
+	}
+	return "https://" + l.Host + "/" + l.Path
+}

@@ -1,0 +1,115 @@
+package shard
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+// freeAt is when a host may be asked again, in ms, if no lease and no collector has it.
+func (c *call) freeAt(h *store.Host) int64 {
+	return max(c.tx.DomainOf(h).ReadyFor("", h, c.now), h.Blocked, h.Unresolved)
+}
+
+// room is how many more of the domain's hosts may be leased.
+func (c *call) room(m *store.Domain) int {
+	if m.Excluded || m.Closed(c.now) > 0 {
+		return 0
+	}
+	if !m.Listed {
+		return c.settings.HostsPerDomain
+	}
+	return max(0, c.settings.HostsPerDomain-len(m.Active)-len(m.Claimed(c.now)))
+}
+
+// list begins to list the hosts of a domain that has become large which are leased or belong to refreshes.
+func (c *call) list(m *store.Domain) error {
+	if m.Listed || len(m.Hosts) <= c.settings.HostsPerDomain {
+		return nil
+	}
+	hosts, err := c.tx.Hosts(m.Hosts)
+	if err != nil {
+		return err
+	}
+	m.Listed = true
+	for _, h := range hosts {
+		if h.Lease != 0 {
+			m.Active = append(m.Active, store.ActiveHost{ID: h.ID, Ends: h.LeaseEnds})
+		}
+		if h.ClaimEnds > c.now {
+			m.Claims = append(m.Claims, store.ActiveHost{ID: h.ID, Ends: h.ClaimEnds})
+		}
+	}
+	c.tx.ChangeDomain(m)
+	return nil
+}
+
+// park takes a queued host out of the queues until its domain lets it in.
+func (c *call) park(m *store.Domain, h *store.Host, kind int) {
+	p := store.ParkedHost{ID: h.ID, Kind: kind}
+	if slices.Contains(m.Parked, p) {
+		return
+	}
+	m.Parked = append(m.Parked, p)
+	c.tx.ChangeDomain(m)
+}
+
+// unpark returns parked hosts to their places, as many as the domain lets in. A host that has moved
+// or has nothing left is forgotten. While a collector or refreshes keep them out, the end of that time is
+// noted, since they may never come back.
+func (c *call) unpark(m *store.Domain) error {
+	if len(m.Parked) == 0 {
+		return nil
+	}
+	n := c.room(m)
+	if ends := cmp.Or(m.Closed(c.now), store.FirstEnd(m.Claims)); n == 0 && ends > 0 && c.tx.DomainChanged(m) {
+		c.wakeAt(m, ends)
+	}
+	for n > 0 && len(m.Parked) > 0 {
+		batch := m.Parked[:min(n, len(m.Parked))]
+		m.Parked = m.Parked[len(batch):]
+		ids := make([]int64, len(batch))
+		for i, p := range batch {
+			ids[i] = p.ID
+		}
+		hosts, err := c.tx.Hosts(ids)
+		if err != nil {
+			return err
+		}
+		for i, h := range hosts {
+			if h != nil && h.Places[batch[i].Kind].Queued {
+				c.tx.Arrive(h, h.Places[batch[i].Kind])
+				n--
+			}
+		}
+	}
+	c.tx.ChangeDomain(m)
+	return nil
+}
+
+func (c *call) unparkAll() error {
+	for _, m := range c.tx.LoadedDomains() {
+		if err := c.unpark(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leave takes a host off a list of the domain.
+func (c *call) leave(m *store.Domain, list *[]store.ActiveHost, id int64) {
+	if i := slices.IndexFunc(*list, func(a store.ActiveHost) bool { return a.ID == id }); i >= 0 {
+		*list = slices.Delete(*list, i, i+1)
+		c.tx.ChangeDomain(m)
+	}
+}
+
+// hostOf returns a host of a domain, a new one if there is none, or nil if the domain has too many.
+func (c *call) hostOf(m *store.Domain, name string) (*store.Host, error) {
+	h, added, err := c.tx.MakeHost(m, name, c.settings.Delay)
+	if err != nil || !added {
+		return h, err
+	}
+	return h, c.list(m)
+}

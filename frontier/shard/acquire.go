@@ -1,0 +1,217 @@
+package shard
+
+import (
+	"slices"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+// waitGrace is how long a collector that found a domain busy is waited for, in ms, after the domain
+// has become free: its message is delivered a little later than that, and in a batch that may wait for a minute.
+const waitGrace = 180_000
+
+// claimLook is after how many ms a collector looks again at a host that a refresh has: most take seconds, and until the
+// collector had its turn nobody else begins.
+const claimLook = 10_000
+
+// Acquire gives a domain to a collector, or says when to ask again.
+func (s *Shard) Acquire(now int64, r frontier.AcquireRequest) (answer frontier.Acquired, err error) {
+	if err := r.Validate(); err != nil {
+		return answer, err
+	}
+	err = s.run(now, func(c *call) error {
+		if err := c.checkOwns(r.Domain); err != nil {
+			return err
+		}
+		if err := c.sweep(); err != nil {
+			return err
+		}
+		m, err := c.tx.MakeDomain(r.Domain)
+		if err != nil {
+			return err
+		}
+		if answer.Excluded = m.Excluded; m.Excluded {
+			return nil
+		}
+		answer.Evidence = m.Evidence
+		if r.Unless != nil {
+			if answer.Collected, err = hasContract(c, m, *r.Unless); answer.Collected || err != nil {
+				return err
+			}
+		}
+		busy, err := busyUntil(c, m, r.Owner)
+		if err != nil {
+			return err
+		}
+		c.tx.ChangeDomain(m)
+		if busy > 0 {
+			answer.RetryIn = busy - c.now
+			if !r.Try {
+				m.WaitEnds = max(m.WaitEnds, busy+waitGrace)
+			}
+			return nil
+		}
+		answer.Granted = true
+		m.LostAt = m.Lost(r.Owner, c.now)
+		if m.Owner != r.Owner {
+			m.Expected = nil
+		}
+		answer.LastOwned = max(m.Released, m.LostAt)
+		m.Owner, m.OwnerEnds, m.WaitEnds = r.Owner, c.now+r.Seconds*1000, 0
+		answer.Hosts, err = hostStates(c, m, r.Hosts)
+		return err
+	})
+	return answer, err
+}
+
+// busyUntil gives until when somebody else has the domain, or one of its hosts, in ms, or when to look again; 0 when nobody
+// has.
+func busyUntil(c *call, m *store.Domain, owner string) (until int64, err error) {
+	if m.Owner != "" && m.Owner != owner && m.OwnerEnds > c.now {
+		return m.OwnerEnds, nil
+	}
+	if err := c.list(m); err != nil {
+		return 0, err
+	}
+	ids := m.Hosts
+	if m.Listed {
+		ids = nil
+		for _, a := range slices.Concat(m.Active, m.Claims) {
+			ids = append(ids, a.ID)
+		}
+	}
+	hosts, err := c.tx.Hosts(ids)
+	for _, h := range hosts {
+		if h != nil && h.Lease != 0 {
+			until = max(until, h.LeaseEnds, c.now+1)
+		}
+		if h != nil && h.ClaimEnds > c.now { // a refresh has it
+			until = max(until, min(h.ClaimEnds, c.now+claimLook))
+		}
+	}
+	return until, err
+}
+
+// hostStates describes hosts of a domain to its owner.
+func hostStates(c *call, m *store.Domain, names []string) ([]frontier.HostState, error) {
+	hosts, ids, err := c.tx.HostsNamed(names)
+	if err != nil {
+		return nil, err
+	}
+	states := make([]frontier.HostState, len(hosts))
+	for i, h := range hosts {
+		if h == nil {
+			m.Expect(ids[i])
+			h = &store.Host{Name: names[i], Delay: c.settings.Delay}
+		}
+		states[i] = h.State(m.ReadyFor(m.Owner, h, c.now))
+	}
+	return states, nil
+}
+
+// Renew prolongs a collector's time and reports whether it still has the domain. One that has lost
+// it must stop: others may be asking the hosts by now.
+func (s *Shard) Renew(now int64, domain, owner string, seconds int64) (kept bool, err error) {
+	if err := frontier.CheckRange("seconds", seconds, 1, frontier.MaxOwnership); err != nil {
+		return false, err
+	}
+	err = s.run(now, func(c *call) error {
+		m, _, err := c.tx.DomainNamed(domain)
+		if err != nil || m == nil || owner == "" || m.Owner != owner || m.OwnerEnds <= c.now || m.Excluded || !c.owns(domain) {
+			return err
+		}
+		kept = true
+		if ends := c.now + seconds*1000; ends > m.OwnerEnds {
+			m.OwnerEnds = ends
+			c.tx.ChangeDomain(m)
+		}
+		return nil
+	})
+	return kept, err
+}
+
+// Release lets others ask the hosts of a domain again, and reports whether the owner still had it.
+// When another has taken it since, nothing changes but the contracts that were rewritten.
+func (s *Shard) Release(now int64, r frontier.ReleaseRequest) (released bool, err error) {
+	if err := (&frontier.AcquireRequest{Domain: r.Domain, Owner: r.Owner, Seconds: 1}).Validate(); err != nil {
+		return false, err
+	}
+	if err := frontier.CheckRange("hosts", len(r.Hosts), 0, frontier.MaxAcquire); err != nil {
+		return false, err
+	}
+	if r.Evidence.At > 0 {
+		if err := r.Evidence.Partition.Validate("evidence."); err != nil {
+			return false, err
+		}
+	}
+	if err := checkChanges(r.Changes); err != nil {
+		return false, err
+	}
+	err = s.run(now, func(c *call) error {
+		m, _, err := c.tx.DomainNamed(r.Domain)
+		if err == nil && len(r.Changes) > 0 {
+			if m, err = c.tx.MakeDomain(r.Domain); err == nil {
+				err = contractsChanged(c, m, r.Changes)
+			}
+		}
+		if err != nil || m == nil || m.Owner != r.Owner {
+			return err
+		}
+		released = m.OwnerEnds > c.now
+		m.Owner, m.OwnerEnds, m.Released, m.Expected = "", 0, c.now, nil
+		if at := min(r.Evidence.At, c.now); at > m.Evidence.At {
+			m.Evidence = frontier.Evidence{Partition: r.Evidence.Partition, At: at}
+		}
+		c.tx.ChangeDomain(m)
+		for i := range r.Hosts {
+			if err := c.visited(m, &r.Hosts[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return released, err
+}
+
+// visited keeps what a collector learned of a host.
+func (c *call) visited(m *store.Domain, v *frontier.Visit) error {
+	if !frontier.ValidHost(v.Host) || !frontier.Within(v.Host, m.Name) {
+		return contract.Invalid("hosts", "%.80q is not a host of %s", v.Host, m.Name)
+	}
+	h, err := c.hostOf(m, v.Host)
+	if err != nil || h == nil || h.Domain != m.ID {
+		return err
+	}
+	c.tx.Change(h)
+	if delay := min(max(v.Delay, c.settings.Delay), frontier.MaxWait*1000); v.RobotsExpires > 0 {
+		h.Delay, h.RobotsEnds = delay, v.RobotsExpires
+	} else { // nothing says that the host asks for less than before
+		h.Delay = max(h.Delay, delay)
+	}
+	switch {
+	case v.Unresolved && h.Unresolved <= c.now:
+		h.Unresolved = c.now + unresolvedFor
+	case !v.Unresolved && v.AskedAt > h.AskedAt: // an operator had it asked before the hour was over
+		h.Unresolved = 0
+	}
+	if v.AskedAt > 0 {
+		if v.AskedAt <= h.AskedAt {
+			return nil
+		}
+		h.AskedAt = min(v.AskedAt, c.now)
+	}
+	if v.Throttled || v.RetryAfter > 0 {
+		c.slowDown(h)
+	} else if v.AskedAt > 0 {
+		c.calm(h)
+	}
+	if v.AskedAt > 0 {
+		h.Ready = max(h.Ready, min(v.AskedAt, c.now)+h.Interval())
+	}
+	if v.RetryAfter > 0 {
+		h.Ready = max(h.Ready, c.now+min(v.RetryAfter, frontier.MaxObeyed)*1000)
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package shard
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+// A domain has at most Settings.URLsPerDomain pages. When a put brings more, the pages with the lowest
+// scores go, be they fresh or waiting. What that costs is bounded: pages are taken only from the hosts
+// that the put is about, which are written anyway, and from the other host that has the most.
+// For the few URLs that a report finds it is not worth it each time: it lets a domain grow by an eighth first.
+const (
+	maxThinned    = 1  // others
+	maxThinnings  = 32 // domains of one operation; further ones wait for the next, until they have twice as many
+	thinningSlack = 8  // a report lets a domain have one part in so many more
+)
+
+// rival is a page that competes for a place.
+type rival struct {
+	rank    int        // twice the score, and one more if it waits: of equal ones the fresh one goes
+	lastmod int64      // of those of equal rank the oldest goes
+	fresh   *freshPage // nil: it waits
+	host    *store.Host
+	hash    uint64
+}
+
+// choose takes out what is too much: fresh pages, which are refused and may be put again, and waiting
+// ones, which are dropped and do not return.
+func (p *putBatch) choose() error {
+	over := p.ofTheOthers + int64(len(p.fresh)) - p.c.settings.URLsPerDomain
+	for _, id := range p.domain.Hosts {
+		if !p.others[id] {
+			over += p.c.tx.LoadedHost(id).URLs
+		}
+	}
+	if over <= p.allowance() || len(p.fresh) == 0 {
+		return nil
+	}
+	p.c.thinnings++
+	rivals, err := p.rivals()
+	if err != nil {
+		return err
+	}
+	slices.Reverse(rivals) // puts have their best pages first
+	slices.SortStableFunc(rivals, func(a, b rival) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.lastmod, b.lastmod))
+	})
+	out := map[int64]map[uint64]bool{}
+	for _, r := range rivals[:min(over, int64(len(rivals)))] {
+		switch {
+		case r.fresh != nil:
+			*r.fresh.verdict = frontier.DomainFull
+		case out[r.host.ID] == nil:
+			out[r.host.ID] = map[uint64]bool{r.hash: true}
+		default:
+			out[r.host.ID][r.hash] = true
+		}
+	}
+	p.fresh = slices.DeleteFunc(p.fresh, func(f freshPage) bool { return *f.verdict == frontier.DomainFull })
+	for _, id := range slices.Sorted(maps.Keys(out)) {
+		h := p.c.tx.LoadedHost(id)
+		if err := p.c.tx.Thin(h, out[id]); err != nil {
+			return err
+		}
+		p.touch(h)
+	}
+	return nil
+}
+
+// allowance is by how many pages the domain may be above its limit.
+func (p *putBatch) allowance() int64 {
+	limit := p.c.settings.URLsPerDomain
+	switch {
+	case p.c.thinnings >= maxThinnings:
+		return limit
+	case p.found:
+		return limit / thinningSlack
+	}
+	return 0
+}
+
+// rivals gives the fresh pages, and the waiting ones of the hosts from which pages may be taken.
+func (p *putBatch) rivals() (list []rival, err error) {
+	hosts, err := p.thinnable()
+	if err != nil {
+		return nil, err
+	}
+	now := p.c.seconds()
+	for _, h := range hosts {
+		pages, err := p.c.tx.ThinnablePages(h)
+		if err != nil {
+			return nil, err
+		}
+		for i := range pages {
+			list = append(list, rival{2*pages[i].Score(now) + 1, pages[i].Lastmod, nil, h, frontier.Hash48(pages[i].Path)})
+		}
+	}
+	for i := range p.fresh {
+		list = append(list, rival{2 * p.fresh[i].page.Score(now), p.fresh[i].page.Lastmod, &p.fresh[i], nil, 0})
+	}
+	return list, nil
+}
+
+// thinnable gives the hosts of the fresh pages, and those of the domain's others that have the most.
+func (p *putBatch) thinnable() ([]*store.Host, error) {
+	var hosts []*store.Host
+	for i := range p.fresh {
+		if h := p.fresh[i].host; !slices.Contains(hosts, h) {
+			hosts = append(hosts, h)
+		}
+	}
+	largest, err := p.c.tx.LargestHosts(p.domain.Hosts, int64(maxThinned+len(hosts)))
+	if err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for _, id := range largest {
+		if len(ids) < maxThinned && !slices.ContainsFunc(hosts, func(h *store.Host) bool { return h.ID == id }) {
+			ids = append(ids, id)
+		}
+	}
+	others, err := p.c.tx.Hosts(ids)
+	return append(hosts, others...), err
+}

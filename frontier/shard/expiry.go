@@ -1,0 +1,97 @@
+package shard
+
+import (
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+// The table leases: a lease and its hosts, so that URLs come back that nobody reports. Finished
+// leases are deleted by the report.
+
+// maxTries is how many attempts a page has: answers that failed and leases that ended without one.
+const maxTries = 3
+
+// maxSwept is how many leases that are over one operation takes back.
+const maxSwept = 16
+
+// wakeAt has the parked hosts of a domain looked at when the time of a collector or a refresh is over.
+func (c *call) wakeAt(m *store.Domain, ends int64) { c.tx.SetLease(-m.ID-1, ends, []byte{0}) }
+
+// sweep ends the leases whose time is over, and lets in hosts whose domain has become free. Their
+// hosts stand in the queues when it returns.
+func (c *call) sweep() error {
+	if c.tx.State.FirstEnd == 0 || c.now < c.tx.State.FirstEnd {
+		return nil
+	}
+	ended, err := c.tx.TakeEndedLeases(maxSwept)
+	if err != nil {
+		return err
+	}
+	if err := c.expire(ended.Hosts, ended.Leases); err != nil {
+		return err
+	}
+	if err := c.wake(ended.Domains); err != nil {
+		return err
+	}
+	return c.tx.FlushLeases()
+}
+
+// expire takes back what hosts were leased for.
+func (c *call) expire(ids []int64, swept map[int64]bool) error {
+	hosts, err := c.tx.HostsWithDomains(ids)
+	if err != nil {
+		return err
+	}
+	for _, h := range hosts {
+		if h == nil || h.Lease == 0 || !swept[h.Lease] {
+			continue
+		}
+		for _, p := range h.Leased {
+			c.tryAgain(h, p, 0)
+		}
+		c.tx.State.Leased -= int64(len(h.Leased) + len(h.Asked))
+		// When the last request was is not recorded, but it was before the end.
+		if err := c.free(h, h.LeaseEnds+h.Interval()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tryAgain puts a page back that was not fetched, not before due (seconds), unless it has had its
+// attempts.
+func (c *call) tryAgain(h *store.Host, p store.Page, due int64) {
+	c.tx.Change(h)
+	if p.Tries++; p.Tries >= maxTries {
+		c.done(h, &h.Failed, &c.tx.State.Failed)
+		return
+	}
+	p.Due = due
+	h.Enqueue(p)
+}
+
+// free ends the lease of a host, which may be asked from ready on.
+func (c *call) free(h *store.Host, ready int64) error {
+	h.Lease, h.LeaseEnds, h.Leased, h.Asked = 0, 0, nil, nil
+	h.Ready = max(h.Ready, ready)
+	c.tx.Change(h)
+	m := c.tx.DomainOf(h)
+	c.leave(m, &m.Active, h.ID)
+	if err := c.tx.Spill(h); err != nil {
+		return err
+	}
+	return c.queue(h)
+}
+
+// wake looks at domains for which a collector's time may be over.
+func (c *call) wake(ids []int64) error {
+	domains, err := c.tx.Domains(ids)
+	if err != nil {
+		return err
+	}
+	for _, m := range domains {
+		if m != nil && len(m.Parked) > 0 {
+			c.tx.ChangeDomain(m) // so that the next end is noted, if the collector's time was renewed
+		}
+	}
+	return c.unparkAll()
+}

@@ -1,0 +1,138 @@
+package shard
+
+import (
+	"math"
+
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+// The feed is a log of new URLs, in the order in which the shard was given them. What is added to it is
+// written in the transaction that adds the page, so that a page is in the feed once, and not without
+// being remembered.
+//
+// Not every page that the frontier has not seen is new: the first collection of a site brings years of
+// archive. New is what is dated after the site or entry point was looked at before, or within the last
+// freshFor; what has no date is new if the caller says so (NewPage.Fresh), because it was not listed
+// when its entry point was read before.
+
+// freshFor is for how long, in ms, a page counts as new at its first sighting. Publishers date some
+// pages to the day, and list them late.
+const freshFor = 48 * 3_600_000
+
+// maxUndated is how many pages without a date one put may announce. More of them are an archive that was
+// not seen before, not what was published since.
+const maxUndated = 50
+
+// Limits of an item.
+const (
+	maxSnippet = 500 // bytes
+	maxFoundBy = 32
+	maxFeed    = 200 // items of a page
+)
+
+// Feed gives new URLs in the order in which they were found.
+func (s *Shard) Feed(now int64, r frontier.FeedRequest) (page frontier.FeedPage, err error) {
+	if err := frontier.CheckRange("limit", r.Limit, 1, maxFeed); err != nil {
+		return page, err
+	}
+	err = s.run(now, func(c *call) error {
+		f, err := c.filter(&frontier.LeaseRequest{Types: r.Types, Country: r.Country, Category: r.Category})
+		if err != nil {
+			return err
+		}
+		page.Next, page.More, err = c.tx.ReadLog(store.FeedLog, r.After, func(records []store.LogRecord) (int, error) {
+			for i, record := range records {
+				if len(page.Items) == r.Limit {
+					return i, nil
+				}
+				item, err := record.FeedItem()
+				if err != nil {
+					return 0, err
+				}
+				if f.types&(1<<item.Kind) == 0 || f.classes != nil && !f.classes[item.Class] || float64(item.Score)/1000 < r.MinScore {
+					continue
+				}
+				page.Items = append(page.Items, describeItem(c, record.Number, &item))
+			}
+			return len(records), nil
+		})
+		page.Expired = store.Expired(r.After, c.tx.State.Deleted.Feed)
+		return err
+	})
+	return page, err
+}
+
+func describeItem(c *call, number int64, i *store.FeedItem) frontier.FeedItem {
+	return frontier.FeedItem{Sequence: number, FoundAt: i.FoundAt, URL: i.URL, Domain: i.Domain, Title: i.Title, Type: store.TypeName(i.Kind),
+		Priority: float64(i.Score) / 1000, LastMod: i.Lastmod, Snippet: i.Snippet, Image: i.Image, FoundBy: i.FoundBy,
+		Partition: c.partitionOf(i.Class, i.Day)}
+}
+
+// isNew reports whether a page that was not seen before belongs in the feed.
+func (p *putBatch) isNew(n *frontier.NewPage) bool {
+	if n.Fresh {
+		return true
+	}
+	since := p.c.now - freshFor
+	if p.since > 0 {
+		since = min(since, p.since)
+	}
+	at := n.LastMod * 1000
+	return n.LastMod > 0 && at >= since && at <= p.c.now+freshFor
+}
+
+// announced is a page that belongs in the feed.
+type announced struct {
+	freshKey
+	host  *store.Host
+	dated bool
+	kind  uint8
+	item  store.FeedItem
+}
+
+// announce adds a page to the feed when the put is finished.
+func (p *putBatch) announce(h *store.Host, l frontier.Link, n *frontier.NewPage) {
+	q := p.newPage(h, l, n)
+	item := store.FeedItem{FoundAt: p.c.now, URL: h.URL(&q), Domain: p.name, Title: q.Title, Snippet: cut(n.Snippet, maxSnippet), FoundBy: cut(n.FoundBy, maxFoundBy),
+		Kind: q.Kind, Lastmod: q.Lastmod, Class: p.class, Day: p.day, Score: int64(thousandths(n.Priority))}
+	if len(n.Image) <= frontier.MaxURL {
+		item.Image = n.Image
+	}
+	p.news = append(p.news, announced{freshKey{h.ID, frontier.Hash48(l.Path)}, h, q.Lastmod > 0, q.Kind, item})
+}
+
+// publish adds to the feed what was announced. A page for which there was no room in the queues is in the feed
+// all the same, and must not be there again. One that is in neither may be put again.
+func (p *putBatch) publish() error {
+	undated := 0
+	for _, n := range p.news {
+		if !n.dated {
+			undated++
+		}
+	}
+	for _, n := range p.news {
+		if !n.dated && undated > maxUndated {
+			continue
+		}
+		p.c.tx.AppendFeed(&n.item)
+		p.c.tx.State.CountFound(p.c.now, n.kind)
+		p.announced++
+		if p.c.tx.Seen(n.host, n.hash) {
+			continue
+		}
+		if err := p.c.tx.Remember(n.host, n.hash); err != nil {
+			return err
+		}
+		p.touch(n.host)
+	}
+	return nil
+}
+
+// thousandths is a priority from 0 to 1 as it is stored.
+func thousandths(priority float64) int {
+	if priority > 0 { // not NaN
+		return int(math.Round(min(priority, 1) * 1000))
+	}
+	return 0
+}

@@ -1,0 +1,256 @@
+package shard
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+// maxListedHosts is of how many hosts of a domain the entry points are listed.
+const maxListedHosts = 64
+
+// Entries lists the entry points of a domain, host by host. The one that stands for the domain itself is among
+// them.
+func (s *Shard) Entries(now int64, domain string) (answer frontier.EntryList, err error) {
+	if err := contract.CheckDomain("domain", domain); err != nil {
+		return answer, err
+	}
+	err = s.run(now, func(c *call) error {
+		m, _, err := c.tx.DomainNamed(domain)
+		if err != nil || m == nil {
+			return err
+		}
+		hosts, err := c.tx.Hosts(m.Hosts[:min(len(m.Hosts), maxListedHosts)])
+		if err != nil {
+			return err
+		}
+		for _, h := range hosts {
+			if h == nil {
+				continue
+			}
+			if err := h.UnpackEntries(); err != nil {
+				return err
+			}
+			for i := range h.Entries {
+				e := &h.Entries[i]
+				answer.Entries = append(answer.Entries, frontier.EntryInfo{URL: h.URL(&e.Page), Type: store.TypeName(e.Kind), Partition: c.partition(h, &e.Page), EntryState: e.State()})
+			}
+		}
+		return nil
+	})
+	return answer, err
+}
+
+// Stats counts. Due may count a host twice that has moved to another queue.
+func (s *Shard) Stats(now int64) (stats frontier.Stats, err error) {
+	err = s.run(now, func(c *call) error {
+		n := &c.tx.State
+		stats = frontier.Stats{Found: n.FoundLately(c.now), Hosts: n.Hosts, URLs: n.URLs, Entries: n.Entries, Leased: n.Leased, Done: n.Done, Failed: n.Failed, Answers: n.Answers + n.Refreshing.Total, Faults: n.Faults}
+		for lane := range frontier.Lanes {
+			if lane == frontier.EntryLane && c.settings.PerMinute > 0 {
+				if err := statsDue(c, &stats); err != nil {
+					return err
+				}
+				continue
+			}
+			var err error
+			if stats.Due[lane], err = c.tx.QueueLength(lane); err != nil {
+				return err
+			}
+			if stats.OldestDue[lane], err = oldestSlot(c, lane); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return stats, err
+}
+
+// oldestSlot gives the slot, in ms, of the first host in a lane that has not moved since.
+func oldestSlot(c *call, lane int) (int64, error) {
+	queue, err := c.tx.ReadQueue([]int{lane}, 2, func(store.Pointer) bool { return true })
+	if err != nil {
+		return 0, err
+	}
+	for {
+		k, ok, err := queue.Read(0)
+		if err != nil || !ok {
+			return 0, err
+		}
+		hosts, err := c.tx.HostsWithDomains([]int64{k.Pointer.Host})
+		if err != nil {
+			return 0, err
+		}
+		if h := hosts[0]; h != nil && h.Lease == 0 && c.freeAt(h) <= c.now && slices.ContainsFunc(h.Places[:], func(p store.Place) bool { return p.Queued && p.Lane == lane && p.Slot == k.Slot() }) {
+			return k.Slot() * 1000, nil
+		}
+	}
+}
+
+// Hosts lists hosts.
+func (s *Shard) Hosts(now int64, r frontier.HostsRequest) (page frontier.HostsPage, err error) {
+	if err := frontier.CheckRange("limit", r.Limit, 1, 500); err != nil {
+		return page, err
+	}
+	order, ok := store.HostOrders[r.Sort]
+	if !ok {
+		return page, contract.Invalid("sort", "%.80q is no order; send due or size", r.Sort)
+	}
+	var value, id int64 = -1 << 52, -1
+	if r.Cursor != "" {
+		left, right, _ := strings.Cut(r.Cursor, ",")
+		var err1, err2 error
+		value, err1 = strconv.ParseInt(left, 10, 53)
+		if id, err2 = strconv.ParseInt(right, 10, 53); err1 != nil || err2 != nil {
+			return page, contract.BadCursor()
+		}
+	}
+	where := "(" + order + ", id) > (?1, ?2)"
+	if r.Blocked {
+		where += fmt.Sprintf(" AND blocked > %d", now)
+	}
+	if r.Sort == "due" {
+		where += " AND due > 0"
+	}
+	err = s.run(now, func(c *call) error {
+		ids, values, err := c.tx.ListHosts(order, where, value, id, int64(r.Limit))
+		if err != nil {
+			return err
+		}
+		if page.Hosts, err = hostInfos(c, ids); err != nil {
+			return err
+		}
+		for i := range page.Hosts {
+			page.Hosts[i].Cursor = fmt.Sprintf("%d,%d", values[i], ids[i])
+		}
+		if n := len(ids); n == r.Limit {
+			page.Next = page.Hosts[n-1].Cursor
+		}
+		return nil
+	})
+	return page, err
+}
+
+func hostInfos(c *call, ids []int64) ([]frontier.HostInfo, error) {
+	hosts, err := c.tx.HostsWithDomains(ids)
+	if err != nil {
+		return nil, err
+	}
+	infos := make([]frontier.HostInfo, len(hosts))
+	for i, h := range hosts {
+		if err := h.UnpackEntries(); err != nil {
+			return nil, err
+		}
+		infos[i] = frontier.HostInfo{HostState: h.State(c.tx.DomainOf(h).ReadyFor("", h, c.now)),
+			Domain: c.tx.DomainOf(h).Name, URLs: h.URLs, Entries: len(h.Entries), Due: h.CountDue(c.seconds()), Done: h.Done, Failed: h.Failed, DueAt: h.DueAt(), LeasedUntil: h.LeaseEnds}
+		infos[i].Excluded = h.Excluded || c.tx.DomainOf(h).Excluded
+	}
+	return infos, nil
+}
+
+// URL gives the state of one URL.
+func (s *Shard) URL(now int64, url string) (state frontier.URLState, err error) {
+	l, ok := frontier.ParseLink(url)
+	if !ok {
+		return state, contract.Invalid("url", "%.80q is not an http or https URL", url)
+	}
+	state.State = "unknown"
+	err = s.run(now, func(c *call) error {
+		h, err := c.tx.HostNamed(l.Host)
+		if err != nil || h == nil {
+			return err
+		}
+		return urlState(c, &state, h, url, frontier.Hash48(l.Path))
+	})
+	return state, err
+}
+
+func urlState(c *call, state *frontier.URLState, h *store.Host, url string, hash uint64) error {
+	if err := c.tx.LoadDomainsOf([]*store.Host{h}); err != nil {
+		return err
+	}
+	if err := h.UnpackEntries(); err != nil {
+		return err
+	}
+	waits, due, err := c.tx.FindPage(h, hash)
+	if err != nil {
+		return err
+	}
+	if at := h.Entry(hash); at >= 0 {
+		e := &h.Entries[at]
+		waits, due = true, e.Due
+		entry := e.State()
+		state.Entry = &entry
+	}
+	if err := c.tx.LoadChunks(h, []uint64{hash}); err != nil {
+		return err
+	}
+	switch {
+	case h.Excluded || c.tx.DomainOf(h).Excluded || c.tx.State.Excludes.URL(url):
+		state.State = "excluded"
+	case h.Lease != 0 && (h.LeasedPage(hash) >= 0 || slices.Contains(h.Asked, hash)):
+		state.State, state.LeaseUntil = "leased", h.LeaseEnds
+	case waits:
+		state.DueAt = max(due*1000, c.freeAt(h))
+		if state.State = "due"; state.DueAt > c.now {
+			state.State = "waiting"
+		}
+	case c.tx.Seen(h, hash):
+		state.State = "done"
+	}
+	return nil
+}
+
+// maxListedBytes is about how much of URLs and titles Pages lists: some 30,000 pages as sites usually name them. What
+// is beyond it is left out.
+const maxListedBytes = 4 << 20
+
+// Pages lists the pages of a domain that are not done, in no order that means anything. Of those that are done a shard
+// has only hashes.
+func (s *Shard) Pages(now int64, r frontier.PagesRequest) (answer frontier.PageList, err error) {
+	if err := contract.CheckDomain("domain", r.Domain); err != nil {
+		return answer, err
+	}
+	err = s.run(now, func(c *call) error {
+		m, _, err := c.tx.DomainNamed(r.Domain)
+		if err != nil || m == nil {
+			return err
+		}
+		hosts, err := busyHosts(c, m)
+		if err != nil {
+			return err
+		}
+		size := 0
+		for _, h := range hosts {
+			pages, err := c.tx.AllPages(h)
+			if err != nil {
+				return err
+			}
+			for i := range pages {
+				p := &pages[i]
+				info := frontier.PageInfo{URL: h.URL(p), Title: p.Title, Type: store.TypeName(p.Kind), Priority: float64(p.Score(r.At)) / 1000, LastMod: p.Lastmod}
+				if size += len(info.URL) + len(info.Title); size > maxListedBytes {
+					return nil
+				}
+				answer.Pages = append(answer.Pages, info)
+			}
+		}
+		return nil
+	})
+	return answer, err
+}
+
+// busyHosts gives the hosts of a domain that have pages which are not done.
+func busyHosts(c *call, m *store.Domain) ([]*store.Host, error) {
+	ids, err := c.tx.LargestHosts(m.Hosts, store.MaxHosts)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(ids)
+	return c.tx.Hosts(ids)
+}

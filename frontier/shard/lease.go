@@ -1,0 +1,376 @@
+package shard
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+// Lease gives URLs to fetch: of hosts that are free and past their delay, from the front queues by
+// turns, the hosts that have waited longest first.
+func (s *Shard) Lease(now int64, r frontier.LeaseRequest) (lease frontier.Lease, err error) {
+	if err := r.Validate(); err != nil {
+		return lease, err
+	}
+	err = s.run(now, func(c *call) error {
+		if err := c.sweep(); err != nil {
+			return err
+		}
+		f, err := c.filter(&r)
+		if err != nil {
+			return err
+		}
+		l := newLeaser(c, &r, f)
+		if slices.Contains(r.Kinds, frontier.KindEntry) {
+			if err := queueDue(c); err != nil {
+				return err
+			}
+			if err := l.serve(store.KindEntry, frontier.EntryLane); err != nil {
+				return err
+			}
+		}
+		if len(r.Kinds) == 0 || slices.Contains(r.Kinds, frontier.KindPage) {
+			if err := l.serve(store.KindPage, 0, 1, 2, 3); err != nil {
+				return err
+			}
+		}
+		lease, err = l.finish()
+		return err
+	})
+	return lease, err
+}
+
+// leaser gives out the items of one lease.
+type leaser struct {
+	c       *call
+	request *frontier.LeaseRequest
+	filter  *filter
+	number  int64
+	ends    int64
+	items   []frontier.Item
+	hosts   []int64 // ids
+	again   int64   // when the first host that was passed over can be asked, ms
+	lanes   []int   // that were served
+}
+
+func newLeaser(c *call, r *frontier.LeaseRequest, f *filter) *leaser {
+	// Numbers grow with the clock, so that they are not given twice after a restore.
+	number := max(c.tx.State.Lease+1, c.now)
+	return &leaser{c: c, request: r, filter: f, number: number, ends: c.now + r.Seconds*1000}
+}
+
+// serve takes hosts from lanes until the lease is full or the lanes are at their end.
+func (l *leaser) serve(kind int, numbers ...int) error {
+	selector, err := newSelector(l.c, numbers, l.filter, l.missing())
+	if err != nil {
+		return err
+	}
+	l.lanes = append(l.lanes, numbers...)
+	for l.missing() > 0 {
+		candidates, err := selector.next((l.missing() + l.request.PerHost - 1) / l.request.PerHost)
+		if err != nil {
+			return err
+		}
+		if len(candidates) == 0 {
+			break
+		}
+		if err := l.consider(kind, candidates); err != nil {
+			return err
+		}
+	}
+	return selector.queue.Finish()
+}
+
+func (l *leaser) missing() int { return l.request.Max - len(l.items) }
+
+// consider gives out what candidates have. The ones that cannot be asked now stay in their queue,
+// are parked at their domain, or move to when they can be asked.
+func (l *leaser) consider(kind int, candidates []store.Candidate) error {
+	ids := make([]int64, len(candidates))
+	for i := range candidates {
+		ids[i] = candidates[i].Pointer.Host
+	}
+	hosts, err := l.c.tx.HostsWithDomains(ids)
+	if err != nil {
+		return err
+	}
+	if kind == store.KindPage && l.filter.all {
+		var free []*store.Host
+		for _, h := range hosts {
+			if h != nil && h.Lease == 0 && l.c.freeAt(h) <= l.c.now {
+				free = append(free, h)
+			}
+		}
+		if err := l.c.tx.Prefetch(free); err != nil {
+			return err
+		}
+	}
+	for i, h := range hosts {
+		keep, err := l.try(h, kind, &candidates[i])
+		if err != nil {
+			return err
+		}
+		if keep {
+			candidates[i].Keep()
+		}
+	}
+	return nil
+}
+
+// nearMiss is how soon, in ms, a host must be free to stay in its queue; otherwise it moves.
+const nearMiss = 16_000
+
+// try gives out what a host has, and reports whether its pointer must stay in the queue.
+func (l *leaser) try(h *store.Host, kind int, at *store.Candidate) (keep bool, err error) {
+	c := l.c
+	if h == nil || h.Places[kind] != (store.Place{Queued: true, Lane: at.Lane(), Slot: at.Slot(), Types: at.Pointer.Types, Class: at.Pointer.Class}) {
+		return false, nil // it has moved
+	}
+	if h.Excluded {
+		h.Places[kind] = store.Place{} // another comes when the host is allowed again
+		c.tx.Change(h)
+		return false, nil
+	}
+	if h.Lease != 0 {
+		l.passOver(h.LeaseEnds)
+		return true, nil
+	}
+	if l.missing() == 0 {
+		return true, nil
+	}
+	if free := c.freeAt(h); free > c.now {
+		l.passOver(free)
+		if free <= c.now+nearMiss {
+			return true, nil
+		}
+		h.Places[kind] = store.Place{}
+		c.tx.Change(h)
+		return false, c.queue(h)
+	}
+	m := c.tx.DomainOf(h)
+	if !c.owns(m.Name) || kind == store.KindPage && m.MirrorOf != "" {
+		h.Places[kind] = store.Place{}
+		c.tx.Change(h)
+		return false, nil
+	}
+	if err := c.list(m); err != nil {
+		return false, err
+	}
+	if c.room(m) == 0 {
+		if ends := m.Closed(c.now); ends > 0 {
+			l.passOver(ends)
+		}
+		c.park(m, h, kind)
+		return false, nil
+	}
+	if kind == store.KindEntry {
+		return l.giveEntry(h, m)
+	}
+	return l.givePages(h, m)
+}
+
+func (l *leaser) passOver(until int64) {
+	if l.again == 0 || until < l.again {
+		l.again = until
+	}
+}
+
+// givePages leases pages of a host.
+func (l *leaser) givePages(h *store.Host, m *store.Domain) (keep bool, err error) {
+	c := l.c
+	types := h.Types()
+	for range l.share(h) {
+		p, ok, err := c.pop(h, l.filter)
+		if err != nil {
+			return false, err
+		}
+		if !ok {
+			break
+		}
+		h.Leased = append(h.Leased, p)
+		l.items = append(l.items, c.item(h, m, &p, frontier.KindPage))
+	}
+	if len(h.Leased) > 0 {
+		l.take(h, m, len(h.Leased))
+		h.Places[store.KindPage] = store.Place{}
+		return false, nil
+	}
+	if !l.filter.all && h.Types() == types && (len(h.Buffer) > 0 || len(h.Segments) > 0) {
+		return true, nil // it has something, but for others
+	}
+	h.Places[store.KindPage] = store.Place{}
+	c.tx.Change(h)
+	return false, c.queue(h)
+}
+
+// share is how many pages of a host can be fetched one by one within the lease.
+func (l *leaser) share(h *store.Host) int {
+	n := min(l.request.PerHost, l.missing())
+	if h.Slow > 0 {
+		return 1
+	}
+	if every := h.Interval(); every > 0 {
+		n = min(n, int(max(1, l.request.Seconds*1000/every)))
+	}
+	return n
+}
+
+// giveEntry leases the entry point of a host that has been due longest.
+func (l *leaser) giveEntry(h *store.Host, m *store.Domain) (keep bool, err error) {
+	c := l.c
+	if err := h.UnpackEntries(); err != nil {
+		return false, err
+	}
+	best, mismatch := -1, false
+	for i := range h.Entries {
+		switch e := &h.Entries[i]; {
+		case e.Due > c.seconds() || c.tx.State.Excludes.URL(h.URL(&e.Page)):
+		case !l.filter.page(h, &e.Page):
+			mismatch = true
+		case best < 0 || e.Due < h.Entries[best].Due:
+			best = i
+		}
+	}
+	if best < 0 && mismatch {
+		return true, nil
+	}
+	h.Places[store.KindEntry] = store.Place{}
+	if best < 0 {
+		c.tx.Change(h)
+		return false, c.queue(h)
+	}
+	e := &h.Entries[best]
+	h.Asked = append(h.Asked, frontier.Hash48(e.Path))
+	item := c.item(h, m, &e.Page, frontier.KindEntry)
+	item.Method, item.ETag, item.LastModified = e.Method, e.Etag, e.Modified
+	l.items = append(l.items, item)
+	l.take(h, m, 1)
+	return false, nil
+}
+
+// take notes that a host is leased.
+func (l *leaser) take(h *store.Host, m *store.Domain, n int) {
+	c := l.c
+	h.Lease, h.LeaseEnds = l.number, l.ends
+	c.tx.Change(h)
+	l.hosts = append(l.hosts, h.ID)
+	c.tx.State.Leased += int64(n)
+	if m.Listed {
+		m.Active = append(m.Active, store.ActiveHost{ID: h.ID, Ends: l.ends})
+		c.tx.ChangeDomain(m)
+	}
+}
+
+func (l *leaser) finish() (frontier.Lease, error) {
+	c := l.c
+	if len(l.items) == 0 {
+		again, err := retryAfter(c, l.lanes, l.again)
+		return frontier.Lease{ExpiresAt: l.ends, RetryAfter: again}, err
+	}
+	c.tx.State.Lease = l.number
+	c.tx.SetLease(l.number, l.ends, store.PackIDs(l.hosts))
+	return frontier.Lease{ID: strconv.FormatInt(l.number, 36), ExpiresAt: l.ends, Items: l.items}, nil
+}
+
+// retryAfter returns the seconds until a lane has something, a host that was passed over becomes free, or a
+// lease ends.
+func retryAfter(c *call, lanes []int, passedOver int64) (int64, error) {
+	wait := int64(frontier.MaxRetryAfter)
+	for _, at := range [...]int64{passedOver, c.tx.State.FirstEnd} {
+		if at > 0 {
+			wait = min(wait, (at-c.now+999)/1000)
+		}
+	}
+	for _, lane := range lanes {
+		slot, err := c.tx.FirstSlot(lane)
+		if err != nil {
+			return 0, err
+		}
+		if slot > 0 {
+			wait = min(wait, slot-c.seconds())
+		}
+	}
+	return max(wait, 1), nil
+}
+
+// item describes a page of a host.
+func (c *call) item(h *store.Host, m *store.Domain, p *store.Page, kind string) frontier.Item {
+	return frontier.Item{ID: itemID(h.ID, frontier.Hash48(p.Path)), URL: h.URL(p), Host: h.Name, Domain: m.Name, Kind: kind, Type: store.TypeName(p.Kind),
+		Priority: float64(p.Score(c.seconds())) / 1000, Title: p.Title, LastMod: p.Lastmod, CrawlDelay: h.Interval(), Partition: c.partition(h, p)}
+}
+
+// partition gives the newest partition of a page's class.
+func (c *call) partition(h *store.Host, p *store.Page) contract.Partition {
+	class := h.PageClass(p)
+	return c.partitionOf(class.ID, class.Day)
+}
+
+// partitionOf gives the partition of a class and a day, in days since 1970.
+func (c *call) partitionOf(class, day int64) contract.Partition {
+	of := c.tx.State.ClassOf(class)
+	partition := contract.Partition{Country: of.Country, Category: of.Category}
+	if day > 0 {
+		partition.Date = time.Unix(day*86_400, 0).UTC().Format(time.DateOnly)
+	}
+	return partition
+}
+
+func itemID(host int64, hash uint64) string { return fmt.Sprintf("%010x-%012x", host, hash) }
+
+func parseItemID(id string) (host int64, hash uint64, ok bool) {
+	left, right, _ := strings.Cut(id, "-")
+	if len(left) != 10 || len(right) != 12 {
+		return 0, 0, false
+	}
+	h, err1 := strconv.ParseUint(left, 16, 40)
+	hash, err2 := strconv.ParseUint(right, 16, 48)
+	return int64(h), hash, err1 == nil && err2 == nil
+}
+
+// filter is what a lease wants.
+type filter struct {
+	types   uint32         // any of these
+	classes map[int64]bool // any of these; nil: all
+	all     bool           // there is nothing to check
+}
+
+func (c *call) filter(r *frontier.LeaseRequest) (*filter, error) {
+	f := &filter{types: store.AllTypes, all: true}
+	for i, name := range r.Types {
+		n := slices.Index(store.TypeNames, name)
+		if n < 0 {
+			return nil, contract.Invalid("types", "%.80q (%d) is not a content type; send types such as %q", name, i, store.TypeNames[1])
+		}
+		if f.all {
+			f.types, f.all = 0, false
+		}
+		f.types |= 1 << n
+	}
+	if r.Country == "" && r.Category == "" {
+		return f, nil
+	}
+	f.all = false
+	f.classes = map[int64]bool{}
+	for i, class := range c.tx.State.Classes {
+		if (r.Country == "" || r.Country == class.Country) && (r.Category == "" || r.Category == class.Category) {
+			f.classes[int64(i+1)] = true
+		}
+	}
+	return f, nil
+}
+
+// pointer reports whether the host of a pointer may have what is wanted.
+func (f *filter) pointer(p store.Pointer) bool {
+	return f.all || p.Types&f.types != 0 && (f.classes == nil || p.Class == 0 || f.classes[p.Class])
+}
+
+// page reports whether a page of a host is wanted.
+func (f *filter) page(h *store.Host, p *store.Page) bool {
+	return f.all || p.Types()&f.types != 0 && (f.classes == nil || f.classes[h.PageClass(p).ID])
+}

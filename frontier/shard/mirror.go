@@ -1,0 +1,83 @@
+package shard
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+// The table mirrors remembers which domain showed a digest of its home page and sitemap first, so that
+// the pages of sites with several domains are fetched once. Digests lie in buckets by their first 16 bits,
+// one row each, which bounds what is remembered: a bucket that is full loses the digest that was not
+// seen for longest.
+const (
+	maxMirrors   = 64 // of a bucket
+	mirrorDays   = 90 // after which a domain that was not seen with the digest loses it to the next
+	mirrorWeek   = 7  // days after which it is noted that the domain was seen with it again
+	mirrorSHA256 = 64 // hexadecimal digits
+)
+
+// Mirror gives the domain of which another is a mirror, and remembers the first one. A domain that was
+// not seen with the digest for mirrorDays has lost it. Ask the shard of the digest; Remotes.Mirror does.
+func (s *Shard) Mirror(now int64, r frontier.MirrorRequest) (answer frontier.MirrorAnswer, err error) {
+	if err := contract.CheckDomain("domain", r.Domain); err != nil {
+		return answer, err
+	}
+	short := store.Digest(r.Digest)
+	if len(r.Digest) != mirrorSHA256 || short == "" || strings.ToLower(r.Digest) != r.Digest {
+		return answer, contract.Invalid("digest", "%.80q is not a SHA-256; send %d lower-case hexadecimal digits", r.Digest, mirrorSHA256)
+	}
+	err = s.run(now, func(c *call) error {
+		key := int64(short[0])<<8 | int64(short[1])
+		list, err := c.tx.LoadMirrors(key)
+		if err != nil {
+			return err
+		}
+		today := c.seconds() / 86_400
+		at := slices.IndexFunc(list, func(m store.Mirror) bool { return m.Digest == short })
+		switch {
+		case at < 0:
+			if len(list) >= maxMirrors {
+				slices.SortStableFunc(list, func(a, b store.Mirror) int { return cmp.Compare(a.Day, b.Day) })
+				list = list[1:]
+			}
+			list = append(list, store.Mirror{Digest: short, Day: today, Domain: r.Domain})
+		case list[at].Domain == r.Domain && today < list[at].Day+mirrorWeek:
+			return nil
+		case list[at].Domain != r.Domain && today < list[at].Day+mirrorDays:
+			answer.Of = list[at].Domain
+			return nil
+		default:
+			list[at] = store.Mirror{Digest: short, Day: max(today, list[at].Day), Domain: r.Domain}
+		}
+		return c.tx.SaveMirrors(key, list)
+	})
+	return answer, err
+}
+
+// setMirror notes of which domain another is a mirror. When it is none any more, its pages are queued that
+// wait.
+func setMirror(c *call, m *store.Domain, of string) error {
+	if m.MirrorOf == of {
+		return nil
+	}
+	m.MirrorOf = of
+	c.tx.ChangeDomain(m)
+	if of != "" {
+		return nil // the hosts leave the queues when their turn comes
+	}
+	hosts, err := c.tx.Hosts(m.Hosts)
+	if err != nil {
+		return err
+	}
+	for _, h := range hosts {
+		if err := c.queue(h); err != nil {
+			return err
+		}
+	}
+	return nil
+}

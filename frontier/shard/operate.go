@@ -1,0 +1,144 @@
+package shard
+
+import (
+	"slices"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+// SetHost changes a host, and reports whether there is one.
+func (s *Shard) SetHost(now int64, name string, change frontier.HostChange) (found bool, err error) {
+	if change.Delay != nil {
+		if err := frontier.CheckRange("delay_seconds", *change.Delay/1000, 0, frontier.MaxWait); err != nil {
+			return false, err
+		}
+	}
+	if change.BlockUntil != nil && *change.BlockUntil/1000 > store.MaxSlot {
+		return false, contract.Invalid("block_until", "is too far away")
+	}
+	err = s.run(now, func(c *call) error {
+		h, err := c.tx.HostNamed(name)
+		if err != nil || h == nil {
+			return err
+		}
+		found = true
+		if err := c.tx.LoadDomainsOf([]*store.Host{h}); err != nil {
+			return err
+		}
+		c.tx.Change(h)
+		if change.Delay != nil {
+			setDelay(c, h, *change.Delay)
+		}
+		if change.Empty {
+			c.tx.Empty(h)
+		}
+		if change.BlockUntil != nil {
+			setBlock(c, h, *change.BlockUntil)
+		}
+		h.Places = [store.Kinds]store.Place{} // it may be due sooner, or later
+		if err := h.UnpackEntries(); err != nil {
+			return err
+		}
+		c.watch(h, -1)
+		return c.queue(h)
+	})
+	return found, err
+}
+
+// setDelay sets the least delay of a host, which counts from its last request. It is no longer slowed down.
+func setDelay(c *call, h *store.Host, delay int64) {
+	before := h.Interval()
+	h.Floor, h.Slow, h.Calm = max(delay, 0), 0, 0
+	if h.Ready <= c.now+before { // else a Retry-After says so
+		h.Ready = max(h.Ready-before+h.Interval(), 0)
+	}
+}
+
+// setBlock blocks a host, or ends its block, and with that what its answers had led to: a Retry-After, the slowing
+// down, and the hour after its name did not resolve.
+func setBlock(c *call, h *store.Host, until int64) {
+	if h.Blocked = max(until, 0); h.Blocked > c.now {
+		return
+	}
+	h.Slow, h.Calm, h.Unresolved = 0, 0, 0
+	h.Ready = min(h.Ready, c.now+h.Interval())
+}
+
+// maxPatterns is how many patterns of URLs a shard takes.
+const maxPatterns = 1000
+
+// Exclude rules something out, or allows it again. The pages of an excluded domain or host stay
+// where they are and come back when it is allowed again. Pages that match a pattern are dropped when
+// their turn comes.
+func (s *Shard) Exclude(now int64, x frontier.Exclusion, excluded bool) error {
+	value, err := contract.CheckExclusion(x.Kind, x.Value)
+	if err != nil {
+		return err
+	}
+	return s.run(now, func(c *call) error {
+		switch x.Kind {
+		case contract.ExcludeDomain:
+			return excludeDomain(c, value, excluded)
+		case contract.ExcludeHost:
+			if !frontier.Within(value, x.Domain) {
+				return contract.Invalid("domain", "%.80q is not the domain of %s", x.Domain, value)
+			}
+			return excludeHost(c, value, x.Domain, excluded)
+		}
+		return excludePattern(c, value, excluded)
+	})
+}
+
+// excludeDomain also ends a collector's time: it loses the domain at once.
+func excludeDomain(c *call, name string, excluded bool) error {
+	m, _, err := c.tx.DomainNamed(name)
+	if err != nil || m == nil && !excluded {
+		return err
+	}
+	if m, err = c.tx.MakeDomain(name); err != nil {
+		return err
+	}
+	m.Excluded = excluded
+	c.tx.ChangeDomain(m)
+	return contractsExcluded(c, m)
+}
+
+func excludeHost(c *call, name, domain string, excluded bool) error {
+	h, err := c.tx.HostNamed(name)
+	if err != nil || h == nil && !excluded {
+		return err
+	}
+	m, err := c.tx.MakeDomain(domain)
+	if err != nil {
+		return err
+	}
+	if h == nil {
+		if h, err = c.hostOf(m, name); h == nil {
+			return err
+		}
+	}
+	h.Excluded = excluded
+	c.tx.Change(h)
+	if h.Lease == 0 {
+		h.Places = [store.Kinds]store.Place{}
+	}
+	return c.queue(h)
+}
+
+func excludePattern(c *call, pattern string, excluded bool) error {
+	s := &c.tx.State
+	at := slices.Index(s.Patterns, pattern)
+	switch {
+	case excluded && at >= 0 || !excluded && at < 0:
+		return nil
+	case !excluded:
+		s.Exclude(slices.Delete(s.Patterns, at, at+1))
+		return nil
+	case len(s.Patterns) >= maxPatterns:
+		return contract.Invalid("value", "there are %d patterns already; allow some of them again", maxPatterns)
+	}
+	s.Exclude(append(s.Patterns, pattern))
+	return nil
+}

@@ -1,0 +1,87 @@
+package shard
+
+import (
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+// How a host's answers change when it may be asked again.
+//
+// Its interval is the delay it asks for. A 429 or 503 doubles it, from slowBase up to maxSlow, once for all
+// that was asked under one lease; every calmAnswers other answers halve it again. A Retry-After is obeyed
+// besides: it may ask for more, and one that always asks for less does not keep the host from slowing down.
+// A host whose name does not resolve is left alone for an hour.
+const (
+	calmAnswers   = 8
+	unresolvedFor = 3_600_000 // ms
+
+	// noRobotsFor is how long a host is left alone whose robots.txt cannot be read: everything is forbidden then (RFC 9309,
+	// 2.3.1.4), which is no fault of its pages.
+	noRobotsFor = 3_600_000 // ms
+
+	// retryBase is after how many seconds a page is tried again whose host answered 5xx or not at
+	// all; each time it is 2^retryShift times as long.
+	retryBase  = 60
+	retryShift = 3
+)
+
+// outcome is what an answer means for the page.
+type outcome int
+
+const (
+	fetched   outcome = iota
+	gone              // refused for good
+	failed            // to be tried again, a few times
+	postponed         // to be asked for later, which is no fault of the page
+)
+
+// answered takes from an answer what it says about its host.
+func (c *call) answered(h *store.Host, r *frontier.Result) outcome {
+	c.tx.Change(h)
+	switch {
+	case r.NotFetched:
+		return postponed
+	case r.Forbidden:
+		return gone
+	case r.NoRobots:
+		wait := r.RetryAfter * 1000
+		if wait == 0 {
+			wait = noRobotsFor
+		}
+		h.Ready = max(h.Ready, c.now+wait)
+		return postponed
+	case r.Unresolved:
+		h.Unresolved = c.now + unresolvedFor
+		return failed
+	case throttled(r):
+		h.Ready = max(h.Ready, c.now+r.RetryAfter*1000)
+		return postponed
+	case r.Status == 0:
+		return failed
+	}
+	c.calm(h)
+	switch {
+	case r.Status >= 500:
+		return failed
+	case r.Status >= 400:
+		return gone
+	}
+	return fetched
+}
+
+// throttled reports whether the answer asks for fewer requests.
+func throttled(r *frontier.Result) bool { return r.Status == 429 || r.Status == 503 }
+
+// slowDown doubles a host's interval.
+func (c *call) slowDown(h *store.Host) { h.Slow, h.Calm = min(h.Slow+1, store.MaxDoublings), 0 }
+
+// calm lets a host that was slowed down recover.
+func (c *call) calm(h *store.Host) {
+	if h.Slow == 0 {
+		return
+	}
+	if h.Calm++; h.Calm >= calmAnswers {
+		h.Slow--
+		h.Calm = 0
+	}
+}

@@ -1,0 +1,465 @@
+package shard
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+// looked reports whether the caller has just looked at an entry point, and as what that counts.
+func looked(n *frontier.NewEntry) (result frontier.Result, ok bool) {
+	r := frontier.Result{Status: n.Status, ETag: n.ETag, LastModified: n.LastModified, SHA256: n.SHA256}
+	seen := n.ETag != "" || n.LastModified != "" || n.SHA256 != ""
+	if seen && r.Status == 0 {
+		r.Status = 200
+	}
+	return r, seen || n.Status != 0 || n.Failed
+}
+
+// Put queues pages and entry points that the frontier does not have yet.
+func (s *Shard) Put(now int64, r frontier.Put) (answer frontier.PutAnswer, err error) {
+	answers, err := s.PutAll(now, frontier.PutAll{Puts: []frontier.Put{r}})
+	if err != nil {
+		return answer, err
+	}
+	return answers[0], nil
+}
+
+// PutAll does several puts, one after the other, and gives their answers in the same order. There are at most
+// MaxPut URLs in all of them.
+func (s *Shard) PutAll(now int64, r frontier.PutAll) (answers []frontier.PutAnswer, err error) {
+	urls := 0
+	for i := range r.Puts {
+		if err := r.Puts[i].Validate(); err != nil {
+			return nil, err
+		}
+		urls += len(r.Puts[i].Pages) + len(r.Puts[i].Entries)
+	}
+	if err := frontier.CheckRange("urls", max(urls, len(r.Puts)), 0, frontier.MaxPut); err != nil {
+		return nil, err
+	}
+	answers = make([]frontier.PutAnswer, len(r.Puts))
+	err = s.run(now, func(c *call) error {
+		puts := make([]*putBatch, len(r.Puts))
+		for i := range r.Puts {
+			if err := c.checkOwns(r.Puts[i].Domain); err != nil {
+				return err
+			}
+			puts[i] = newPutBatch(c, r.Puts[i].Domain, r.Puts[i].Partition)
+			puts[i].since, puts[i].found = r.Puts[i].Since, r.Puts[i].Found
+			puts[i].collected = r.Puts[i].Owner != "" || len(r.Puts[i].Entries) > 0
+			puts[i].expect(&r.Puts[i])
+		}
+		if err := preparePuts(c, puts); err != nil {
+			return err
+		}
+		for i, p := range puts {
+			if answers[i], err = p.do(&r.Puts[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return answers, err
+}
+
+// putBatch is a put at work: the same for found URLs of a report.
+type putBatch struct {
+	c         *call
+	name      string
+	expected  []string // URLs that will be put, for preparePuts
+	domain    *store.Domain
+	class     int64
+	day       int64
+	since     int64 // see Put
+	found     bool  // the URLs are those that a report found
+	collected bool  // they are those of a collection
+	news      []announced
+	announced int // of them, those in the feed
+	fresh     []freshPage
+	met       map[freshKey]bool // the fresh ones
+	perHost   map[int64]int64   // how many of them are of a host
+	touched   []*store.Host     // that have to be queued
+	added     int
+
+	// The domain's hosts that were not loaded when the put began, and how many pages they had.
+	others      map[int64]bool
+	ofTheOthers int64
+}
+
+// freshPage is a page that the frontier does not have yet.
+type freshPage struct {
+	freshKey
+	host    *store.Host
+	page    store.Page
+	verdict *frontier.Verdict
+}
+
+type freshKey struct {
+	host int64
+	hash uint64
+}
+
+func newPutBatch(c *call, domain string, partition contract.Partition) *putBatch {
+	return &putBatch{c: c, name: domain, met: map[freshKey]bool{}, perHost: map[int64]int64{},
+		class: c.tx.State.Class(frontier.Class{Country: partition.Country, Category: partition.Category}), day: dayOf(partition)}
+}
+
+func (p *putBatch) expect(r *frontier.Put) {
+	for i := range r.Pages {
+		p.expected = append(p.expected, r.Pages[i].URL)
+	}
+	for i := range r.Entries {
+		p.expected = append(p.expected, r.Entries[i].URL)
+	}
+}
+
+// preparePuts loads the domains and hosts of puts, and what is needed to see which URLs the frontier has.
+func preparePuts(c *call, puts []*putBatch) error {
+	domains := map[string]bool{}
+	hashes := map[string][]uint64{}
+	for _, p := range puts {
+		domains[p.name] = true
+		for _, url := range p.expected {
+			if l, ok := frontier.ParseLink(url); ok && frontier.Within(l.Host, p.name) {
+				hashes[l.Host] = append(hashes[l.Host], frontier.Hash48(l.Path))
+			}
+		}
+	}
+	if _, err := c.tx.FindDomains(slices.Sorted(maps.Keys(domains))); err != nil {
+		return err
+	}
+	names := slices.Sorted(maps.Keys(hashes))
+	hosts, _, err := c.tx.HostsNamed(names)
+	if err != nil {
+		return err
+	}
+	var keys []int64
+	for i, h := range hosts {
+		if h != nil {
+			for _, hash := range hashes[names[i]] {
+				keys = append(keys, h.ChunkKey(hash))
+			}
+		}
+	}
+	if err := c.tx.LoadParts(keys); err != nil {
+		return err
+	}
+	for _, p := range puts {
+		if p.domain, err = c.tx.OpenDomain(p.name); err != nil {
+			return err
+		}
+	}
+	return countPages(c, puts)
+}
+
+// countPages finds out how many pages the hosts of each put's domain have.
+func countPages(c *call, puts []*putBatch) error {
+	var others []int64
+	of := map[int64][]*putBatch{}
+	for _, p := range puts {
+		of[p.domain.ID] = append(of[p.domain.ID], p)
+		p.others = map[int64]bool{}
+		for _, id := range p.domain.Hosts {
+			if c.tx.LoadedHost(id) == nil {
+				p.others[id] = true
+				others = append(others, id)
+			}
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	urls, err := c.tx.CountURLs(others)
+	for domain, n := range urls {
+		for _, p := range of[domain] {
+			p.ofTheOthers = n
+		}
+	}
+	return err
+}
+
+// do puts what was expected.
+func (p *putBatch) do(r *frontier.Put) (answer frontier.PutAnswer, err error) {
+	answer.Pages, answer.Entries = make([]frontier.Verdict, len(r.Pages)), make([]frontier.Verdict, len(r.Entries))
+	if err := p.learn(r); err != nil {
+		return answer, err
+	}
+	for i := range r.Entries {
+		if answer.Entries[i], err = p.entry(&r.Entries[i]); err != nil {
+			return answer, err
+		}
+	}
+	p.fresh = slices.Grow(p.fresh, len(r.Pages))
+	for i := range r.Pages {
+		if err := p.page(&r.Pages[i], &answer.Pages[i]); err != nil {
+			return answer, err
+		}
+	}
+	err = p.finish()
+	answer.Added = p.added
+	answer.States = p.states(r.Entries)
+	return answer, err
+}
+
+// states describes entry points that were put.
+func (p *putBatch) states(entries []frontier.NewEntry) []frontier.EntryState {
+	if len(entries) == 0 {
+		return nil
+	}
+	states := make([]frontier.EntryState, len(entries))
+	for i := range entries {
+		l, _ := frontier.ParseLink(entries[i].URL)
+		for _, h := range p.touched {
+			if at := h.Entry(frontier.Hash48(l.Path)); h.Name == l.Host && at >= 0 {
+				states[i] = h.Entries[at].State()
+				break
+			}
+		}
+	}
+	return states
+}
+
+// learn keeps what a collector has learned of the domain, if it still has it.
+func (p *putBatch) learn(r *frontier.Put) error {
+	m := p.domain
+	if r.Owner == "" || m.Owner != r.Owner || m.OwnerEnds <= p.c.now {
+		return nil
+	}
+	for i := range r.Visits {
+		if err := p.c.visited(m, &r.Visits[i]); err != nil {
+			return err
+		}
+	}
+	if r.MirrorOf == m.Name {
+		return nil
+	}
+	return setMirror(p.c, m, r.MirrorOf)
+}
+
+// admit gives the host of a URL, or why the URL is refused.
+func (p *putBatch) admit(url string) (*store.Host, frontier.Link, frontier.Verdict, error) {
+	l, ok := frontier.ParseLink(url)
+	switch {
+	case !ok:
+		return nil, l, frontier.InvalidURL, nil
+	case !frontier.Within(l.Host, p.name):
+		return nil, l, frontier.ForeignHost, nil
+	case p.domain.Excluded || p.c.tx.State.Excludes.URL(url):
+		return nil, l, frontier.Excluded, nil
+	}
+	h, err := p.host(l.Host)
+	switch {
+	case err != nil:
+		return nil, l, "", err
+	case h == nil:
+		return nil, l, frontier.TooManyHosts, nil
+	case h.Domain != p.domain.ID:
+		return nil, l, frontier.ForeignHost, nil
+	case h.Excluded:
+		return nil, l, frontier.Excluded, nil
+	}
+	return h, l, "", nil
+}
+
+// maxFoundHosts is how many hosts the reports of scrapers add to a shard in a day (UTC): READ_TOKEN suffices for
+// a report, and must not decide what is crawled.
+const maxFoundHosts = 1000
+
+// host gives a host of the domain, a new one when there is none; nil when there are too many.
+func (p *putBatch) host(name string) (*store.Host, error) {
+	if !p.found {
+		return p.c.hostOf(p.domain, name)
+	}
+	if h, err := p.c.tx.HostNamed(name); h != nil || err != nil {
+		return h, err
+	}
+	s := &p.c.tx.State
+	if today := p.c.seconds() / 86_400; s.FoundDay != today {
+		s.FoundDay, s.Found = today, 0
+	}
+	if s.Found >= maxFoundHosts {
+		return nil, nil
+	}
+	s.Found++
+	return p.c.hostOf(p.domain, name)
+}
+
+// page judges a page. What it accepts may still turn out to be one too many; see finish.
+func (p *putBatch) page(n *frontier.NewPage, verdict *frontier.Verdict) (err error) {
+	h, l, refused, err := p.admit(n.URL)
+	if h == nil {
+		*verdict = refused
+		return err
+	}
+	key := freshKey{h.ID, frontier.Hash48(l.Path)}
+	switch {
+	case p.met[key] || p.c.tx.Seen(h, key.hash):
+		*verdict = frontier.Duplicate
+		return nil
+	case isTrap(h.Name, l.Path, p.c.seconds()):
+		*verdict = frontier.Trapped
+		return nil
+	case p.domain.MirrorOf != "":
+		*verdict = frontier.Mirrored
+		return nil
+	}
+	p.met[key] = true
+	if p.isNew(n) {
+		p.announce(h, l, n)
+	}
+	if h.URLs+p.perHost[h.ID] >= p.c.settings.URLsPerHost || len(h.Segments) >= store.MaxSegments {
+		*verdict = frontier.HostFull
+		return nil
+	}
+	*verdict = frontier.Accepted
+	p.perHost[h.ID]++
+	p.fresh = append(p.fresh, freshPage{key, h, p.newPage(h, l, n), verdict})
+	return nil
+}
+
+func (p *putBatch) newPage(h *store.Host, l frontier.Link, n *frontier.NewPage) store.Page {
+	q := store.Page{Path: l.Path, HTTP: l.HTTP, Title: cut(n.Title, frontier.MaxTitle), Kind: store.TypeNumber(n.Type), Class: h.Class(p.class, p.day, p.collected)}
+	if n.LastMod > 0 && n.LastMod < store.MaxSlot {
+		q.Lastmod = n.LastMod
+	}
+	q.SetScore(thousandths(n.Priority), p.c.seconds())
+	return q
+}
+
+func (p *putBatch) entry(n *frontier.NewEntry) (frontier.Verdict, error) {
+	h, l, verdict, err := p.admit(n.URL)
+	if h == nil {
+		return verdict, err
+	}
+	if long(h.Name, l.Path) {
+		return frontier.InvalidURL, nil
+	}
+	if err := h.UnpackEntries(); err != nil {
+		return "", err
+	}
+	hash := frontier.Hash48(l.Path)
+	at := h.Entry(hash)
+	defer p.c.watch(h, h.NextDue())
+	switch {
+	case n.Interval <= 0 && at < 0:
+		return frontier.Duplicate, nil
+	case n.Interval <= 0:
+		h.Entries = append(h.Entries[:at], h.Entries[at+1:]...)
+		p.c.tx.State.Entries--
+		p.touch(h)
+		return frontier.Removed, nil
+	case at < 0 && len(h.Entries) >= store.MaxEntries:
+		return frontier.HostFull, nil
+	case at < 0:
+		if !p.c.tx.Seen(h, hash) { // it is no page
+			if err := p.c.tx.Remember(h, hash); err != nil {
+				return "", err
+			}
+		}
+		h.Entries = append(h.Entries, store.Entry{Interval: p.c.bound(n.Method, n.Interval)})
+		at, verdict = len(h.Entries)-1, frontier.Accepted
+		p.c.tx.State.Entries++
+		p.added++
+	default:
+		verdict = frontier.Updated
+	}
+	p.update(h, &h.Entries[at], l, n)
+	p.touch(h)
+	return verdict, nil
+}
+
+// update takes over what is given of an entry point. A caller that has just looked at it sets its clock.
+func (p *putBatch) update(h *store.Host, e *store.Entry, l frontier.Link, n *frontier.NewEntry) {
+	due, known := e.Due, e.Method != ""
+	e.Page = p.newPage(h, l, &n.NewPage)
+	e.Method = n.Method
+	if len(e.Method) > store.MaxMethod {
+		e.Method = e.Method[:store.MaxMethod]
+	}
+	if e.Due = due; due == 0 {
+		e.Due = p.c.seconds() + e.Interval
+	}
+	result, looked := looked(n)
+	if !looked {
+		return
+	}
+	interval, awaited := e.Interval, e.Method == frontier.MethodCollect && e.Tried > 0
+	p.c.check(e, &result, false)
+	if !known && !store.FailedStatus(result.Status) { // there is nothing that it could have changed from
+		e.Interval, e.Due, e.ChangedAt = interval, p.c.seconds()+interval, 0
+		e.Checks[len(e.Checks)-1].Changed = false
+	}
+	if first := p.c.first(h, nil); awaited && first != nil {
+		p.c.lookAt(h, p.c.slot(p.c.goesAt(first)*1000))
+	}
+}
+
+func (p *putBatch) touch(h *store.Host) {
+	p.c.tx.Change(h)
+	if n := len(p.touched); n == 0 || p.touched[n-1] != h { // most pages of a put are of one host
+		p.touched = append(p.touched, h)
+	}
+}
+
+// finish queues the fresh pages, the best ones if there is not room for all, and their hosts.
+func (p *putBatch) finish() error {
+	if err := p.choose(); err != nil {
+		return err
+	}
+	for i := range p.fresh {
+		if err := p.accept(&p.fresh[i]); err != nil {
+			return err
+		}
+	}
+	if err := p.publish(); err != nil {
+		return err
+	}
+	done := map[int64]bool{}
+	for _, h := range p.touched {
+		if done[h.ID] {
+			continue
+		}
+		done[h.ID] = true
+		if err := p.c.tx.Spill(h); err != nil {
+			return err
+		}
+		if err := p.c.queue(h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *putBatch) accept(f *freshPage) error {
+	if p.c.tx.Seen(f.host, f.hash) { // a redirect of the same report led there
+		*f.verdict = frontier.Duplicate
+		return nil
+	}
+	if err := p.c.tx.Remember(f.host, f.hash); err != nil {
+		return err
+	}
+	f.host.Enqueue(f.page)
+	f.host.URLs++
+	p.c.tx.State.URLs++
+	p.added++
+	p.touch(f.host)
+	return nil
+}
+
+// cut shortens a text to size bytes of whole characters.
+func cut(text string, size int) string {
+	text = strings.ToValidUTF8(text, "")
+	if len(text) <= size {
+		return text
+	}
+	for !utf8.RuneStart(text[size]) {
+		size--
+	}
+	return text[:size]
+}

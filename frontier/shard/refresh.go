@@ -1,0 +1,227 @@
+package shard
+
+import (
+	"slices"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+// Bounds of one refresh.
+const (
+	claimTime   = 120_000 // ms for which it has its host
+	claimWait   = 30_000  // ms for which it waits for its host
+	maxNewPages = 1000    // that it may put
+)
+
+// BeginRefresh gives the host of an entry point that is due to its refresh. It writes one row.
+func (s *Shard) BeginRefresh(now int64, r frontier.RefreshRequest) (answer frontier.RefreshGrant, err error) {
+	if r.Owner == "" || len(r.Owner) > frontier.MaxOwner {
+		return answer, contract.Invalid("owner", "an owner has 1 to %d bytes", frontier.MaxOwner)
+	}
+	err = s.run(now, func(c *call) error {
+		if err := c.sweep(); err != nil {
+			return err
+		}
+		h, e, err := findEntry(c, r.Domain, r.URL)
+		if err != nil {
+			return err
+		}
+		if e == nil || e.Due > c.seconds() || !c.owns(r.Domain) || h.Excluded || c.tx.DomainOf(h).Excluded || c.tx.State.Excludes.URL(r.URL) {
+			answer.Over = true
+			return nil
+		}
+		if answer.RetryIn, err = refreshBusy(c, h); err != nil || answer.RetryIn > 0 {
+			return err
+		}
+		answer = beginRefresh(c, h, e, r.Owner)
+		return nil
+	})
+	return answer, err
+}
+
+// beginRefresh gives the host of an entry point to its refresh.
+func beginRefresh(c *call, h *store.Host, e *store.Entry, owner string) frontier.RefreshGrant {
+	begun := frontier.RefreshGrant{
+		Granted: true, Seconds: claimTime / 1000,
+		Host:  h.State(c.freeAt(h)),
+		Entry: e.State(), SHA256: e.HexDigest(), Since: e.LastRead(), Type: store.TypeName(e.Kind), Partition: c.partition(h, &e.Page),
+		Rewrite: h.Rewrite,
+	}
+	e.Tried = c.seconds()
+	claimHost(c, h, owner)
+	return begun
+}
+
+// claimHost gives a host to a refresh. One before it that was lost is forgotten but for the delay after it.
+func claimHost(c *call, h *store.Host, owner string) {
+	m := c.tx.DomainOf(h)
+	h.Ready = m.ReadyFor("", h, c.now)
+	h.Claim, h.ClaimEnds = claimOf(owner), c.now+claimTime
+	c.tx.Change(h)
+	if m.Listed {
+		m.Claims = append(m.Claims, store.ActiveHost{ID: h.ID, Ends: h.ClaimEnds})
+		c.tx.ChangeDomain(m)
+	}
+	if m.RefreshWaits > c.now {
+		m.RefreshWaits = 0
+		c.tx.ChangeDomain(m)
+	}
+}
+
+// refreshBusy is for how many ms a host cannot be refreshed, 0 when it can be now or soon. While
+// scrapers have it they get no more hosts of the domain until the refresh had its turn.
+func refreshBusy(c *call, h *store.Host) (int64, error) {
+	m := c.tx.DomainOf(h)
+	if err := c.list(m); err != nil {
+		return 0, err
+	}
+	collector := int64(0)
+	if m.Owner != "" && m.OwnerEnds > c.now {
+		collector = m.OwnerEnds
+	}
+	leased := int64(0)
+	if h.Lease != 0 {
+		leased = max(h.LeaseEnds, c.now+1)
+	}
+	if others := append(slices.Clone(m.Active), m.Claimed(c.now)...); len(others) >= c.settings.HostsPerDomain {
+		leased = max(leased, store.FirstEnd(others))
+	}
+	if leased > c.now && m.RefreshWaits <= leased {
+		m.RefreshWaits = leased + waitGrace
+		c.tx.ChangeDomain(m)
+	}
+	until := max(collector, leased, h.ClaimEnds)
+	if free := c.freeAt(h); free > c.now+claimWait {
+		until = max(until, free)
+	}
+	return max(until-c.now, 0), nil
+}
+
+// claimOf is how a host's row names the owner of its refresh.
+func claimOf(owner string) int64 { return int64(frontier.Hash48(owner)) }
+
+// findEntry gives an entry point with its host, nil when there is none.
+func findEntry(c *call, domain, url string) (*store.Host, *store.Entry, error) {
+	l, ok := frontier.ParseLink(url)
+	if !ok {
+		return nil, nil, contract.Invalid("url", "%.80q is not an http or https URL", url)
+	}
+	h, err := c.tx.HostNamed(l.Host)
+	if err != nil || h == nil || !frontier.Within(l.Host, domain) {
+		return nil, nil, err
+	}
+	if err := c.tx.LoadDomainsOf([]*store.Host{h}); err != nil {
+		return nil, nil, err
+	}
+	if err := h.UnpackEntries(); err != nil {
+		return nil, nil, err
+	}
+	at := h.Entry(frontier.Hash48(l.Path))
+	if at < 0 || c.tx.DomainOf(h).Name != domain {
+		return nil, nil, nil
+	}
+	return h, &h.Entries[at], nil
+}
+
+// EndRefresh takes the outcome of a refresh and puts what it found, in one transaction: that of a refresh
+// that found nothing writes one row.
+func (s *Shard) EndRefresh(now int64, r frontier.RefreshResult) (answer frontier.RefreshEnd, err error) {
+	if err := frontier.CheckRange("pages", len(r.Pages), 0, maxNewPages); err != nil {
+		return answer, err
+	}
+	if r.Status != 0 {
+		if err := frontier.CheckRange("status", r.Status, 100, 599); err != nil {
+			return answer, err
+		}
+	}
+	if len(r.Next) > frontier.MaxOwner {
+		return answer, contract.Invalid("next", "an owner has 1 to %d bytes", frontier.MaxOwner)
+	}
+	err = s.run(now, func(c *call) error {
+		h, e, err := findEntry(c, r.Domain, r.URL)
+		if err != nil || e == nil || h.Claim != claimOf(r.Owner) || h.ClaimEnds <= c.now || !c.owns(r.Domain) {
+			return err
+		}
+		answer.Accepted = true
+		if err := endClaim(c, h, &r.Visit); err != nil {
+			return err
+		}
+		if len(r.Pages) > 0 {
+			p := newPutBatch(c, r.Domain, c.partition(h, &e.Page))
+			p.since = e.LastRead()
+			if err := p.only(r.Pages); err != nil {
+				return err
+			}
+			answer.Added, answer.Announced = p.added, p.announced
+		}
+		h.Rewrite = h.Rewrite && !r.Rewritten
+		if !r.Skipped {
+			answer.Changed = recordRefresh(c, h, e, &r, answer.Added+answer.Announced)
+			answer.Next, err = nextRefresh(c, h, e, r.Next)
+		}
+		answer.Interval, answer.DueAt, answer.Entry, answer.Rewrite = e.Interval, e.Due*1000, e.State(), h.Rewrite
+		return err
+	})
+	return answer, err
+}
+
+// endClaim takes a host back from its refresh, with what that learned of it.
+func endClaim(c *call, h *store.Host, v *frontier.Visit) error {
+	h.Claim, h.ClaimEnds = 0, 0
+	c.tx.Change(h)
+	m := c.tx.DomainOf(h)
+	c.leave(m, &m.Claims, h.ID)
+	if v.Host = h.Name; v.RobotsExpires == 0 { // only robots.txt says what the host asks for
+		v.Delay = h.Delay
+	}
+	return c.visited(m, v)
+}
+
+// recordRefresh records the answer of an entry point, which listed some pages that are new, and when it is asked next.
+func recordRefresh(c *call, h *store.Host, e *store.Entry, r *frontier.RefreshResult, found int) (changed bool) {
+	before, was := h.NextDue(), e.State()
+	if store.FailedStatus(r.Status) { // others are counted by the tick, which writes the counters anyway
+		c.tx.State.Faults++
+	}
+	// Many a feed is different at every request, if only by the time at which it was made.
+	changed = c.check(e, &frontier.Result{Status: r.Status, ETag: r.ETag, LastModified: r.LastModified, SHA256: r.SHA256}, found == 0)
+	h.Rewrite = h.Rewrite || shownChange(was, e.State())
+	c.watch(h, before)
+	return changed
+}
+
+// only puts pages of a domain by themselves.
+func (p *putBatch) only(pages []frontier.NewPage) error {
+	put := frontier.Put{Domain: p.name, Pages: pages}
+	p.expect(&put)
+	if err := preparePuts(p.c, []*putBatch{p}); err != nil {
+		return err
+	}
+	_, err := p.do(&put)
+	return err
+}
+
+// nextRefresh gives the next entry point of a host that is due to the owner that wants it, when the refresh of one has ended:
+// without a message, and with one row less than by itself. Where that may not be now, the host is looked at again as soon
+// as it may be asked.
+func nextRefresh(c *call, h *store.Host, ended *store.Entry, owner string) (*frontier.NextRefresh, error) {
+	m := c.tx.DomainOf(h)
+	e := c.first(h, ended)
+	if e == nil || c.goesAt(e) > c.seconds() || c.settings.PerMinute <= 0 || h.Excluded || m.Excluded {
+		return nil, nil
+	}
+	if r := &c.tx.State.Refreshing; owner != "" && e.Method != frontier.MethodCollect && m.Closed(c.now) == 0 && r.Given < perTick(c) && refreshBudget(c) > 0 {
+		busy, err := refreshBusy(c, h)
+		if err != nil {
+			return nil, err
+		}
+		if busy == 0 {
+			r.Count(1)
+			return &frontier.NextRefresh{URL: h.URL(&e.Page), Method: e.Method, RefreshGrant: beginRefresh(c, h, e, owner)}, nil
+		}
+	}
+	c.lookAt(h, c.slot(max(c.freeAt(h), m.Closed(c.now))))
+	return nil, nil
+}

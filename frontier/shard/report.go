@@ -1,0 +1,281 @@
+package shard
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+// Report ends a lease, or the part of it that was reported.
+func (s *Shard) Report(now int64, r frontier.Report) (answer frontier.ReportAnswer, err error) {
+	if err := r.Validate(); err != nil {
+		return answer, err
+	}
+	number, err := strconv.ParseInt(r.Lease, 36, 64)
+	if err != nil || number < 1 {
+		number = -1
+	}
+	err = s.run(now, func(c *call) error {
+		if number > c.tx.State.Lease {
+			number = -1
+		}
+		p := reporter{c: c, number: number, finished: map[int64]bool{}, slowed: map[int64]bool{}}
+		if err := p.prepare(r.Results); err != nil {
+			return err
+		}
+		if r.Partitions {
+			p.answer.Partitions = make([]contract.Partition, len(r.Results))
+		}
+		for i := range r.Results {
+			partition, err := p.result(&r.Results[i])
+			if err != nil {
+				return err
+			}
+			if r.Partitions {
+				p.answer.Partitions[i] = partition
+			}
+		}
+		if err := p.finish(); err != nil {
+			return err
+		}
+		answer = p.answer
+		return nil
+	})
+	return answer, err
+}
+
+// reporter is a report at work.
+type reporter struct {
+	c        *call
+	number   int64                // of the lease, -1 when there never was one
+	finished map[int64]bool       // hosts whose lease has ended with this report
+	slowed   map[int64]bool       // hosts that slowed down
+	puts     map[string]*putBatch // of found URLs, by domain
+	answer   frontier.ReportAnswer
+}
+
+// prepare loads what the results are about.
+func (p *reporter) prepare(results []frontier.Result) error {
+	c := p.c
+	var ids []int64
+	for i := range results {
+		if id, _, ok := parseItemID(results[i].ID); ok {
+			ids = append(ids, id)
+		}
+	}
+	if _, err := c.tx.HostsWithDomains(ids); err != nil {
+		return err
+	}
+	var keys []int64
+	named := map[string]bool{}
+	for i := range results {
+		id, hash, ok := parseItemID(results[i].ID)
+		h := c.tx.LoadedHost(id)
+		if !ok || h == nil {
+			continue
+		}
+		if p.over(h) || h.LeasedPage(hash) < 0 || named[results[i].ID] {
+			keys = append(keys, h.ChunkKey(hash))
+		}
+		named[results[i].ID] = true
+		if l, ok := frontier.ParseLink(results[i].RedirectedTo); ok && l.Host == h.Name {
+			keys = append(keys, h.ChunkKey(frontier.Hash48(l.Path)))
+		}
+	}
+	if err := c.tx.LoadParts(keys); err != nil {
+		return err
+	}
+	return p.prepareFound(results)
+}
+
+// prepareFound makes one put of the found URLs of each domain.
+func (p *reporter) prepareFound(results []frontier.Result) error {
+	p.puts = map[string]*putBatch{}
+	for i := range results {
+		r := &results[i]
+		own, partition, ok := p.foundOn(r)
+		others := frontier.FoundDomains{}
+		r.Found = slices.DeleteFunc(r.Found, func(f frontier.FoundURL) bool {
+			domain := cmp.Or(f.Domain, own)
+			return !ok || contract.CheckDomain("", domain) != nil || domain != own && !others.Take(domain)
+		})
+		for k := range r.Found {
+			f := &r.Found[k]
+			f.Domain, f.FoundBy = cmp.Or(f.Domain, own), cmp.Or(f.FoundBy, frontier.FoundByScraper)
+			if p.puts[f.Domain] == nil {
+				p.puts[f.Domain] = newPutBatch(p.c, f.Domain, partition)
+				p.puts[f.Domain].found = true
+			}
+			p.puts[f.Domain].expected = append(p.puts[f.Domain].expected, f.URL)
+		}
+	}
+	puts := make([]*putBatch, 0, len(p.puts))
+	for _, domain := range slices.Sorted(maps.Keys(p.puts)) {
+		puts = append(puts, p.puts[domain])
+	}
+	return preparePuts(p.c, puts)
+}
+
+// foundOn gives the domain and the partition of the page on which the URLs of a result were found. It reports false
+// when nobody was given that page.
+func (p *reporter) foundOn(r *frontier.Result) (domain string, partition contract.Partition, ok bool) {
+	id, hash, _ := parseItemID(r.ID)
+	h := p.c.tx.LoadedHost(id)
+	if h == nil || p.over(h) {
+		return "", partition, false
+	}
+	var on *store.Page
+	if i := h.LeasedPage(hash); i >= 0 {
+		on = &h.Leased[i]
+	} else if h.UnpackEntries() == nil && slices.Contains(h.Asked, hash) && h.Entry(hash) >= 0 {
+		on = &h.Entries[h.Entry(hash)].Page
+	} else {
+		return "", partition, false
+	}
+	return p.c.tx.DomainOf(h).Name, p.c.partition(h, on), true
+}
+
+// over reports whether the lease of a host is not the reported one, or is no longer.
+func (p *reporter) over(h *store.Host) bool { return h.Lease != p.number || h.LeaseEnds <= p.c.now }
+
+// result settles one item, and gives its partition.
+func (p *reporter) result(r *frontier.Result) (partition contract.Partition, err error) {
+	id, hash, ok := parseItemID(r.ID)
+	h := p.c.tx.LoadedHost(id)
+	if !ok || h == nil || p.number < 0 {
+		p.answer.Unknown++
+		return partition, nil
+	}
+	if !p.over(h) {
+		if at := h.LeasedPage(hash); at >= 0 {
+			partition = p.c.partition(h, &h.Leased[at])
+			return partition, p.page(h, at, r)
+		}
+		if at := slices.Index(h.Asked, hash); at >= 0 {
+			partition = p.c.partition(h, &store.Page{})
+			return partition, p.entry(h, at, r)
+		}
+	}
+	if !p.c.tx.Seen(h, hash) || p.foreign(h, hash) {
+		p.answer.Unknown++
+		return partition, nil
+	}
+	p.answer.Accepted++ // repeated, or late
+	return p.c.partition(h, &store.Page{}), nil
+}
+
+// foreign reports whether an item belongs to another lease that is not over.
+func (p *reporter) foreign(h *store.Host, hash uint64) bool {
+	return h.Lease != p.number && h.Lease != 0 && h.LeaseEnds > p.c.now && h.LeasedPage(hash) >= 0
+}
+
+func (p *reporter) page(h *store.Host, at int, r *frontier.Result) error {
+	c := p.c
+	q := h.Leased[at]
+	h.Leased = append(h.Leased[:at:at], h.Leased[at+1:]...)
+	p.settled()
+	if !r.NotFetched && !r.Forbidden && !r.NoRobots {
+		c.tx.State.Answers++
+	}
+	switch c.answered(h, r) {
+	case postponed:
+		h.Enqueue(q)
+	case failed:
+		c.tx.State.Faults++
+		c.tryAgain(h, q, (c.now+999)/1000+retryBase<<(retryShift*q.Tries))
+	case gone:
+		c.done(h, &h.Failed, &c.tx.State.Failed)
+	case fetched:
+		c.done(h, &h.Done, &c.tx.State.Done)
+	}
+	if l, ok := frontier.ParseLink(r.RedirectedTo); ok && l.Host == h.Name && !c.tx.Seen(h, frontier.Hash48(l.Path)) {
+		if err := c.tx.Remember(h, frontier.Hash48(l.Path)); err != nil {
+			return err
+		}
+	}
+	return p.after(h, r)
+}
+
+func (p *reporter) entry(h *store.Host, at int, r *frontier.Result) error {
+	c := p.c
+	hash := h.Asked[at]
+	h.Asked = append(h.Asked[:at:at], h.Asked[at+1:]...)
+	p.settled()
+	c.answered(h, r)
+	if err := h.UnpackEntries(); err != nil {
+		return err
+	}
+	if i := h.Entry(hash); i >= 0 && !r.NotFetched && !r.NoRobots { // it may have been removed meanwhile
+		c.check(&h.Entries[i], r, false)
+		c.tx.State.Answers++
+		if store.FailedStatus(r.Status) {
+			c.tx.State.Faults++
+		}
+	}
+	return p.after(h, r)
+}
+
+// done counts a page that will not be fetched again.
+func (c *call) done(h *store.Host, counters ...*int64) {
+	h.URLs--
+	c.tx.State.URLs--
+	for _, n := range counters {
+		*n++
+	}
+}
+
+func (p *reporter) settled() {
+	p.answer.Accepted++
+	p.c.tx.State.Leased--
+}
+
+// after slows down a host, queues found URLs, and ends the lease of a host whose last item was reported.
+func (p *reporter) after(h *store.Host, r *frontier.Result) error {
+	c := p.c
+	c.tx.Change(h)
+	if throttled(r) && !p.slowed[h.ID] {
+		p.slowed[h.ID] = true
+		c.slowDown(h)
+	}
+	if len(h.Leased)+len(h.Asked) == 0 {
+		p.finished[h.ID] = true
+		if err := c.free(h, c.now+h.Interval()); err != nil {
+			return err
+		}
+	}
+	for i := range r.Found {
+		if err := p.puts[r.Found[i].Domain].page(&r.Found[i].NewPage, new(frontier.Verdict)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish queues what was found, and deletes the lease if all of its hosts are finished.
+func (p *reporter) finish() error {
+	for _, key := range slices.Sorted(maps.Keys(p.puts)) {
+		if err := p.puts[key].finish(); err != nil {
+			return err
+		}
+		p.answer.Added += p.puts[key].added
+	}
+	if len(p.finished) == 0 {
+		return nil
+	}
+	hosts, err := p.c.tx.LeaseHosts(p.number)
+	if err != nil || len(hosts) == 0 {
+		return err
+	}
+	for _, id := range hosts {
+		if !p.finished[id] {
+			return nil // the sweep will delete it
+		}
+	}
+	p.c.tx.DeleteLease(p.number)
+	return nil
+}

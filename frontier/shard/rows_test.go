@@ -1,0 +1,223 @@
+package shard_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/frontiertest"
+	"github.com/newsfork/seed-engine/frontier/shard"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+	"github.com/newsfork/seed-engine/frontier/sqlite"
+)
+
+const noon = 1_769_601_600_000
+
+var partition = contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}
+
+// world is a shard with a clock for tests that count.
+type world struct {
+	testing.TB
+	db    *sqlite.DB
+	shard shard.Shard
+	now   int64
+}
+
+func newWorld(t testing.TB) *world {
+	db := open(t)
+	return &world{TB: t, db: db, shard: shard.Shard{DB: db, Settings: shard.Settings{Delay: 1000, URLsPerDomain: 100_000}}, now: noon}
+}
+
+// do runs an operation and gives the rows that it wrote.
+func (w *world) do(f func() error) int {
+	w.Helper()
+	before := w.db.Written
+	if err := w.db.Transaction(f); err != nil {
+		w.Fatal(err)
+	}
+	return w.db.Written - before
+}
+
+func (w *world) put(domain string, pages []frontier.NewPage, entries ...frontier.NewEntry) int {
+	w.Helper()
+	return w.do(func() error {
+		_, err := w.shard.Put(w.now, frontier.Put{Domain: domain, Partition: partition, Pages: pages, Entries: entries})
+		return err
+	})
+}
+
+func (w *world) lease(r frontier.LeaseRequest) (l frontier.Lease, rows int) {
+	w.Helper()
+	if r.Seconds == 0 {
+		r.Seconds = 120
+	}
+	rows = w.do(func() (err error) {
+		l, err = w.shard.Lease(w.now, r)
+		return err
+	})
+	return l, rows
+}
+
+func (w *world) report(l frontier.Lease, status int) int {
+	w.Helper()
+	r := frontier.Report{Lease: l.ID}
+	for _, item := range l.Items {
+		r.Results = append(r.Results, frontier.Result{ID: item.ID, Status: status})
+	}
+	return w.do(func() error {
+		_, err := w.shard.Report(w.now, r)
+		return err
+	})
+}
+
+func (w *world) stats() (stats frontier.Stats) {
+	w.Helper()
+	w.do(func() (err error) {
+		stats, err = w.shard.Stats(w.now)
+		return err
+	})
+	return stats
+}
+
+var articles = frontiertest.Articles
+
+func (w *world) ceiling(what string, got, most float64) {
+	w.Helper()
+	w.Logf("%s: %.3g (at most %g)", what, got, most)
+	if got > most {
+		w.Errorf("%s: %.4g, must be at most %g", what, got, most)
+	}
+}
+
+// TestRowsOfAFullDomain: pages that make room for better ones cost no more than the first ones.
+func TestRowsOfAFullDomain(t *testing.T) {
+	for _, hosts := range []int{1, 5, 50} {
+		w := newWorld(t)
+		w.shard.Settings.URLsPerDomain = 0 // the default
+		w.put("warm.example", frontiertest.Articles("warm.example", 0, 1))
+		most := 0
+		for round := range 20 {
+			host := fmt.Sprintf("h%d.a.example", round%hosts)
+			rows := w.put("a.example", frontiertest.Articles(host, 500*round, 500))
+			if round > 0 {
+				most = max(most, rows)
+			}
+			if got := w.stats().URLs; got > 501 {
+				t.Fatalf("%d pages wait", got)
+			}
+			w.invariants()
+		}
+		w.ceiling(fmt.Sprintf("rows of a put of 500 URLs into a full domain of %d hosts", hosts), float64(most), 10)
+	}
+}
+
+// TestRowsOfFoundURLs: the few URLs that a page links to do not make their full domain room each time.
+func TestRowsOfFoundURLs(t *testing.T) {
+	w := newWorld(t)
+	w.shard.Settings.URLsPerDomain = 0 // the default
+	const domains, links = 60, 10
+	for i := range domains {
+		host := fmt.Sprintf("a%d.example", i)
+		w.put(host, articles("www."+host, 0, 500))
+	}
+	rows, reported, most := 0, 0, int64(0)
+	for round := range 20 {
+		w.now += 10_000
+		l, written := w.lease(frontier.LeaseRequest{Max: domains})
+		r := frontier.Report{Lease: l.ID}
+		for _, item := range l.Items {
+			result := frontier.Result{ID: item.ID, Status: 200}
+			for k := range links {
+				result.Found = append(result.Found, frontier.FoundURL{NewPage: frontier.NewPage{URL: fmt.Sprintf("https://%s/found/%d/%d", item.Host, round, k), Priority: 0.9}})
+			}
+			r.Results = append(r.Results, result)
+		}
+		rows += written + w.do(func() error {
+			_, err := w.shard.Report(w.now, r)
+			return err
+		})
+		reported += len(l.Items)
+		most = max(most, w.stats().URLs)
+		w.invariants()
+	}
+	w.ceiling("rows a URL leased and reported, with the links found there", float64(rows)/float64(reported), 3.2)
+	w.ceiling("pages of a full domain", float64(most)/domains, 500+500/8)
+}
+
+// TestRowsOfLargeDomains: a domain with more hosts than are leased at once lists the leased ones in
+// its row, which costs a share of a row for the lease and one for the report.
+func TestRowsOfLargeDomains(t *testing.T) {
+	w := newWorld(t)
+	const domains, hosts, urls = 25, 20, 10
+	put := 0
+	for i := range domains {
+		var pages []frontier.NewPage
+		for k := range hosts {
+			pages = append(pages, frontiertest.Articles(fmt.Sprintf("h%d.a%d.example", k, i), 0, urls)...)
+		}
+		put += w.put(fmt.Sprintf("a%d.example", i), pages)
+	}
+	w.ceiling("rows a host of a put", float64(put)/domains/hosts, 1.2)
+	rows, leased := 0, 0
+	for leased < domains*hosts*urls {
+		l, written := w.lease(frontier.LeaseRequest{Max: 100})
+		if len(l.Items) == 0 {
+			w.now += 1000
+			continue
+		}
+		leased += len(l.Items)
+		w.now += 2000
+		rows += written + w.report(l, 200)
+	}
+	w.ceiling("rows a URL leased and reported", float64(rows)/float64(leased), 2.8)
+}
+
+// TestRowsOfARefresh: an entry point that has not changed costs two rows and its share of a block.
+func TestRowsOfARefresh(t *testing.T) {
+	w := newWorld(t)
+	for i := range 200 {
+		host := fmt.Sprintf("a%d.example", i)
+		w.put(host, frontiertest.Articles(host, 0, 1), frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + host + "/feed"}, Method: "feed", Interval: 7200})
+	}
+	rows, checks := 0, 0
+	for range 40 {
+		w.now += 1_800_000
+		for {
+			l, written := w.lease(frontier.LeaseRequest{Max: 60, Kinds: []string{frontier.KindEntry}})
+			if len(l.Items) == 0 {
+				break
+			}
+			rows += written + w.report(l, 304)
+			checks += len(l.Items)
+		}
+	}
+	w.ceiling("rows of a refresh", float64(rows)/float64(checks), 2.3)
+	if checks < 400 {
+		t.Errorf("only %d checks", checks)
+	}
+}
+
+// TestBytesOfAURL: what a million URLs take.
+func TestBytesOfAURL(t *testing.T) {
+	w := newWorld(t)
+	const hosts, urls = 500, 40
+	for i := range hosts {
+		host := fmt.Sprintf("a%d.example", i)
+		w.put(host, frontiertest.Articles("www."+host, 0, urls))
+	}
+	size, err := w.db.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.ceiling("bytes a URL", float64(size)/hosts/urls, 100)
+}
+
+// TestNoIndexes: an index entry costs as much as a row, and the twin does not count it.
+func TestNoIndexes(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.example", frontiertest.Articles("a.example", 0, 1))
+	if err := w.db.Query("SELECT name FROM sqlite_schema WHERE type = 'index'", func(r *store.Rows) { t.Errorf("there is an index: %s", r.Text()) }); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,345 @@
+package shard
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+// Bounds of refreshing.
+const (
+	maxTickHosts   = 2000 // that one tick looks at
+	maxTickBlocks  = maxTickHosts/store.MaxBlock + 1
+	maxLookAgain   = 900    // seconds after which a message that was not answered is sent again
+	minLookAgain   = 2      // the same, where intervals are short
+	collectAgain   = 4      // times as long for a whole domain
+	excludedAgain  = 21_600 // seconds after which a domain that operators excluded is looked at again, or a host that scrapers refresh
+	maxTickSpacing = 60_000 // ms between two ticks
+	minTickSpacing = 1000   // the same, where intervals are short
+)
+
+// queueRefreshes adds the messages for the entry points that are due: at most one of a host, and not more than
+// the settings allow. One whose refresh does not end is given again. What operators excluded, and hosts that
+// somebody has, are left for later.
+func queueRefreshes(c *call, tick *frontier.Tick) error {
+	if c.settings.PerMinute <= 0 {
+		return nil
+	}
+	r := &c.tx.State.Refreshing
+	if today := c.seconds() / 86_400; r.Day < today || r.Day > today+1 { // a clock may go back, over midnight or from far ahead
+		r.Day, r.Sent = today, 0
+	}
+	t := &ticker{c: c, seen: map[int64]bool{}, moved: map[int64][]int64{}}
+	if err := t.run(); err != nil {
+		return err
+	}
+	r.Behind(c.seconds(), &t.late)
+	for _, m := range t.messages {
+		tick.Messages = append(tick.Messages, contract.Encode(m))
+	}
+	at, err := t.next()
+	if at > 0 {
+		tick.AlarmAt = min(tick.AlarmAt, at)
+	}
+	return err
+}
+
+// ticker is a tick at work.
+type ticker struct {
+	c        *call
+	seen     map[int64]bool    // hosts
+	moved    map[int64][]int64 // hosts by the second at which they are to be looked at
+	messages []contract.RefreshMessage
+	late     store.Overdue
+	left     bool // hosts that are due, for the next tick
+}
+
+// perTick is how many refreshes may be given from one tick to the next.
+func perTick(c *call) int64 {
+	return max((c.settings.PerMinute*c.settings.tickSpacing()+59_999)/60_000, 1)
+}
+
+// refreshBudget is how many refreshes may be given now, by this tick or in place of one.
+func refreshBudget(c *call) int {
+	n := perTick(c)
+	if c.settings.PerDay > 0 {
+		n = min(n, c.settings.PerDay-c.tx.State.Refreshing.Sent)
+	}
+	return int(max(n, 0))
+}
+
+// tickSpacing is the time between two ticks, in ms: a minute, less where intervals are short.
+func (s *Settings) tickSpacing() int64 {
+	return min(max(s.MinRefresh*1000/90, minTickSpacing), maxTickSpacing)
+}
+
+// lookAgain is after how many seconds a message that was not answered is sent again.
+func (s *Settings) lookAgain(method string) int64 {
+	again := min(max(s.MinRefresh/6, minLookAgain), maxLookAgain)
+	if method == frontier.MethodCollect {
+		again *= collectAgain
+	}
+	return again
+}
+
+func (t *ticker) run() error {
+	c := t.c
+	budget := refreshBudget(c)
+	until := max(c.seconds(), c.tx.State.Refreshing.Lent)
+	blocks, err := c.tx.DueBlocks(until, maxTickBlocks)
+	if err != nil {
+		return err
+	}
+	left, looked := map[int64][]int64{}, 0
+	for _, b := range blocks {
+		if looked >= maxTickHosts || len(t.messages) >= budget {
+			t.left = true
+			break
+		}
+		looked += len(b.Hosts)
+		taken, err := t.look(b.Hosts, budget)
+		if err != nil {
+			return err
+		}
+		if taken < len(b.Hosts) {
+			t.left = true
+		}
+		left[b.Key] = b.Hosts[taken:]
+	}
+	if err := c.tx.KeepDue(left); err != nil { // moveDue must see what was taken out
+		return err
+	}
+	if t.left = t.left || len(left) == maxTickBlocks; !t.left {
+		c.tx.State.Refreshing.Lent = 0
+	}
+	if len(t.messages) > 0 {
+		c.tx.State.Refreshing.Given = 0
+		c.tx.State.Refreshing.Count(len(t.messages))
+	}
+	return c.tx.WriteDue(t.moved)
+}
+
+// look decides about hosts until there are as many messages as the budget allows.
+func (t *ticker) look(ids []int64, budget int) (taken int, err error) {
+	c := t.c
+	hosts, err := c.tx.HostsWithDomains(ids)
+	if err != nil {
+		return 0, err
+	}
+	for i, h := range hosts {
+		if len(t.messages) >= budget {
+			return i, nil
+		}
+		if h == nil || t.seen[h.ID] {
+			continue
+		}
+		t.seen[h.ID] = true
+		if err := h.UnpackEntries(); err != nil {
+			return 0, err
+		}
+		if len(h.Entries) > 0 {
+			at := t.decide(h)
+			t.moved[at] = append(t.moved[at], h.ID)
+		}
+	}
+	return len(hosts), nil
+}
+
+// decide gives a message for a host, if one of its entry points is due, and the second at which the
+// host is to be looked at next.
+func (t *ticker) decide(h *store.Host) (at int64) {
+	c := t.c
+	m := c.tx.DomainOf(h)
+	busy := max(h.LeaseEnds, m.Closed(c.now), h.ClaimEnds)
+	e := c.first(h, nil)
+	switch {
+	case h.Excluded || m.Excluded || e == nil || !c.owns(m.Name):
+		return c.seconds() + excludedAgain
+	case c.goesAt(e) > c.seconds():
+		return c.slot(c.goesAt(e) * 1000)
+	case max(busy, c.freeAt(h)) > c.now: // its owner may be done with it long before the end of the time
+		busy = min(busy, c.now+1000*c.settings.lookAgain(e.Method))
+		return c.slot(max(busy, c.freeAt(h), c.now+c.settings.tickSpacing()))
+	}
+	if t.late.Oldest == 0 || e.Due < t.late.Oldest {
+		again := c.settings.lookAgain(e.Method) + 2*c.settings.tickSpacing()/1000
+		t.late = store.Overdue{Oldest: e.Due, At: c.seconds(), Until: c.seconds() + again}
+	}
+	t.messages = append(t.messages, contract.RefreshMessage{Refresh: contract.Refresh{
+		Domain: m.Name, URL: h.URL(&e.Page), Method: e.Method, ETag: e.Etag, LastModified: e.Modified,
+		SHA256: e.HexDigest(), Partition: c.partition(h, &e.Page), QueuedAt: c.now,
+	}})
+	at = c.seconds() + c.settings.lookAgain(e.Method)
+	if other := c.first(h, e); e.Method == frontier.MethodCollect && other != nil && c.goesAt(other) < at { // it waits for the collection, no longer
+		e.Tried = c.seconds()
+		c.tx.Change(h)
+	}
+	return at
+}
+
+// first gives the entry point of a host that goes first, but for one; nil when operators excluded all of them.
+func (c *call) first(h *store.Host, but *store.Entry) *store.Entry {
+	var first *store.Entry
+	for i := range h.Entries {
+		e := &h.Entries[i]
+		if e != but && (first == nil || c.goesAt(e) < c.goesAt(first)) && !c.tx.State.Excludes.URL(h.URL(&e.Page)) {
+			first = e
+		}
+	}
+	return first
+}
+
+// goesAt is from when on an entry point may be refreshed, in seconds: it is due then, or a refresh of it that
+// has not ended began so long ago that others of its host had their turn.
+func (c *call) goesAt(e *store.Entry) int64 {
+	if e.Tried < e.Due {
+		return e.Due
+	}
+	return e.Tried + c.settings.lookAgain(e.Method)
+}
+
+// next gives when to tick again, in ms; 0 when nothing will be due.
+func (t *ticker) next() (int64, error) {
+	c := t.c
+	soon := c.now + c.settings.tickSpacing()
+	if refreshBudget(c) <= 0 { // for today
+		return max((c.seconds()/86_400+1)*86_400_000, soon), nil
+	}
+	if t.left {
+		return soon, nil
+	}
+	first, err := c.tx.FirstDue()
+	if err != nil || first == 0 {
+		return 0, err
+	}
+	return max(first*1000, soon), nil
+}
+
+// queueDue queues for scrapers the hosts whose entry points are due, if the shard does not refresh them
+// itself. It did before, perhaps, or will again: they keep a pointer.
+func queueDue(c *call) error {
+	if c.settings.PerMinute > 0 {
+		return nil
+	}
+	blocks, err := c.tx.DueBlocks(c.seconds(), maxTickBlocks)
+	if err != nil || len(blocks) == 0 {
+		return err
+	}
+	var ids []int64
+	left := map[int64][]int64{}
+	for _, b := range blocks {
+		ids = append(ids, b.Hosts...)
+		left[b.Key] = nil
+	}
+	hosts, err := c.tx.HostsWithDomains(ids)
+	if err != nil {
+		return err
+	}
+	for _, h := range hosts {
+		if h != nil && h.Lease == 0 {
+			if err := c.queue(h); err != nil {
+				return err
+			}
+		}
+	}
+	if err := c.tx.FlushQueue(); err != nil { // the selector reads what is stored
+		return err
+	}
+	if err := c.tx.KeepDue(left); err != nil {
+		return err
+	}
+	later := c.seconds() + excludedAgain
+	c.tx.State.Refreshing.Lent = later
+	return c.tx.WriteDue(map[int64][]int64{later: ids})
+}
+
+// statsDue counts the hosts that are due for a refresh.
+func statsDue(c *call, stats *frontier.Stats) error {
+	stats.Refreshed = c.tx.State.Refreshing.Sent
+	if c.tx.State.Refreshing.Day != c.seconds()/86_400 {
+		stats.Refreshed = 0
+	}
+	stats.OldestDue[frontier.EntryLane] = c.tx.State.Refreshing.Since(c.seconds()) * 1000
+	n, second, err := c.tx.CountDueHosts()
+	if err != nil {
+		return err
+	}
+	stats.Due[frontier.EntryLane] = n
+	if first := second * 1000; first > 0 && (stats.OldestDue[frontier.EntryLane] == 0 || first < stats.OldestDue[frontier.EntryLane]) {
+		stats.OldestDue[frontier.EntryLane] = first
+	}
+	return nil
+}
+
+// watch makes sure that a host is looked at when its first entry point is due. before is when that was
+// before the entry points changed, in seconds; -1 when there was none.
+func (c *call) watch(h *store.Host, before int64) {
+	if first := h.NextDue(); first >= 0 && (before < 0 || first < before) {
+		c.lookAt(h, c.slot(first*1000))
+	}
+}
+
+// lookAt has a host looked at in a second.
+func (c *call) lookAt(h *store.Host, second int64) {
+	c.tx.WatchHost(h, second)
+	if alarm := max(second*1000, c.now+c.settings.tickSpacing()); c.settings.PerMinute > 0 && (c.alarm == 0 || alarm < c.alarm) {
+		c.alarm = alarm
+	}
+}
+
+// retries are the hours after which an entry point is asked again that failed once, twice, three
+// times in a row; then it is once a week.
+var retries = [...]int64{1, 6, 24, 7 * 24}
+
+// check records an answer and chooses when the entry point is asked next: 20 % sooner when it had
+// changed, 50 % later when it had not.
+func (c *call) check(e *store.Entry, r *frontier.Result, same bool) (changed bool) {
+	now := c.seconds()
+	e.LastStatus, e.Tried = int64(r.Status), 0
+	failed := store.FailedStatus(r.Status)
+	changed = !failed && r.Status != 304 && !same && e.Differs(r.ETag, r.SHA256)
+	switch {
+	case failed:
+		hours := retries[min(e.Failures, int64(len(retries)-1))]
+		e.Failures++
+		e.Due = now + min(hours*3600, c.settings.MaxRefresh)
+	case changed:
+		e.Failures, e.ChangedAt = 0, now
+		e.Interval = c.bound(e.Method, e.Interval*4/5)
+		e.Due = now + e.Interval
+	default:
+		e.Failures = 0
+		e.Interval = c.bound(e.Method, e.Interval*3/2)
+		e.Due = now + e.Interval
+	}
+	if !failed && r.Status != 304 {
+		e.Validators(r.ETag, r.LastModified, r.SHA256)
+	}
+	e.Checks = append(e.Checks, frontier.Check{At: now, Status: r.Status, Changed: changed})
+	if n := len(e.Checks) - store.MaxChecks; n > 0 {
+		e.Checks = slices.Delete(e.Checks, 0, n)
+	}
+	return changed
+}
+
+// collectTimes is how many times as long as MaxRefresh a whole domain may be left alone: it costs many
+// requests, where an entry point that has not changed costs one.
+const collectTimes = 12
+
+// bound keeps the interval of an entry point, in seconds, within the settings.
+func (c *call) bound(method string, seconds int64) int64 {
+	most := c.settings.MaxRefresh
+	if method == frontier.MethodCollect {
+		most *= collectTimes
+	}
+	return min(max(seconds, c.settings.MinRefresh, 1), most)
+}
+
+// shownChange reports whether an entry point has changed so much that its contract may have to say so: it fails, or works
+// again, or changes twice or half as often.
+func shownChange(s, now frontier.EntryState) bool {
+	return (s.Failures >= frontier.FailuresShown) != (now.Failures >= frontier.FailuresShown) || bits.Len64(uint64(s.Interval)) != bits.Len64(uint64(now.Interval))
+}

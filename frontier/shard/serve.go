@@ -1,0 +1,113 @@
+package shard
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// operations are what a shard can be asked. Names are never changed.
+var operations = map[string]func(s *Shard, now int64, request []byte) (answer []byte, err error){
+	"put":     operation((*Shard).Put),
+	"put_all": operation((*Shard).PutAll),
+	"lease":   operation((*Shard).Lease),
+	"report":  operation((*Shard).Report),
+	"acquire": operation((*Shard).Acquire),
+	"renew": operation(func(s *Shard, now int64, r frontier.RenewRequest) (bool, error) {
+		return s.Renew(now, r.Domain, r.Owner, r.Seconds)
+	}),
+	"release": operation((*Shard).Release),
+	"finish":  operation((*Shard).Release), // with changes, which release of the version before would leave out
+	"mirror":  operation((*Shard).Mirror),
+	"stats":   operation(func(s *Shard, now int64, _ frontier.None) (frontier.Stats, error) { return s.Stats(now) }),
+	"hosts":   operation((*Shard).Hosts),
+	"url":     operation(func(s *Shard, now int64, r frontier.UrlRequest) (frontier.URLState, error) { return s.URL(now, r.URL) }),
+	"set_host": operation(func(s *Shard, now int64, r frontier.SetHostRequest) (bool, error) {
+		return s.SetHost(now, r.Host, r.Change)
+	}),
+	"exclude": operation(func(s *Shard, now int64, r frontier.ExcludeRequest) (frontier.None, error) {
+		return frontier.None{}, s.Exclude(now, r.Exclusion, r.Excluded)
+	}),
+	"export": operation(func(s *Shard, now int64, r frontier.ExportRequest) (frontier.Snapshot, error) {
+		page, err := s.Export(now, r.From)
+		page.Taken = r.Taken
+		return page, err
+	}),
+	"restore": operation((*Shard).Restore),
+	"feed":    operation((*Shard).Feed),
+	"changes": operation((*Shard).Changes),
+	"changed": operation(func(s *Shard, now int64, r frontier.Changed) (frontier.None, error) {
+		return frontier.None{}, s.Changed(now, r)
+	}),
+	"tick": operation((*Shard).Tick),
+	"stored": operation(func(s *Shard, now int64, r frontier.StoredRequest) (frontier.None, error) {
+		return frontier.None{}, s.Stored(now, r.Date)
+	}),
+
+	"pages": operation((*Shard).Pages),
+	"entries": operation(func(s *Shard, now int64, r frontier.EntriesRequest) (frontier.EntryList, error) {
+		return s.Entries(now, r.Domain)
+	}),
+
+	"begin_refresh": operation((*Shard).BeginRefresh),
+	"end_refresh":   operation((*Shard).EndRefresh),
+}
+
+func operation[Request, Answer any](run func(*Shard, int64, Request) (Answer, error)) func(*Shard, int64, []byte) ([]byte, error) {
+	return func(s *Shard, now int64, data []byte) ([]byte, error) {
+		var request Request
+		if err := json.Unmarshal(data, &request); err != nil {
+			return nil, &contract.Error{Kind: contract.Parse, Message: "the request is not the JSON of its operation", Err: err}
+		}
+		answer, err := run(s, now, request)
+		if err != nil {
+			return nil, err
+		}
+		return frontier.Encode(frontier.Envelope[Answer]{Answer: &answer})
+	}
+}
+
+// Answer is what a call of a shard gives.
+type Answer struct {
+	Text  []byte // the envelope
+	OK    bool   // otherwise it has an error, and the caller rolls the transaction back
+	Alarm int64  // ms since 1970, by when Tick is to be asked; 0: the operation changed nothing about that
+}
+
+// Serve runs an operation that a Remote asked for.
+func (s *Shard) Serve(now int64, name string, request []byte) Answer {
+	run, ok := operations[name]
+	if !ok {
+		return encodeError(&frontier.WireError{Code: frontier.CodeUnknownOperation, Message: "this version has no such operation"})
+	}
+	answer, err := run(s, now, request)
+	if err != nil {
+		return Failure(err)
+	}
+	return Answer{answer, true, s.alarm}
+}
+
+// Failure is the answer when an error keeps an operation from being run.
+func Failure(err error) Answer {
+	e := &frontier.WireError{Code: string(contract.KindOf(err)), Message: err.Error()}
+	if errors.Is(err, frontier.ErrNewer) {
+		e.Code = frontier.CodeNewer
+	}
+	var c *contract.Error
+	if errors.As(err, &c) {
+		e.Field = c.Field
+		e.Message = cmp.Or(c.Message, e.Message)
+	}
+	return encodeError(e)
+}
+
+func encodeError(e *frontier.WireError) Answer {
+	answer, err := frontier.Encode(frontier.Envelope[frontier.None]{Error: e})
+	if err != nil {
+		panic(err) // strings always encode
+	}
+	return Answer{Text: answer}
+}

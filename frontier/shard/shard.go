@@ -1,0 +1,97 @@
+package shard
+
+import (
+	"cmp"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+// call is one operation of a shard.
+type call struct {
+	tx        *store.Tx
+	now       int64 // ms
+	number    int   // of the shard
+	settings  Settings
+	thinnings int   // domains that had to make room, see best.go
+	alarm     int64 // ms, see Shard
+}
+
+func (c *call) seconds() int64 { return c.now / 1000 }
+
+// run does one operation between begin and flush.
+func (s *Shard) run(now int64, operation func(*call) error) error {
+	tx, err := store.Begin(s.DB, now, s.hash)
+	if err != nil {
+		return err
+	}
+	c := &call{tx: tx, now: max(now, 0), number: s.Number, settings: s.Settings.withDefaults()}
+	if err := operation(c); err != nil {
+		return err
+	}
+	if err := c.unparkAll(); err != nil {
+		return err
+	}
+	if err := c.tx.Flush(); err != nil {
+		return err
+	}
+	s.alarm = c.alarm
+	return nil
+}
+
+// owns reports whether a registrable domain belongs to this shard. Where the number of shards was changed,
+// some moved to another one, and what is left of them here is given to nobody: two shards would
+// have the same host asked twice at once.
+func (c *call) owns(domain string) bool {
+	return c.settings.Shards == 0 || frontier.ShardOf(domain, c.settings.Shards) == c.number
+}
+
+// checkOwns reports a domain that belongs to another shard. While a deploy changes their number, Workers
+// and shards disagree about it for minutes: the work is to be done later.
+func (c *call) checkOwns(domain string) error {
+	if c.owns(domain) {
+		return nil
+	}
+	return &contract.Error{Kind: contract.Storage, Op: "frontier", Message: domain + " belongs to another shard, since their number was changed"}
+}
+
+// Shard is the frontier of some registrable domains, in a database of its own. Each method is one
+// operation: it does everything in one go, waits for nothing, and must be one transaction that the
+// caller rolls back when the method returns an error. now is the time in milliseconds since 1970,
+// asked once for the operation.
+//
+// Errors are contract.Errors of kind Validation for what the caller must correct, ErrNewer, or what
+// the database gave.
+type Shard struct {
+	DB     store.DB
+	Number int // its own, from 0; see ShardOf
+	Settings
+
+	alarm int64               // ms, by when what its operations queued wants a Tick; 0: nothing does
+	hash  func(string) uint64 // for tests of collisions
+}
+
+// Settings of a shard. A zero means the default.
+type Settings struct {
+	Delay          int64 // ms between two requests to a host that asks for nothing else (0)
+	HostsPerDomain int   // hosts of one registrable domain that are leased at once (4)
+	URLsPerHost    int64 // pages that a host has at most (100,000)
+	URLsPerDomain  int64 // pages of a registrable domain, of which the best are kept (500)
+	MinRefresh     int64 // bounds of the interval of an entry point in seconds (5,400 and 7,776,000)
+	MaxRefresh     int64
+	Retention      int64 // ms for which the feed and the changes are kept (14 days)
+	PerMinute      int64 // refreshes a minute; 0: entry points are not refreshed
+	PerDay         int64 // refreshes a day (UTC); 0: no more than PerMinute allows
+	Shards         int   // how many shards there are; 0: this one has all domains
+}
+
+func (s Settings) withDefaults() Settings {
+	s.HostsPerDomain = cmp.Or(s.HostsPerDomain, 4)
+	s.URLsPerHost = cmp.Or(s.URLsPerHost, 100_000)
+	s.URLsPerDomain = cmp.Or(s.URLsPerDomain, 500)
+	s.MinRefresh = cmp.Or(s.MinRefresh, 5400)
+	s.MaxRefresh = max(cmp.Or(s.MaxRefresh, 90*86_400), s.MinRefresh)
+	s.Retention = cmp.Or(s.Retention, 14*86_400_000)
+	return s
+}

@@ -1,0 +1,243 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// Audit reads a whole shard and returns what is inconsistent in it.
+func Audit(db DB, transaction func(func() error) error) (wrong []error) {
+	if err := transaction(func() error {
+		c, err := Begin(db, 0, nil)
+		if err != nil {
+			return err
+		}
+		k := auditor{c: c, pointers: map[pointerKey]int{}, leases: map[int64][]int64{}, due: map[int64]bool{}}
+		if err := k.read(); err != nil {
+			return err
+		}
+		k.check()
+		wrong = k.wrong
+		return errAudited
+	}); !errors.Is(err, errAudited) {
+		wrong = append(wrong, err)
+	}
+	return wrong
+}
+
+// errAudited rolls back: an audit changes nothing.
+var errAudited = errors.New("audited")
+
+type pointerKey struct {
+	host int64
+	lane int
+	slot int64
+}
+
+type auditor struct {
+	c        *Tx
+	hosts    []*Host
+	domains  []*Domain
+	pointers map[pointerKey]int
+	due      map[int64]bool // hosts in the table due
+	leases   map[int64][]int64
+	wrong    []error
+}
+
+func (k *auditor) errorf(format string, args ...any) {
+	k.wrong = append(k.wrong, fmt.Errorf(format, args...))
+}
+
+func (k *auditor) ids(sql string) (ids []int64, err error) {
+	rows, err := k.c.db.Run(sql)
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		ids = append(ids, rows.Int())
+	}
+	return ids, rows.Err()
+}
+
+func (k *auditor) read() error {
+	ids, err := k.ids("SELECT id FROM hosts")
+	if err != nil {
+		return err
+	}
+	if k.hosts, err = k.c.Hosts(ids); err != nil {
+		return err
+	}
+	if ids, err = k.ids("SELECT id FROM domains"); err != nil {
+		return err
+	}
+	if k.domains, err = k.c.Domains(ids); err != nil {
+		return err
+	}
+	if ids, err = k.ids("SELECT key FROM parts"); err != nil {
+		return err
+	}
+	if err := k.c.LoadParts(ids); err != nil {
+		return err
+	}
+	rows, err := k.c.db.Run("SELECT key, data FROM queue")
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		key, data := rows.Int(), rows.Blob()
+		if len(data) == 0 || len(data)%pointerLen != 0 || len(data) > MaxBlock*pointerLen {
+			k.errorf("a block of %d bytes", len(data))
+			continue
+		}
+		for at := 0; at < len(data); at += pointerLen {
+			k.pointers[pointerKey{pointerAt(data, at).Host, laneOf(key), slotOf(key)}]++
+		}
+	}
+	if rows, err = k.c.db.Run("SELECT data FROM due"); err != nil {
+		return err
+	}
+	for rows.Next() {
+		data := rows.Blob()
+		for at := 0; at+idBytes <= len(data); at += idBytes {
+			k.due[idAt(data, at)] = true
+		}
+	}
+	if rows, err = k.c.db.Run("SELECT id, data FROM leases WHERE id > 0"); err != nil {
+		return err
+	}
+	for rows.Next() {
+		id, data := rows.Int(), rows.Blob()
+		for at := 0; at+idBytes <= len(data); at += idBytes {
+			k.leases[id] = append(k.leases[id], idAt(data, at))
+		}
+	}
+	return rows.Err()
+}
+
+func (k *auditor) check() {
+	c := k.c
+	var urls, entries, leased, done, failed int64
+	parts := 0
+	for _, h := range k.hosts {
+		urls += h.URLs
+		done += h.Done
+		failed += h.Failed
+		leased += int64(len(h.Leased) + len(h.Asked))
+		if err := h.UnpackEntries(); err != nil {
+			k.errorf("%s: %v", h.Name, err)
+		}
+		entries += int64(len(h.Entries))
+		parts += k.checkHost(h)
+	}
+	for what, n := range map[string][2]int64{"hosts": {c.State.Hosts, int64(len(k.hosts))}, "urls": {c.State.URLs, urls}, "entries": {c.State.Entries, entries},
+		"leased": {c.State.Leased, leased}, "done": {c.State.Done, done}, "failed": {c.State.Failed, failed}} {
+		if n[0] != n[1] {
+			k.errorf("%s: counted %d, there are %d", what, n[0], n[1])
+		}
+	}
+	for key, data := range c.parts {
+		if key&(1<<partBits-1) < firstSegment && !slices.IsSorted(chunkHashes(data)) {
+			k.errorf("a chunk that is not sorted")
+		}
+	}
+	if ids, _ := k.ids("SELECT key FROM parts"); len(ids) != parts {
+		k.errorf("%d parts, %d are used", len(ids), parts)
+	}
+	for _, m := range k.domains {
+		k.checkDomain(m)
+	}
+}
+
+func chunkHashes(data []byte) (list []uint64) {
+	for at := 0; at+hashBytes <= len(data); at += hashBytes {
+		list = append(list, hashAt(data, at))
+	}
+	return list
+}
+
+// checkHost checks one host and gives how many parts it has.
+func (k *auditor) checkHost(h *Host) (parts int) {
+	c := k.c
+	all := append(slices.Clone(h.Buffer), h.Leased...)
+	for i := range h.Segments {
+		data := c.parts[h.segmentKey(h.Segments[i].number)]
+		pages, err := h.Segments[i].unread(data)
+		if err != nil || len(pages) == 0 {
+			k.errorf("%s: segment of %d bytes with %d pages: %v", h.Name, len(data), len(pages), err)
+		}
+		all = append(all, pages...)
+		parts++
+	}
+	if int64(len(all)) != h.URLs {
+		k.errorf("%s: counts %d URLs, has %d", h.Name, h.URLs, len(all))
+	}
+	seen := map[uint64]bool{}
+	for i := range all {
+		hash := frontier.Hash48(all[i].Path)
+		if seen[hash] {
+			k.errorf("%s: %s is there twice", h.Name, all[i].Path)
+		}
+		if seen[hash] = true; !c.Seen(h, hash) {
+			k.errorf("%s: %s was not seen", h.Name, all[i].Path)
+		}
+	}
+	for i := range 1 << h.seenBits {
+		if len(c.parts[h.ID<<partBits|int64(i)]) > 0 {
+			parts++
+		}
+	}
+	m := c.domains[h.Domain]
+	if m == nil || !slices.Contains(m.Hosts, h.ID) {
+		k.errorf("%s is not among the hosts of its domain", h.Name)
+		return parts
+	}
+	if h.Lease != 0 {
+		if len(h.Leased)+len(h.Asked) == 0 || !slices.Contains(k.leases[h.Lease], h.ID) {
+			k.errorf("%s: a lease of nothing, or one that does not end", h.Name)
+		}
+		if m.Listed && !slices.ContainsFunc(m.Active, func(a ActiveHost) bool { return a.ID == h.ID }) {
+			k.errorf("%s is leased and not listed", h.Name)
+		}
+	} else if !h.Excluded {
+		if waits := len(all) > 0; m.MirrorOf == "" && waits != h.Places[KindPage].Queued {
+			k.errorf("%s: %d pages, queued: %v", h.Name, len(all), !waits)
+		}
+		if len(h.Entries) > 0 && !h.Places[KindEntry].Queued && !k.due[h.ID] {
+			k.errorf("%s: nobody looks at its %d entry points", h.Name, len(h.Entries))
+		}
+	}
+	for kind, p := range h.Places {
+		parked := slices.Contains(m.Parked, ParkedHost{h.ID, kind})
+		if p.Queued && !parked && k.pointers[pointerKey{h.ID, p.Lane, p.Slot}] == 0 {
+			k.errorf("%s has a place and no pointer: %+v", h.Name, p)
+		}
+	}
+	return parts
+}
+
+func (k *auditor) checkDomain(m *Domain) {
+	for _, a := range m.Active {
+		if h := k.c.hosts[a.ID]; h == nil || h.Lease == 0 {
+			k.errorf("%s lists a host that is not leased", m.Name)
+		}
+	}
+	if len(m.Parked) == 0 || m.Excluded {
+		return
+	}
+	// Something must look at the parked hosts: the report of a leased host of the domain, the lease
+	// of one that stands in a queue, or the end of a collector's time.
+	leased := slices.ContainsFunc(m.Hosts, func(id int64) bool {
+		h := k.c.hosts[id]
+		queued := slices.ContainsFunc([]int{KindPage, KindEntry}, func(kind int) bool {
+			return h.Places[kind].Queued && !slices.Contains(m.Parked, ParkedHost{id, kind})
+		})
+		return h.Lease != 0 || queued
+	})
+	ends, _ := k.ids(fmt.Sprintf("SELECT id FROM leases WHERE id = %d", -m.ID-1))
+	if !leased && len(ends) == 0 {
+		k.errorf("%s has parked hosts that nobody lets in", m.Name)
+	}
+}

@@ -1,0 +1,269 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// randomPage makes a page with any of its fields.
+func randomPage(r *rand.Rand) Page {
+	p := Page{Path: strings.Repeat("ab/", r.IntN(5)) + fmt.Sprint(r.IntN(1e6)), Kind: uint8(r.IntN(maxTypes)), Class: uint8(r.IntN(maxHostClasses)), Tries: uint8(r.IntN(16)), base: r.IntN(1151)}
+	if r.IntN(2) == 0 {
+		p.Title = "제목"
+	}
+	if r.IntN(2) == 0 {
+		p.Lastmod = r.Int64N(2e9)
+	}
+	if r.IntN(2) == 0 {
+		p.Due = 1 + r.Int64N(4e9)
+	}
+	p.HTTP = r.IntN(2) == 0
+	return p
+}
+
+func randomPages(r *rand.Rand, n int) []Page {
+	list := make([]Page, n)
+	for i := range list {
+		list[i] = randomPage(r)
+		list[i].Path += fmt.Sprint("#", i) // all differ
+	}
+	return list
+}
+
+func randomHost(r *rand.Rand) *Host {
+	h := &Host{ID: r.Int64N(1 << 40), Name: "www.a.example", Domain: 7, Excluded: r.IntN(2) == 0, Delay: r.Int64N(1e6), Floor: r.Int64N(9), Slow: r.Int64N(12), Calm: r.Int64N(8),
+		Ready: r.Int64N(1 << 42), Blocked: r.Int64N(1 << 42), RobotsEnds: r.Int64N(1 << 42), Unresolved: r.Int64N(1 << 42), URLs: r.Int64N(1e5), Done: 3, Failed: 4, Turn: r.IntN(Turns),
+		classes: []hostClass{{1, 20_000}, {2, 20_001}}, seenBits: r.IntN(maxBits + 1), nextSegment: r.Int64N(3000), Buffer: randomPages(r, r.IntN(40)), AskedAt: r.Int64N(1 << 42), tail: "later"}
+	for range r.IntN(maxRecent) {
+		h.recent = append(h.recent, r.Uint64()>>16)
+	}
+	if r.IntN(2) == 0 {
+		h.Lease, h.LeaseEnds, h.Leased, h.Asked = 1, r.Int64N(1<<42), randomPages(r, 3), []uint64{5, 1 << 47}
+	}
+	h.Places[KindEntry] = Place{true, frontier.EntryLane, r.Int64N(MaxSlot), AllTypes, 9}
+	for i := range r.IntN(4) {
+		s := segment{number: int64(i)}
+		s.encode(randomPages(r, 1+r.IntN(100)), 1e9)
+		h.Segments = append(h.Segments, s)
+	}
+	h.unpacked = true
+	for range r.IntN(3) {
+		h.Entries = append(h.Entries, Entry{Page: randomPage(r), Method: "feed", Interval: r.Int64N(1e6), Etag: `"x"`, digest: "0123456789abcdef", LastStatus: 200, Tried: r.Int64N(2) * r.Int64N(1e9),
+			Checks: []frontier.Check{{At: 1, Status: 304}, {At: 2, Status: 200, Changed: true}}})
+	}
+	return h
+}
+
+// TestRecordsSurvive: what is encoded is decoded to the same, fields of a later version included.
+func TestRecordsSurvive(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 500 {
+		h := randomHost(r)
+		record := h.Encode()
+		got, err := decodeHost(h.ID, h.Name, h.Domain, record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := got.UnpackEntries(); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got.Encode(), record) || !slices.Equal(got.Buffer, h.Buffer) || !reflect.DeepEqual(got.Segments, append([]segment{}, h.Segments...)) ||
+			!slices.EqualFunc(got.Entries, h.Entries, func(a, b Entry) bool { return reflect.DeepEqual(a, b) }) || got.tail != h.tail || got.Places != h.Places {
+			t.Fatalf("got %+v\nwant %+v", got, h)
+		}
+	}
+	m := &Domain{ID: 3, Name: "a.example", Excluded: true, Listed: true, Owner: "c", OwnerEnds: 5, WaitEnds: 6, Hosts: []int64{1, 1 << 39}, LostAt: 7, RefreshWaits: 8, Active: []ActiveHost{{1, 9}}, Claims: []ActiveHost{{2, 10}}, Parked: []ParkedHost{{2, KindEntry}}, contracts: "some", Released: 11, Expected: []int64{12, 1 << 38}, tail: "later"}
+	if got, err := decodeDomain(3, "a.example", m.encode()); err != nil || !reflect.DeepEqual(got, m) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	s := State{Version: 1, Reader: 1, Hosts: 5, Lease: 1 << 45, Tail: "later", Classes: []frontier.Class{{Country: "kr", Category: "news"}, {Country: "sg", Category: ""}}, Patterns: []string{"https://a.example/*"}, Deleted: deletedLogs{Feed: 7, Changes: 1 << 41},
+		lately: []foundHour{{hour: 9, types: [maxTypes]int64{1: 300, 22: 1}}, {hour: 11}}}
+	var got State
+	for key, data := range s.encode() {
+		if err := got.decode(int64(key), data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !reflect.DeepEqual(got.encode(), s.encode()) {
+		t.Errorf("got %+v", got)
+	}
+	h := randomHost(r)
+	h.AskedAt, h.tail = 0, ""
+	record := h.Encode()
+	for _, missing := range []int{1, 2} { // the fields that were appended
+		if got, err := decodeHost(h.ID, h.Name, h.Domain, record[:len(record)-missing]); err != nil || !bytes.Equal(got.Encode(), record) {
+			t.Errorf("a host of an earlier program: %v", err)
+		}
+	}
+	h.Rewrite = true
+	if got, err := decodeHost(h.ID, h.Name, h.Domain, h.Encode()); err != nil || !got.Rewrite {
+		t.Errorf("%+v, %v", got, err)
+	}
+	m = &Domain{ID: 1, Name: "a.example", Owner: "c", Hosts: []int64{1}, Active: []ActiveHost{}, Parked: []ParkedHost{}}
+	for _, missing := range []int{1, 2, 3, 6, 8} { // the expected hosts, the last release, the contracts, what was appended before them, and the evidence and the mirror
+		if got, err := decodeDomain(1, "a.example", m.encode()[:len(m.encode())-missing]); err != nil || len(got.Claims) > 0 || !bytes.Equal(got.encode(), m.encode()) {
+			t.Errorf("a domain of an earlier program: %+v, %v", got, err)
+		}
+	}
+	s.lately = nil
+	early := s.encode()[stateCounters]
+	early = early[:len(early)-len(s.Tail)-1-(len(s.counters())-appendedCounters)] // each 0, and each empty text, takes a byte
+	got = State{}
+	if err := got.decode(stateCounters, early); err != nil || got.Lease != 1<<45 || got.Answers != 0 || got.Tail != "" {
+		t.Errorf("of the first program: %+v, %v", got, err)
+	}
+}
+
+// TestSegments: every page comes out of a segment once, from the region where it belongs, in any
+// order of the regions, with a record of the host written in between.
+func TestSegments(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 1))
+	const now = int64(1e9)
+	for range 300 {
+		pages := randomPages(r, 1+r.IntN(maxSegment))
+		var s segment
+		data := s.encode(pages, now)
+		left := map[string]Page{}
+		for _, p := range pages {
+			left[p.Path] = p
+		}
+		if rest, err := s.unread(data); err != nil || len(rest) != len(pages) {
+			t.Fatalf("rest gives %d of %d pages: %v", len(rest), len(pages), err)
+		}
+		for s.left() > 0 {
+			s = decode(s.append(nil)).segment()
+			number := r.IntN(regions)
+			due := s.due
+			group, err := s.take(data, number)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, p := range group {
+				want := left[p.Path]
+				if number == Waiting && (i == 0 && p.Due != due || p.Due <= now) || number != Waiting && p.band(now) != number {
+					t.Fatalf("%+v in region %d", p, number)
+				}
+				if want.Due <= now {
+					want.Due = 0
+				}
+				if p != want {
+					t.Fatalf("got %+v, want %+v", p, want)
+				}
+				delete(left, p.Path)
+			}
+		}
+		if len(left) > 0 {
+			t.Fatalf("%d pages are lost", len(left))
+		}
+	}
+}
+
+func FuzzHost(f *testing.F) {
+	r := rand.New(rand.NewPCG(3, 1))
+	for range 20 {
+		f.Add(randomHost(r).Encode())
+	}
+	f.Fuzz(func(t *testing.T, record []byte) {
+		h, err := decodeHost(1, "a.example", 2, record)
+		if err != nil {
+			if !errors.Is(err, errDamaged) {
+				t.Error(err)
+			}
+			return
+		}
+		if h.UnpackEntries() != nil {
+			return
+		}
+		again, err := decodeHost(1, "a.example", 2, h.Encode())
+		if err != nil || !bytes.Equal(again.Encode(), h.Encode()) {
+			t.Errorf("what was decoded does not survive: %v", err)
+		}
+		_, _, _ = h.Interval(), h.Types(), h.DueAt()
+	})
+}
+
+func FuzzSegment(f *testing.F) {
+	r := rand.New(rand.NewPCG(4, 1))
+	for range 20 {
+		var s segment
+		data := s.encode(randomPages(r, 1+r.IntN(40)), 1e9)
+		f.Add(s.append(nil), data)
+	}
+	f.Fuzz(func(t *testing.T, entry, data []byte) {
+		d := decode(entry)
+		s := d.segment()
+		if d.err != nil {
+			return
+		}
+		for n := range s.region {
+			s.region[n].left %= maxSegment + 1
+		}
+		if pages, err := s.unread(data); err == nil && len(pages) != s.left() {
+			t.Errorf("%d pages, want %d", len(pages), s.left())
+		}
+	})
+}
+
+func FuzzDomain(f *testing.F) {
+	f.Add((&Domain{MirrorOf: "b.example", Evidence: frontier.Evidence{Partition: contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}, At: 5}, Expected: []int64{3}}).encode())
+	f.Add((&Domain{Owner: "c", Hosts: []int64{1, 2}, Active: []ActiveHost{{1, 9}}, Parked: []ParkedHost{{2, 1}}}).encode())
+	f.Fuzz(func(t *testing.T, record []byte) {
+		if m, err := decodeDomain(1, "a.example", record); err == nil {
+			// A list that an older version did not write is nil, and empty when it was written.
+			if again, err := decodeDomain(1, "a.example", m.encode()); err != nil || fmt.Sprintf("%+v", m) != fmt.Sprintf("%+v", again) {
+				t.Errorf("%+v became %+v, %v", m, again, err)
+			}
+		}
+	})
+}
+
+func FuzzMirrors(f *testing.F) {
+	f.Add(appendMirrors([]Mirror{{"0123456789abcdef", 20_000, "a.example"}, {"0123456789abcdeF", 1, ""}}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		list, err := decodeMirrors(data)
+		if err != nil {
+			return
+		}
+		if again, err := decodeMirrors(appendMirrors(list)); err != nil || !reflect.DeepEqual(list, again) {
+			t.Errorf("%+v became %+v, %v", list, again, err)
+		}
+	})
+}
+
+func FuzzRows(f *testing.F) {
+	values, err := AppendArgs(AppendHeader(nil, 3, 1, 4), int64(1<<52), "text", []byte{1, 2}, nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(values)
+	f.Fuzz(func(_ *testing.T, answer []byte) {
+		rows, err := NewRows(answer)
+		if err != nil {
+			return
+		}
+		for n := 0; rows.Next() && n < 1000; n++ {
+			rows.Int()
+			_ = rows.Text()
+			rows.Blob()
+		}
+	})
+}
+
+func TestTurns(t *testing.T) {
+	var n [frontier.Bands]int
+	for turn := range Turns {
+		n[BandOfTurn(turn)]++
+	}
+	if want := [frontier.Bands]int{8, 4, 2, 1}; n != want {
+		t.Errorf("in %d turns %v, want %v", Turns, n, want)
+	}
+}

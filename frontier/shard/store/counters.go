@@ -1,0 +1,45 @@
+package store
+
+// RefreshCounters is what the shard counts of its refreshes.
+type RefreshCounters struct {
+	Day   int64 // since 1970, in UTC
+	Sent  int64 // messages on that day
+	Total int64 // messages since the beginning
+	Overdue
+	Given int64 // refreshes since the last tick that gave any, its own included
+	Lent  int64 // the last second to which hosts that are due were moved while scrapers were given them; 0: none were
+}
+
+func (r *RefreshCounters) counters() []*int64 {
+	return []*int64{&r.Day, &r.Sent, &r.Oldest, &r.Total, &r.Given, &r.Lent, &r.At, &r.Until}
+}
+
+// Overdue is how late the shard is with its refreshes, by the entry point that had been due longest when it was given.
+// That counts until it is given again if its refresh does not end: else it would be late at that tick alone.
+type Overdue struct {
+	Oldest int64 // since when it was due, in seconds; 0: none is late
+	At     int64 // when it was given
+	Until  int64 // for how long that counts
+}
+
+// Behind takes over how late a tick was, unless one before was later.
+func (l *Overdue) Behind(now int64, tick *Overdue) {
+	if now >= l.Until || now < l.At || tick.At-tick.Oldest >= l.At-l.Oldest && tick.Oldest > 0 {
+		*l = *tick
+	}
+}
+
+// Since is since when something is due, in seconds; 0 when nothing is. Later than at the last tick it may be or not.
+func (l *Overdue) Since(now int64) int64 {
+	if l.Oldest == 0 || now >= l.Until {
+		return 0
+	}
+	return now - (l.At - l.Oldest)
+}
+
+// Count counts refreshes that are given.
+func (r *RefreshCounters) Count(n int) {
+	r.Sent += int64(n)
+	r.Total += int64(n)
+	r.Given += int64(n)
+}

@@ -1,0 +1,22 @@
+// Package store has the tables of a shard, packed so that an operation writes few rows: rows written are the price,
+// and an entry of an index is one more. There are no indexes, and what belongs together is one row:
+//
+//	hosts    id → the host: delays, lease, its next pages (buffer), 64 recent hashes, entry points
+//	domains  id → the registrable domain: collector, its hosts, leased and parked ones, contracts
+//	parts    host<<12 | n → chunks of the host's seen-set (n < 1024), then its segments of up to 512 pages
+//	queue    lane<<47 | second<<14 | n → a block of up to 256 pointers to hosts
+//	leases   number of a lease → its end and hosts; −1−domain → when its parked hosts are looked at
+//	due      second<<14 | n → hosts whose entry points are to be looked at then
+//	mirrors  first bits of a digest → which domain showed it first
+//	feed     new pages in the order in which they were found; changes: contracts that changed
+//	state    counters and schema version, classes (country and category), excluded URL patterns and others
+//
+// Ids are 40 bits of a hash of the name; a name whose id is taken gets the next one that is free. Rows of hosts and
+// domains are never deleted, or names behind them would not be found.
+//
+// A pointer in the queue counts only if it agrees with its host's place. A host that moves leaves the old pointer
+// behind, which is dropped when its turn comes: that costs no write.
+//
+// A record that does not decode is an error, never a panic. Versions only append to records and tables; what a
+// later version appended is kept, so that two of them can work on one shard while a deploy is under way.
+package store

@@ -1,0 +1,224 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// Domain is the row of a registrable domain: which collector has it, and which of its hosts are
+// leased at once.
+type Domain struct {
+	ID   int64
+	Name string
+
+	Excluded  bool
+	Owner     string // of the collector that has the domain until ownerEnds
+	OwnerEnds int64  // ms
+	WaitEnds  int64  // a collector waits for the domain: until then scrapers get none of its hosts, ms
+	Hosts     []int64
+
+	LostAt       int64 // when the time of the last owner was over that never released the domain, ms
+	RefreshWaits int64 // as waitEnds, for a refresh of one of the hosts
+
+	// active are the leased hosts, and claims those that refreshes have. They are listed only while the domain
+	// has more hosts than may be leased at once: then listed is true. A claim counts until its end.
+	Listed bool
+	Active []ActiveHost
+	Claims []ActiveHost
+
+	// parked are queued hosts that came to the head of a queue while the domain let nobody in. They
+	// return to their places when it does.
+	Parked []ParkedHost
+
+	Evidence frontier.Evidence
+	MirrorOf string // the domain whose pages this one shows: then its own are not queued
+
+	contracts string // its contracts, see changes.go
+	Released  int64  // when an owner last released the domain, ms
+
+	// expected are ids of hosts about which the owner asked before they had a row. Those that have one by now are
+	// hosts of the domain: loadDomains moves them to hosts, so that the put that makes them need not write this row.
+	Expected []int64
+
+	stored []byte // the record as it was loaded
+	tail   string // what a later version appended to the record; kept as it is
+}
+
+type ActiveHost struct{ ID, Ends int64 }
+
+type ParkedHost struct {
+	ID   int64
+	Kind int
+}
+
+const domainVersion = 1
+
+const (
+	domainExcluded = 1 << iota
+	domainListed
+)
+
+func (m *Domain) encode() []byte {
+	flags := byte(0)
+	if m.Excluded {
+		flags |= domainExcluded
+	}
+	if m.Listed {
+		flags |= domainListed
+	}
+	b := []byte{domainVersion, flags}
+	b = appendString(b, m.Owner)
+	b = appendUint(appendUint(b, m.OwnerEnds), m.WaitEnds)
+	b = appendIDs(b, m.Hosts)
+	b = appendActive(b, m.Active)
+	b = appendUint(b, int64(len(m.Parked)))
+	for _, p := range m.Parked {
+		b = append(appendID(b, p.ID), byte(p.Kind))
+	}
+	b = appendEvidence(&m.Evidence, b)
+	b = appendString(b, m.MirrorOf)
+	b = appendUint(appendUint(b, m.LostAt), m.RefreshWaits)
+	b = appendActive(b, m.Claims)
+	b = appendUint(appendString(b, m.contracts), m.Released)
+	b = appendIDs(b, m.Expected)
+	return append(b, m.tail...)
+}
+
+func appendIDs(b []byte, ids []int64) []byte {
+	b = appendUint(b, int64(len(ids)))
+	for _, id := range ids {
+		b = appendID(b, id)
+	}
+	return b
+}
+
+func (d *decoder) ids() []int64 {
+	ids := make([]int64, d.count(idBytes))
+	for i := range ids {
+		ids[i] = d.id()
+	}
+	return ids
+}
+
+func appendActive(b []byte, list []ActiveHost) []byte {
+	b = appendUint(b, int64(len(list)))
+	for _, a := range list {
+		b = appendUint(appendID(b, a.ID), a.Ends)
+	}
+	return b
+}
+
+func (d *decoder) active() []ActiveHost {
+	list := make([]ActiveHost, d.count(idBytes+1))
+	for i := range list {
+		list[i] = ActiveHost{d.id(), d.int()}
+	}
+	return list
+}
+
+func appendEvidence(e *frontier.Evidence, b []byte) []byte {
+	if b = appendUint(b, e.At); e.At == 0 {
+		return b
+	}
+	for _, s := range [...]string{e.Partition.Country, e.Partition.Category, e.Partition.Date} {
+		b = appendString(b, s)
+	}
+	return b
+}
+
+func (d *decoder) evidence() (e frontier.Evidence) {
+	if e.At = d.int(); e.At > 0 {
+		e.Partition = contract.Partition{Country: d.string(), Category: d.string(), Date: d.string()}
+	}
+	return e
+}
+
+func decodeDomain(id int64, name string, record []byte) (*Domain, error) {
+	d := decode(record)
+	m := &Domain{ID: id, Name: name}
+	if version := d.byte(); version != domainVersion {
+		d.fail()
+	}
+	flags := d.byte()
+	m.Excluded, m.Listed = flags&domainExcluded != 0, flags&domainListed != 0
+	m.Owner, m.OwnerEnds, m.WaitEnds = d.string(), d.int(), d.int()
+	m.Hosts = d.ids()
+	m.Active = d.active()
+	m.Parked = make([]ParkedHost, d.count(idBytes+1))
+	for i := range m.Parked {
+		m.Parked[i] = ParkedHost{d.id(), int(d.byte()) % Kinds}
+	}
+	if d.at < len(d.text) { // since version 3
+		m.Evidence, m.MirrorOf = d.evidence(), d.string()
+	}
+	if d.at < len(d.text) { // appended to version 3
+		m.LostAt, m.RefreshWaits = d.int(), d.int()
+		m.Claims = d.active()
+	}
+	if d.at < len(d.text) {
+		m.contracts = d.string()
+	}
+	if d.at < len(d.text) { // appended with the time of the last release
+		m.Released = d.int()
+	}
+	if d.at < len(d.text) { // appended with the hosts that an owner asked about
+		m.Expected = d.ids()
+	}
+	m.tail = d.text[d.at:]
+	return m, d.err
+}
+
+// Expect notes the id of a host that has no row yet.
+func (m *Domain) Expect(id int64) {
+	if len(m.Expected) < frontier.MaxAcquire && !slices.Contains(m.Expected, id) {
+		m.Expected = append(m.Expected, id)
+	}
+}
+
+// Lost is when the time of the last owner but the given one was over that never released the domain, in ms; 0
+// when there was none.
+func (m *Domain) Lost(owner string, now int64) int64 {
+	if m.Owner != "" && m.Owner != owner && m.OwnerEnds <= now {
+		return max(m.LostAt, m.OwnerEnds)
+	}
+	return m.LostAt
+}
+
+// ReadyFor is when a host may be asked, for the sake of its delay, by an owner that gets it now, in ms; "" stands for
+// scrapers and refreshes. An owner or a refresh that was lost may have asked the host until its time was over.
+func (m *Domain) ReadyFor(owner string, h *Host, now int64) int64 {
+	if lost := max(m.Lost(owner, now), h.ClaimEnds); lost > 0 {
+		return max(h.Ready, lost+h.Interval())
+	}
+	return h.Ready
+}
+
+// Closed gives until when the domain lets no scraper in because of a collector, or of a refresh that waits, in ms;
+// 0 when it does.
+func (m *Domain) Closed(now int64) int64 {
+	if m.Owner != "" && m.OwnerEnds > now {
+		return m.OwnerEnds
+	}
+	if waits := max(m.WaitEnds, m.RefreshWaits); waits > now {
+		return waits
+	}
+	return 0
+}
+
+// Claimed gives the hosts that refreshes have at the moment, if they are listed.
+func (m *Domain) Claimed(now int64) []ActiveHost {
+	m.Claims = slices.DeleteFunc(m.Claims, func(a ActiveHost) bool { return a.Ends <= now })
+	return m.Claims
+}
+
+// FirstEnd gives the first end of the times for which hosts are listed, in ms; 0 when none is.
+func FirstEnd(list []ActiveHost) (ends int64) {
+	for _, a := range list {
+		if ends == 0 || a.Ends < ends {
+			ends = a.Ends
+		}
+	}
+	return ends
+}

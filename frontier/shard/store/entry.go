@@ -1,0 +1,163 @@
+package store
+
+import (
+	"encoding/hex"
+	"slices"
+
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// Entry is an entry point: a feed, sitemap or listing page that is asked again and again.
+type Entry struct {
+	Page              // due is when it is asked next
+	Method     string // feed, news_sitemap, sitemap, listing …
+	Interval   int64  // seconds between two checks
+	Etag       string
+	Modified   string // Last-Modified, as received
+	digest     string // the first 16 bytes of SHA-256 of its body
+	Failures   int64  // checks in a row that failed
+	Checks     []frontier.Check
+	ChangedAt  int64 // seconds; 0 when it never changed
+	LastStatus int64
+	Tried      int64 // seconds: when a refresh of it began, or its domain was to be collected; 0 once that has ended
+}
+
+// Limits of what is kept of an entry point.
+const (
+	MaxEntries   = 32 // of a host
+	MaxChecks    = 10
+	maxValidator = 256 // bytes of an ETag or Last-Modified; a longer one is not kept
+	MaxMethod    = 32
+	digestBytes  = 16
+)
+
+// UnpackEntries makes h.entries ready to be read and changed.
+func (h *Host) UnpackEntries() error {
+	if h.unpacked {
+		return nil
+	}
+	h.unpacked = true
+	d := &decoder{text: h.PackedEntries}
+	if h.PackedEntries == "" {
+		return nil
+	}
+	h.Entries = make([]Entry, d.count(minPage+8))
+	for i := range h.Entries {
+		h.Entries[i] = d.entry()
+	}
+	for i := range h.Entries {
+		if d.at < len(d.text) { // later in version 3
+			h.Entries[i].Tried = d.int()
+		}
+	}
+	return d.err
+}
+
+func (h *Host) packEntries() string {
+	if !h.unpacked {
+		return h.PackedEntries
+	}
+	if len(h.Entries) == 0 {
+		return ""
+	}
+	b := appendUint(nil, int64(len(h.Entries)))
+	for i := range h.Entries {
+		b = h.Entries[i].append(b)
+	}
+	if slices.ContainsFunc(h.Entries, func(e Entry) bool { return e.Tried > 0 }) {
+		for i := range h.Entries {
+			b = appendUint(b, h.Entries[i].Tried)
+		}
+	}
+	return string(b)
+}
+
+func (e *Entry) append(b []byte) []byte {
+	b = appendPage(b, &e.Page, "")
+	b = appendString(b, e.Method)
+	b = appendUint(b, e.Interval)
+	for _, s := range [...]string{e.Etag, e.Modified, e.digest} {
+		b = appendString(b, s)
+	}
+	for _, v := range [...]int64{e.Failures, e.ChangedAt, e.LastStatus} {
+		b = appendUint(b, v)
+	}
+	b = appendUint(b, int64(len(e.Checks)))
+	for _, c := range e.Checks {
+		status := int64(c.Status) << 1
+		if c.Changed {
+			status |= 1
+		}
+		b = appendUint(appendUint(b, c.At), status)
+	}
+	return b
+}
+
+func (d *decoder) entry() (e Entry) {
+	e.Page = d.page("")
+	e.Method = d.string()
+	e.Interval = d.int()
+	e.Etag, e.Modified, e.digest = d.string(), d.string(), d.string()
+	e.Failures, e.ChangedAt, e.LastStatus = d.int(), d.int(), d.int()
+	e.Checks = make([]frontier.Check, d.count(2))
+	for i := range e.Checks {
+		at, status := d.int(), d.int()
+		e.Checks[i] = frontier.Check{At: at, Status: int(status >> 1), Changed: status&1 == 1}
+	}
+	return e
+}
+
+func (h *Host) Entry(hash uint64) int {
+	return slices.IndexFunc(h.Entries, func(e Entry) bool { return frontier.Hash48(e.Path) == hash })
+}
+
+// FailedStatus reports whether an answer is not that of an entry point as it should be.
+func FailedStatus(status int) bool { return status != 304 && (status < 200 || status > 299) }
+
+// Differs reports whether an answer has other content than the one before, by its digest, else its
+// ETag, else always.
+func (e *Entry) Differs(etag, sha256 string) bool {
+	switch {
+	case e.digest != "" && sha256 != "":
+		return e.digest != Digest(sha256)
+	case e.Etag != "" && etag != "":
+		return e.Etag != etag
+	}
+	return true
+}
+
+func (e *Entry) Validators(etag, modified, sha256 string) {
+	e.Etag, e.Modified, e.digest = "", "", Digest(sha256)
+	if len(etag) <= maxValidator {
+		e.Etag = etag
+	}
+	if len(modified) <= maxValidator {
+		e.Modified = modified
+	}
+}
+
+// Digest shortens a SHA-256 in hexadecimal; "" when it is none.
+func Digest(sha256 string) string {
+	b, err := hex.DecodeString(sha256)
+	if err != nil || len(b) < digestBytes {
+		return ""
+	}
+	return string(b[:digestBytes])
+}
+
+// State describes an entry point.
+func (e *Entry) State() frontier.EntryState {
+	return frontier.EntryState{Method: e.Method, Interval: e.Interval, ETag: e.Etag, LastModified: e.Modified, LastStatus: int(e.LastStatus), ChangedAt: e.ChangedAt * 1000, Failures: int(e.Failures), Checks: e.Checks, DueAt: e.Due * 1000}
+}
+
+// LastRead is when an entry point was last seen as it was, in ms; 0 when that is not known.
+func (e *Entry) LastRead() int64 {
+	for _, k := range slices.Backward(e.Checks) {
+		if !FailedStatus(k.Status) {
+			return k.At * 1000
+		}
+	}
+	return 0
+}
+
+func (e *Entry) HexDigest() string { return hex.EncodeToString([]byte(e.digest)) }

@@ -1,0 +1,302 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// Host is the row of a host: who may ask it and when, and its back queue.
+type Host struct {
+	ID     int64
+	Name   string // with a port, if the URL has one
+	Domain int64
+
+	Excluded   bool
+	Delay      int64 // ms between two requests that the host asks for
+	Floor      int64 // the least delay that an operator set, ms
+	Slow       int64 // the delay is doubled so often: 429 and 503 raise it
+	Calm       int64 // answers since slow changed
+	Ready      int64 // nobody may ask the host before, ms
+	Blocked    int64 // until then an operator blocked it, ms
+	RobotsEnds int64 // its robots.txt is to be asked for again from then on, ms; 0 when it was not asked
+	Unresolved int64 // its name did not resolve; it is not tried again before, ms
+
+	Lease     int64 // number of the lease that has it, 0 when none
+	LeaseEnds int64
+	Leased    []Page   // pages of the lease
+	Asked     []uint64 // entry points of the lease, by their hash
+
+	URLs    int64 // pages that are not done, the leased ones included
+	Done    int64
+	Failed  int64
+	Turn    int
+	classes []hostClass
+	Places  [Kinds]Place // where it is queued: for pages, for entry points
+
+	seenBits    int
+	recent      []uint64
+	Buffer      []Page
+	Segments    []segment
+	nextSegment int64
+
+	PackedEntries string // until entries are needed
+	Entries       []Entry
+	unpacked      bool
+
+	Claim     int64 // whose refresh has the host, see claimOf; 0 when none has
+	ClaimEnds int64 // until when, ms; 0 when none has
+
+	AskedAt int64 // the last request of a collector or a refresh that was reported, ms
+
+	Rewrite bool // the contract may not say yet what refreshes found
+
+	stored []byte // the record as it was loaded
+	tail   string // what a later version appended to the record; kept as it is
+}
+
+// hostClass is a class to which pages of a host belong, with the newest date of its partitions.
+type hostClass struct {
+	ID  int64 // see state.classes
+	Day int64 // days since 1970
+}
+
+// Place is where a host is queued. Of a host's pointers in the queues only the one that agrees with
+// its place counts.
+type Place struct {
+	Queued bool
+	Lane   int
+	Slot   int64
+	Types  uint32 // as the pointer says
+	Class  int64
+}
+
+// kinds of what is leased.
+const (
+	KindPage  = iota // fetched once
+	KindEntry        // entry points, asked again and again
+	Kinds
+)
+
+// hostVersion is the first byte of a host's record. A later version appends fields.
+const hostVersion = 1
+
+const (
+	hostExcluded = 1 << iota
+	hostLeased
+)
+
+func (h *Host) Encode() []byte {
+	flags := byte(0)
+	if h.Excluded {
+		flags |= hostExcluded
+	}
+	if h.Lease != 0 {
+		flags |= hostLeased
+	}
+	b := append(make([]byte, 0, 2048), hostVersion, flags)
+	for _, v := range [...]int64{h.Delay, h.Floor, h.Slow, h.Calm, h.Ready, h.Blocked, h.RobotsEnds, h.Unresolved,
+		h.URLs, h.Done, h.Failed, int64(h.Turn), int64(h.seenBits), h.nextSegment} {
+		b = appendUint(b, v)
+	}
+	b = appendUint(b, int64(len(h.classes)))
+	for _, class := range h.classes {
+		b = appendUint(appendUint(b, class.ID), class.Day)
+	}
+	for _, p := range h.Places {
+		b = p.append(b)
+	}
+	b = appendUint(b, int64(len(h.recent)))
+	for _, v := range h.recent {
+		b = appendHash(b, v)
+	}
+	b = appendUint(b, int64(len(h.Segments)))
+	for i := range h.Segments {
+		b = h.Segments[i].append(b)
+	}
+	if h.Lease != 0 {
+		b = h.appendLease(b)
+	}
+	b = appendPages(b, h.Buffer)
+	b = appendString(b, h.packEntries())
+	b = appendUint(appendUint(appendUint(b, h.Claim), h.ClaimEnds), h.AskedAt)
+	rewrite := int64(0)
+	if h.Rewrite {
+		rewrite = 1
+	}
+	b = appendUint(b, rewrite)
+	return append(b, h.tail...)
+}
+
+func (p Place) append(b []byte) []byte {
+	if !p.Queued {
+		return append(b, 0)
+	}
+	return appendUint(appendUint(appendUint(append(b, byte(p.Lane+1)), p.Slot), int64(p.Types)), p.Class)
+}
+
+func (d *decoder) place() (p Place) {
+	if lane := d.byte(); lane > 0 {
+		p = Place{true, int(lane) - 1, d.int(), uint32(d.uint()), d.int()}
+	}
+	return p
+}
+
+func (h *Host) appendLease(b []byte) []byte {
+	b = appendUint(appendUint(b, h.Lease), h.LeaseEnds)
+	b = appendPages(b, h.Leased)
+	b = appendUint(b, int64(len(h.Asked)))
+	for _, v := range h.Asked {
+		b = appendHash(b, v)
+	}
+	return b
+}
+
+func (d *decoder) lease(h *Host) {
+	h.Lease, h.LeaseEnds = d.int(), d.int()
+	h.Leased = d.pages()
+	h.Asked = make([]uint64, d.count(hashBytes))
+	for i := range h.Asked {
+		h.Asked[i] = d.hash()
+	}
+}
+
+func decodeHost(id int64, name string, domain int64, record []byte) (*Host, error) {
+	d := decode(record)
+	h := &Host{ID: id, Name: name, Domain: domain}
+	if version := d.byte(); version != hostVersion {
+		d.fail()
+	}
+	flags := d.byte()
+	h.Excluded = flags&hostExcluded != 0
+	var turn, bits int64
+	for _, v := range [...]*int64{&h.Delay, &h.Floor, &h.Slow, &h.Calm, &h.Ready, &h.Blocked, &h.RobotsEnds, &h.Unresolved,
+		&h.URLs, &h.Done, &h.Failed, &turn, &bits, &h.nextSegment} {
+		*v = d.int()
+	}
+	h.Turn, h.seenBits = int(turn%Turns), int(min(bits, maxBits))
+	h.classes = make([]hostClass, d.count(2))
+	for i := range h.classes {
+		h.classes[i] = hostClass{d.int(), d.int()}
+	}
+	for i := range h.Places {
+		h.Places[i] = d.place()
+	}
+	h.recent = make([]uint64, d.count(hashBytes))
+	for i := range h.recent {
+		h.recent[i] = d.hash()
+	}
+	h.Segments = make([]segment, d.count(2+2*regions))
+	for i := range h.Segments {
+		h.Segments[i] = d.segment()
+	}
+	if flags&hostLeased != 0 {
+		d.lease(h)
+	}
+	h.Buffer = d.pages()
+	h.PackedEntries = d.string()
+	if d.at < len(d.text) { // since version 2
+		h.Claim, h.ClaimEnds = d.int(), d.int()
+	}
+	if d.at < len(d.text) { // since version 3
+		h.AskedAt = d.int()
+	}
+	if d.at < len(d.text) { // later in version 3
+		h.Rewrite = d.int() != 0
+	}
+	h.tail = d.text[d.at:]
+	return h, d.err
+}
+
+// Slowing down: from slowBase, doubled up to maxDoublings times, to maxSlow.
+const (
+	slowBase     = 1000      // ms
+	maxSlow      = 3_600_000 // ms
+	MaxDoublings = 12
+)
+
+// Interval is the least time between two requests to the host, in ms.
+func (h *Host) Interval() int64 {
+	delay := max(h.Delay, h.Floor)
+	if h.Slow == 0 {
+		return delay
+	}
+	return max(delay, min(max(delay, slowBase)<<min(h.Slow, MaxDoublings), maxSlow))
+}
+
+// DueAt is from when the host has something to be fetched, in ms; 0 when it has nothing.
+func (h *Host) DueAt() (at int64) {
+	for _, p := range h.Places {
+		if p.Queued && (at == 0 || p.Slot*1000 < at) {
+			at = max(p.Slot*1000, 1)
+		}
+	}
+	return at
+}
+
+// State describes the host to an owner that is not to ask it before ready.
+func (h *Host) State(ready int64) frontier.HostState {
+	return frontier.HostState{Host: h.Name, Delay: h.Interval(), ReadyAt: ready, BlockedUntil: h.Blocked, RobotsExpires: h.RobotsEnds, Unresolved: h.Unresolved, Excluded: h.Excluded}
+}
+
+// Class gives the index of a class among those of the host, and adds it when it is new. Its day is that of
+// its newest document, so only a collection moves it: of what others put it may be a day on which the
+// domain was not collected, and its entry points would be refreshed for a document that does not exist. The
+// first collection of a class sets its day, whatever others took it for.
+func (h *Host) Class(id, day int64, collected bool) uint8 {
+	for i := range h.classes {
+		if h.classes[i].ID == id {
+			if collected && h.inSchedule(uint8(i)) {
+				day = max(h.classes[i].Day, day)
+			}
+			if collected {
+				h.classes[i].Day = day
+			}
+			return uint8(i)
+		}
+	}
+	if len(h.classes) == maxHostClasses {
+		return 0
+	}
+	h.classes = append(h.classes, hostClass{id, day})
+	return uint8(len(h.classes) - 1)
+}
+
+// inSchedule reports whether the host has entry points of a class, so that its day is that of a collection.
+func (h *Host) inSchedule(class uint8) bool {
+	if !h.unpacked {
+		return h.PackedEntries != ""
+	}
+	return slices.ContainsFunc(h.Entries, func(e Entry) bool { return e.Method != "" && e.Page.Class == class })
+}
+
+// maxHostClasses is how many classes a host has; pages of further ones count to its first.
+const maxHostClasses = 16
+
+// Types is the set of types of the host's pages, or of those that it had.
+func (h *Host) Types() uint32 {
+	mask := typesOf(h.Buffer)
+	for i := range h.Segments {
+		mask |= h.Segments[i].types
+	}
+	return mask
+}
+
+// SingleClass gives the host's class, or 0 when it has several.
+func (h *Host) SingleClass() int64 {
+	if len(h.classes) == 1 {
+		return h.classes[0].ID
+	}
+	return 0
+}
+
+// Enqueue adds a page to those that wait.
+func (h *Host) Enqueue(p Page) { h.Buffer = append(h.Buffer, p) }
+
+func (h *Host) LeasedPage(hash uint64) int {
+	return slices.IndexFunc(h.Leased, func(p Page) bool { return frontier.Hash48(p.Path) == hash })
+}
+
+func (h *Host) URL(p *Page) string {
+	return frontier.Link{HTTP: p.HTTP, Host: h.Name, Path: p.Path}.String()
+}

@@ -1,0 +1,128 @@
+package store
+
+// Page is a URL that waits to be fetched once.
+type Page struct {
+	Path    string // after the host's slash, with the query
+	Title   string
+	HTTP    bool  // its scheme is http, not https
+	Lastmod int64 // in seconds; 0 when unknown
+	Due     int64 // in seconds; 0 is at once
+	base    int   // the priority in thousandths without its timeliness, plus ageShare, so that it is never negative
+	Kind    uint8 // its content type's number, see types
+	Class   uint8 // the index of its class among those of its host
+	Tries   uint8 // attempts that failed, or leases that ended without a report
+}
+
+// Score is the page's priority at now (in seconds), in thousandths.
+func (p *Page) Score(now int64) int {
+	return min(max(p.base-ageShare+timeliness(p.Lastmod, now), 0), 1000)
+}
+
+// SetScore takes the priority (in thousandths) that a page has at now.
+func (p *Page) SetScore(priority int, now int64) {
+	p.base = max(priority-timeliness(p.Lastmod, now)+ageShare, 0)
+}
+
+func (p *Page) band(now int64) int { return bandOf(p.Score(now)) }
+
+func (p *Page) Types() uint32 { return 1 << p.Kind }
+
+// Bits of a page's first byte; its upper four are tries.
+const (
+	pageHTTP = 1 << iota
+	pageTitle
+	pageLastmod
+	pageDue
+)
+
+// appendPage packs a page. Of its path only what differs from the beginning of the path before it is
+// written.
+func appendPage(b []byte, p *Page, before string) []byte {
+	flags := min(p.Tries, 15) << 4
+	if p.HTTP {
+		flags |= pageHTTP
+	}
+	if p.Title != "" {
+		flags |= pageTitle
+	}
+	if p.Lastmod > 0 {
+		flags |= pageLastmod
+	}
+	if p.Due > 0 {
+		flags |= pageDue
+	}
+	b = append(b, flags)
+	b = appendUint(b, int64(p.Kind)|int64(p.Class)<<5)
+	b = appendUint(b, int64(p.base))
+	same := 0
+	for same < len(before) && same < len(p.Path) && before[same] == p.Path[same] {
+		same++
+	}
+	b = appendUint(b, int64(same))
+	b = appendString(b, p.Path[same:])
+	if p.Title != "" {
+		b = appendString(b, p.Title)
+	}
+	if p.Lastmod > 0 {
+		b = appendUint(b, p.Lastmod)
+	}
+	if p.Due > 0 {
+		b = appendUint(b, p.Due)
+	}
+	return b
+}
+
+func (d *decoder) page(before string) (p Page) {
+	flags := d.byte()
+	class := d.uint()
+	p.Kind, p.Class, p.Tries = uint8(class&(maxTypes-1)), uint8(class>>5), flags>>4
+	p.HTTP = flags&pageHTTP != 0
+	p.base = int(d.uint() & 0xffff)
+	same := d.uint()
+	if same > uint64(len(before)) {
+		d.fail()
+		return p
+	}
+	p.Path = d.string()
+	if same > 0 {
+		p.Path = before[:same] + p.Path
+	}
+	if flags&pageTitle != 0 {
+		p.Title = d.string()
+	}
+	if flags&pageLastmod != 0 {
+		p.Lastmod = d.int()
+	}
+	if flags&pageDue != 0 {
+		p.Due = d.int()
+	}
+	return p
+}
+
+// minPage is the least number of bytes that a page takes.
+const minPage = 5
+
+// appendPages packs pages of a host's row. They share no beginnings: the row is read too often.
+func appendPages(b []byte, pages []Page) []byte {
+	b = appendUint(b, int64(len(pages)))
+	for i := range pages {
+		b = appendPage(b, &pages[i], "")
+	}
+	return b
+}
+
+func (d *decoder) pages() []Page {
+	n := d.count(minPage)
+	pages := make([]Page, n, n+4)
+	for i := range pages {
+		pages[i] = d.page("")
+	}
+	return pages
+}
+
+func typesOf(pages []Page) (mask uint32) {
+	for i := range pages {
+		mask |= pages[i].Types()
+	}
+	return mask
+}

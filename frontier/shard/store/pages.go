@@ -1,0 +1,313 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// maxThinnedSegments is the number of a host's segments from which pages may be taken; those in older ones stay.
+const maxThinnedSegments = 8
+
+// thinnedSegments are the segments of a host from which pages may be taken.
+func (h *Host) thinnedSegments() []segment {
+	return h.Segments[max(0, len(h.Segments)-maxThinnedSegments):]
+}
+
+// ThinnablePages gives the pages of a host's buffer and newest segments.
+func (c *Tx) ThinnablePages(h *Host) ([]Page, error) { return c.unread(h, h.thinnedSegments()) }
+
+// unread gives the pages of a host's buffer and of some of its segments.
+func (c *Tx) unread(h *Host, segments []segment) ([]Page, error) {
+	keys := make([]int64, len(segments))
+	for i := range segments {
+		keys[i] = h.segmentKey(segments[i].number)
+	}
+	if err := c.LoadParts(keys); err != nil {
+		return nil, err
+	}
+	pages := slices.Clone(h.Buffer)
+	for i := range segments {
+		left, err := segments[i].unread(c.parts[keys[i]])
+		if err != nil {
+			return nil, err
+		}
+		pages = append(pages, left...)
+	}
+	return pages, nil
+}
+
+// Thin drops pages that wait, by their hashes. What is left gathers in the buffer, to be spilled.
+func (c *Tx) Thin(h *Host, out map[uint64]bool) error {
+	pages, err := c.ThinnablePages(h)
+	if err != nil {
+		return err
+	}
+	segments := h.thinnedSegments()
+	for i := range segments {
+		c.setPart(h.segmentKey(segments[i].number), nil)
+	}
+	if len(segments) > 0 {
+		h.nextSegment = segments[0].number // whose row is written again
+	}
+	h.Segments = slices.Clone(h.Segments[:len(h.Segments)-len(segments)])
+	h.Buffer = slices.DeleteFunc(pages, func(p Page) bool { return out[frontier.Hash48(p.Path)] })
+	h.URLs -= int64(len(out))
+	c.State.URLs -= int64(len(out))
+	c.Change(h)
+	return nil
+}
+
+// Empty drops the pages that wait. Entry points and what was seen stay.
+func (c *Tx) Empty(h *Host) {
+	dropped := int64(len(h.Buffer))
+	for i := range h.Segments {
+		dropped += int64(h.Segments[i].left())
+		c.setPart(h.segmentKey(h.Segments[i].number), nil)
+	}
+	h.Buffer, h.Segments = nil, nil
+	h.URLs -= dropped
+	c.State.URLs -= dropped
+	h.Places[KindPage] = Place{}
+	c.Change(h)
+}
+
+// CountDue counts what a host has that does not wait for a time of its own.
+func (h *Host) CountDue(now int64) (due int64) {
+	for i := range h.Buffer {
+		if h.Buffer[i].Due <= now {
+			due++
+		}
+	}
+	for i := range h.Segments {
+		for band := range frontier.Bands {
+			due += int64(h.Segments[i].region[band].left)
+		}
+	}
+	for i := range h.Entries {
+		if h.Entries[i].Due <= now {
+			due++
+		}
+	}
+	return due
+}
+
+// FindPage looks for a page in the host's queue, and gives when it is due, in seconds.
+func (c *Tx) FindPage(h *Host, hash uint64) (found bool, due int64, err error) {
+	is := func(p Page) bool { return frontier.Hash48(p.Path) == hash }
+	if i := slices.IndexFunc(h.Buffer, is); i >= 0 {
+		return true, h.Buffer[i].Due, nil
+	}
+	for i := range h.Segments {
+		s := &h.Segments[i]
+		data, err := c.part(h.segmentKey(s.number))
+		if err != nil {
+			return false, 0, err
+		}
+		pages, err := s.unread(data)
+		if err != nil {
+			return false, 0, err
+		}
+		if i := slices.IndexFunc(pages, is); i >= 0 {
+			return true, pages[i].Due, nil
+		}
+	}
+	return false, 0, nil
+}
+
+// AllPages gives all pages of a host, the leased ones included.
+func (c *Tx) AllPages(h *Host) ([]Page, error) {
+	waiting, err := c.unread(h, h.Segments)
+	return append(waiting, h.Leased...), err
+}
+
+// AnyDue reports whether the buffer has a page that may be fetched now.
+func (h *Host) AnyDue(now int64) bool {
+	return slices.ContainsFunc(h.Buffer, func(p Page) bool { return p.Due <= now })
+}
+
+// PopBand takes the best of the wanted pages of a band out of the buffer.
+func (h *Host) PopBand(band int, now int64, wanted func(*Page) bool) (p Page, ok bool) {
+	best, most := -1, -1
+	for i := range h.Buffer {
+		q := &h.Buffer[i]
+		if q.Due > now || !wanted(q) {
+			continue
+		}
+		if score := q.Score(now); score > most && bandOf(score) == band {
+			best, most = i, score
+		}
+	}
+	if best < 0 {
+		return p, false
+	}
+	p = h.Buffer[best]
+	h.Buffer = slices.Delete(h.Buffer, best, best+1)
+	return p, true
+}
+
+// Prefetch loads the segments from which the next pages of hosts will come, with one statement.
+func (c *Tx) Prefetch(hosts []*Host) error {
+	var keys []int64
+	for _, h := range hosts {
+		band := BandOfTurn(h.Turn)
+		if slices.ContainsFunc(h.Buffer, func(p Page) bool { return p.Due <= c.seconds() && (p.band(c.seconds()) == band || !h.Has(band)) }) {
+			continue
+		}
+		if !h.Has(band) {
+			band = slices.IndexFunc([]int{0, 1, 2, 3}, h.Has)
+		}
+		if i := slices.IndexFunc(h.Segments, func(s segment) bool { return band >= 0 && s.region[band].left > 0 }); i >= 0 {
+			keys = append(keys, h.segmentKey(h.Segments[i].number))
+		}
+	}
+	return c.LoadParts(keys)
+}
+
+// NextPage gives the lane in which a host belongs by its most urgent page that is due, or the time
+// (in seconds) at which the first one will be. The lane is -1 when there is none.
+func (h *Host) NextPage(now int64) (lane int, at int64) {
+	for band := range frontier.Bands {
+		if h.Has(band) {
+			lane = band
+			break
+		}
+		lane = frontier.Bands
+	}
+	first := int64(-1)
+	for i := range h.Buffer {
+		p := &h.Buffer[i]
+		if p.Due <= now {
+			lane = min(lane, p.band(now))
+		} else if first < 0 || p.Due < first {
+			first = p.Due
+		}
+	}
+	if lane < frontier.Bands {
+		return lane, now
+	}
+	for i := range h.Segments {
+		if s := &h.Segments[i]; s.region[Waiting].left > 0 && (first < 0 || s.due < first) {
+			first = s.due
+		}
+	}
+	if first < 0 {
+		return -1, 0
+	}
+	return frontier.Bands - 1, first
+}
+
+// Refill takes the next group of a region into the host's buffer, from its oldest segment.
+func (c *Tx) Refill(h *Host, region int) error {
+	for i := range h.Segments {
+		s := &h.Segments[i]
+		if s.region[region].left == 0 || region == Waiting && s.due > c.seconds() {
+			continue
+		}
+		data, err := c.part(h.segmentKey(s.number))
+		if err != nil {
+			return err
+		}
+		group, err := s.take(data, region)
+		if err != nil {
+			return err
+		}
+		h.Buffer = append(h.Buffer, group...)
+		c.Change(h)
+		if s.left() == 0 {
+			c.setPart(h.segmentKey(s.number), nil)
+			h.Segments = slices.Delete(h.Segments, i, i+1)
+		}
+		return nil
+	}
+	return nil
+}
+
+// Extract takes up to maxExtract pages that match into the buffer, wherever in the segments they are.
+// It reports whether it found one; otherwise the segments' types are exact afterwards.
+func (c *Tx) Extract(h *Host, types uint32, wanted func(*Page) bool) (bool, error) {
+	for i := range h.Segments {
+		s := &h.Segments[i]
+		if s.types&types == 0 {
+			continue
+		}
+		key := h.segmentKey(s.number)
+		data, err := c.part(key)
+		if err != nil {
+			return false, err
+		}
+		pages, err := s.unread(data)
+		if err != nil {
+			return false, err
+		}
+		found := 0
+		others := pages[:0:0]
+		for _, p := range pages {
+			if found < maxExtract && p.Due <= c.seconds() && wanted(&p) {
+				h.Buffer = append(h.Buffer, p)
+				found++
+			} else {
+				others = append(others, p)
+			}
+		}
+		if found == 0 {
+			if mask := typesOf(pages); mask != s.types {
+				s.types = mask
+				c.Change(h)
+			}
+			continue
+		}
+		c.Change(h)
+		if len(others) == 0 {
+			c.setPart(key, nil)
+			h.Segments = slices.Delete(h.Segments, i, i+1)
+		} else {
+			c.setPart(key, s.encode(others, c.seconds()))
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// Spill moves what is too much for the buffer into the newest segment, or a new one. The most urgent
+// pages stay, and of those that wait for a time the first.
+func (c *Tx) Spill(h *Host) error {
+	if len(h.Buffer) <= maxBuffer {
+		return nil
+	}
+	now := c.seconds()
+	slices.SortStableFunc(h.Buffer, func(a, b Page) int {
+		return cmp.Or(cmp.Compare(max(a.Due, now), max(b.Due, now)), cmp.Compare(b.Score(now), a.Score(now)))
+	})
+	over := slices.Clone(h.Buffer[minBuffer:])
+	h.Buffer = h.Buffer[:minBuffer]
+	c.Change(h)
+	if n := len(h.Segments); n > 0 && h.Segments[n-1].left()+len(over) <= maxSegment {
+		last := &h.Segments[n-1]
+		data, err := c.part(h.segmentKey(last.number))
+		if err != nil {
+			return err
+		}
+		if len(data) < maxSegmentBytes {
+			pages, err := last.unread(data)
+			if err != nil {
+				return err
+			}
+			c.setPart(h.segmentKey(last.number), last.encode(append(pages, over...), now))
+			return nil
+		}
+	}
+	for len(over) > 0 {
+		n, size := 0, 0
+		for n < len(over) && n < maxSegment && size < maxSegmentBytes {
+			size += len(over[n].Path) + len(over[n].Title)
+			n++
+		}
+		s := segment{number: h.freeSegment()}
+		c.setPart(h.segmentKey(s.number), s.encode(over[:n], now))
+		h.Segments = append(h.Segments, s)
+		over = over[n:]
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// A segment is one part of a host with up to maxSegment pages, divided into regions: one a band, and
+// one for pages that wait for a time, ordered by it. A region is a sequence of groups of maxGroup
+// pages that share the beginnings of their paths. The host's row says how far each region is read,
+// so that taking a group writes no segment. A segment that is read to the end is deleted.
+const (
+	maxSegment      = 512
+	maxSegmentBytes = 256 << 10
+	maxGroup        = 8
+	MaxSegments     = 1024
+	Waiting         = frontier.Bands // the region of pages that wait for a time
+	regions         = frontier.Bands + 1
+)
+
+// segment is the entry of a segment in its host's row.
+type segment struct {
+	number int64 // its part is firstSegment + number
+	types  uint32
+	due    int64 // of the first page of its waiting region, in seconds
+	region [regions]region
+}
+
+type region struct{ offset, left int } // what is not read: from which byte, how many pages
+
+func (s *segment) left() (n int) {
+	for _, r := range s.region {
+		n += r.left
+	}
+	return n
+}
+
+func (h *Host) segmentKey(number int64) int64 {
+	return h.ID<<partBits | firstSegment + number
+}
+
+// freeSegment gives the number of a new segment, whose part no segment has that is still read.
+func (h *Host) freeSegment() int64 {
+	for {
+		number := h.nextSegment
+		h.nextSegment = (number + 1) % (parts - firstSegment)
+		if !slices.ContainsFunc(h.Segments, func(s segment) bool { return s.number == number }) {
+			return number
+		}
+	}
+}
+
+func (d *decoder) segment() (s segment) {
+	s.number, s.types = d.int(), uint32(d.uint())
+	for i := range s.region {
+		s.region[i] = region{offset: int(d.uint() & 0xffffff), left: int(d.uint() & 0xffff)}
+	}
+	if s.region[Waiting].left > 0 {
+		s.due = d.int()
+	}
+	return s
+}
+
+func (s *segment) append(b []byte) []byte {
+	b = appendUint(appendUint(b, s.number), int64(s.types))
+	for _, r := range s.region {
+		b = appendUint(appendUint(b, int64(r.offset)), int64(r.left))
+	}
+	if s.region[Waiting].left > 0 {
+		b = appendUint(b, s.due)
+	}
+	return b
+}
+
+// encode packs pages and fills in the segment's entry.
+func (s *segment) encode(pages []Page, now int64) []byte {
+	var lists [regions][]Page
+	for _, p := range pages {
+		r := Waiting
+		if p.Due <= now {
+			p.Due = 0
+			r = p.band(now)
+		}
+		lists[r] = append(lists[r], p)
+	}
+	slices.SortStableFunc(lists[Waiting], func(a, b Page) int { return cmp.Compare(a.Due, b.Due) })
+	s.types, s.due = typesOf(pages), 0
+	var data []byte
+	for r, list := range lists {
+		s.region[r] = region{len(data), len(list)}
+		before := ""
+		for i := range list {
+			if i%maxGroup == 0 {
+				before = ""
+			}
+			data = appendPage(data, &list[i], before)
+			before = list[i].Path
+		}
+	}
+	if len(lists[Waiting]) > 0 {
+		s.due = lists[Waiting][0].Due
+	}
+	return data
+}
+
+// take reads the next group of a region.
+func (s *segment) take(data []byte, number int) ([]Page, error) {
+	r := &s.region[number]
+	if r.offset > len(data) {
+		return nil, errDamaged
+	}
+	d := decode(data[r.offset:])
+	group := make([]Page, min(maxGroup, r.left))
+	before := ""
+	for i := range group {
+		group[i] = d.page(before)
+		before = group[i].Path
+	}
+	r.offset += d.at
+	r.left -= len(group)
+	if number == Waiting && r.left > 0 {
+		next := d.page("")
+		s.due = next.Due
+	}
+	return group, d.err
+}
+
+// unread reads all that is left of a segment.
+func (s *segment) unread(data []byte) ([]Page, error) {
+	copied := *s
+	var pages []Page
+	for r := range copied.region {
+		for copied.region[r].left > 0 {
+			group, err := copied.take(data, r)
+			if err != nil {
+				return nil, err
+			}
+			pages = append(pages, group...)
+		}
+	}
+	return pages, nil
+}
+
+// Has reports whether the host has pages in a region of a segment.
+func (h *Host) Has(region int) bool {
+	return slices.ContainsFunc(h.Segments, func(s segment) bool { return s.region[region].left > 0 })
+}
+
+// maxExtract is how many pages a lease with filters takes out of a segment, which it then writes.
+const maxExtract = 16
+
+// The buffer is what a host's row keeps of its next pages. Above maxBuffer it is cut to minBuffer.
+const (
+	maxBuffer = 32
+	minBuffer = 16
+)

@@ -1,0 +1,109 @@
+package store
+
+import (
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// HostsFrom returns the ids of hosts from one on, at most limit and as many as their records and parts have bytes,
+// and the id of the next one; 0 if there is none.
+func (c *Tx) HostsFrom(from, limit, bytes int64) (ids []int64, next int64, err error) {
+	rows, err := c.db.Run(`SELECT h.id, length(h.record) + (SELECT coalesce(sum(length(p.data)), 0) FROM parts p WHERE p.key BETWEEN h.id << 12 AND (h.id << 12) + 4095)
+FROM hosts h WHERE h.id >= ?1 ORDER BY h.id LIMIT ?2`, from, limit+1)
+	if err != nil {
+		return nil, 0, err
+	}
+	size := int64(0)
+	for rows.Next() {
+		id, n := rows.Int(), rows.Int()
+		if int64(len(ids)) == limit || len(ids) > 0 && size+n > bytes {
+			return ids, id, nil
+		}
+		ids, size = append(ids, id), size+n
+	}
+	return ids, 0, rows.Err()
+}
+
+// ExportParts calls f for each part of hosts.
+func (c *Tx) ExportParts(hosts []int64, f func(host int64, p frontier.Part)) error {
+	rows, err := c.db.Run(`SELECT p.key, p.data FROM json_each(?1) j JOIN parts p ON p.key BETWEEN j.value << 12 AND (j.value << 12) + 4095`, numbers(hosts))
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		key, data := rows.Int(), rows.Blob()
+		f(key>>partBits, frontier.Part{Number: int(key & (parts - 1)), Data: data})
+	}
+	return rows.Err()
+}
+
+// DomainsFrom returns up to limit domains from an id on, as they are stored.
+func (c *Tx) DomainsFrom(from, limit int64) (domains []*Domain, err error) {
+	rows, err := c.db.Run(`SELECT id, domain, record FROM domains WHERE id >= ?1 ORDER BY id LIMIT ?2`, from, limit)
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		id, name, record := rows.Int(), rows.Text(), rows.Blob()
+		m, err := decodeDomain(id, name, record)
+		if err != nil {
+			return nil, err
+		}
+		domains = append(domains, m)
+	}
+	return domains, rows.Err()
+}
+
+// RestoreHost puts the stored record and parts of a host in the place of a blank one, or returns nil if
+// the record would add nothing to a row that is there.
+func (c *Tx) RestoreHost(blank *Host, there bool, record []byte, saved []frontier.Part, classes []frontier.Class) (*Host, error) {
+	h, err := decodeHost(blank.ID, blank.Name, blank.Domain, record)
+	if err != nil || there && h.Blank() {
+		return nil, err
+	}
+	h.inherit(blank)
+	c.hosts[h.ID] = h
+	c.Change(h)
+	for _, part := range saved {
+		if part.Number < 0 || part.Number >= parts || part.Number < firstSegment && len(part.Data)%hashBytes != 0 {
+			return nil, errDamaged
+		}
+		c.setPart(h.ID<<partBits|int64(part.Number), part.Data)
+	}
+	for i := range h.classes {
+		h.classes[i].ID = c.State.Class(classAt(classes, h.classes[i].ID))
+	}
+	h.Buffer = append(h.Buffer, h.Leased...)
+	h.Lease, h.LeaseEnds, h.Leased, h.Asked = 0, 0, nil, nil
+	if err := h.UnpackEntries(); err != nil {
+		return nil, err
+	}
+	h.URLs = int64(len(h.Buffer))
+	for i := range h.Segments {
+		h.URLs += int64(h.Segments[i].left())
+	}
+	c.State.URLs += h.URLs
+	c.State.Entries += int64(len(h.Entries))
+	c.State.Done += h.Done
+	c.State.Failed += h.Failed
+	return h, nil
+}
+
+// Blank reports whether nothing is known of the pages and entry points of a host: it is there because it was
+// excluded, or asked for something.
+func (h *Host) Blank() bool {
+	return h.Lease == 0 && h.URLs == 0 && h.PackedEntries == "" && len(h.Entries)+len(h.recent) == 0 && h.seenBits == 0 && h.nextSegment == 0
+}
+
+// inherit takes over from a blank host who may ask it and when: that is newer than the snapshot.
+func (h *Host) inherit(blank *Host) {
+	h.Excluded, h.Places, h.Claim, h.ClaimEnds, h.stored = blank.Excluded, blank.Places, blank.Claim, blank.ClaimEnds, blank.stored
+	h.Ready, h.Blocked, h.Unresolved = max(h.Ready, blank.Ready), max(h.Blocked, blank.Blocked), max(h.Unresolved, blank.Unresolved)
+	h.Floor, h.AskedAt = max(h.Floor, blank.Floor), max(h.AskedAt, blank.AskedAt)
+}
+
+func classAt(classes []frontier.Class, id int64) frontier.Class {
+	if id < 1 || id > int64(len(classes)) {
+		return frontier.Class{}
+	}
+	return classes[id-1]
+}

@@ -1,0 +1,236 @@
+package store
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// version is that of the tables and records that this program writes. Migrations only add, so that
+// for the minutes of a deploy the program before can work on with what the next one has written.
+const Version = 3
+
+// oldestReader is the least version of a program that can work with what this one writes.
+const oldestReader = 1
+
+// migrations are the statements by which version i becomes version i+1. No table has an index
+// besides its integer key: an index entry costs as much as a row.
+var migrations = [Version][]string{{
+	`CREATE TABLE IF NOT EXISTS hosts (id INTEGER PRIMARY KEY, host TEXT NOT NULL, domain INTEGER NOT NULL, urls INTEGER NOT NULL, due INTEGER NOT NULL, blocked INTEGER NOT NULL, record BLOB NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS domains (id INTEGER PRIMARY KEY, domain TEXT NOT NULL, record BLOB NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS parts (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS queue (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS leases (id INTEGER PRIMARY KEY, ends INTEGER NOT NULL, data BLOB NOT NULL)`,
+}, {
+	`CREATE TABLE IF NOT EXISTS feed (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS changes (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS contracts (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS due (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
+}, {
+	`CREATE TABLE IF NOT EXISTS mirrors (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
+}}
+
+// Keys of the table state.
+const (
+	stateCounters = iota
+	stateClasses
+	statePatterns
+	stateSnapshot   // the day of the last one
+	stateRefreshing // counters of refreshes
+	stateDeleted    // how far each log was deleted
+	stateRows
+)
+
+// State is what a shard has once: its counters, its classes and the patterns of excluded URLs.
+type State struct {
+	Version, Reader int64 // of the writer; the least that may read
+	Hosts           int64
+	URLs            int64 // pages that are not done, the leased ones included
+	Entries         int64
+	Leased          int64 // pages and entry points
+	Done, Failed    int64
+	Lease           int64       // number of the last lease
+	Turn            int64       // of the selector
+	FirstEnd        int64       // no lease ends before, ms
+	Answers, Faults int64       // to requests for pages and entry points; those of no use
+	lately          []foundHour // new URLs of the last hours, oldest first
+	FoundDay, Found int64       // the last day on which reports added hosts, since 1970, and how many
+	Tail            string
+
+	Classes  []frontier.Class // the class with id i+1
+	Patterns []string
+	Excludes *contract.Exclusions
+
+	Refreshing RefreshCounters
+	Deleted    deletedLogs
+
+	stored [stateRows]string // as they were loaded
+}
+
+// appendedCounters is the index of the first counter that records of earlier programs may lack.
+const appendedCounters = 11
+
+// counters begin the record. It goes on with lately; what is added later stands behind that.
+func (s *State) counters() []*int64 {
+	return []*int64{&s.Version, &s.Reader, &s.Hosts, &s.URLs, &s.Entries, &s.Leased, &s.Done, &s.Failed, &s.Lease, &s.Turn, &s.FirstEnd, &s.Answers, &s.Faults,
+		&s.FoundDay, &s.Found}
+}
+
+func (s *State) encode() (rows [stateRows][]byte) {
+	for _, v := range s.counters() {
+		rows[stateCounters] = appendUint(rows[stateCounters], *v)
+	}
+	rows[stateCounters] = appendString(rows[stateCounters], string(appendFound(nil, s.lately)))
+	rows[stateCounters] = append(rows[stateCounters], s.Tail...)
+	for _, class := range s.Classes {
+		rows[stateClasses] = appendString(appendString(rows[stateClasses], class.Country), class.Category)
+	}
+	if s.Refreshing != (RefreshCounters{}) {
+		for _, v := range s.Refreshing.counters() {
+			rows[stateRefreshing] = appendUint(rows[stateRefreshing], *v)
+		}
+	}
+	if s.Deleted != (deletedLogs{}) {
+		for _, v := range s.Deleted.numbers() {
+			rows[stateDeleted] = appendUint(rows[stateDeleted], *v)
+		}
+	}
+	for _, p := range s.Patterns {
+		rows[statePatterns] = appendString(rows[statePatterns], p)
+	}
+	return rows
+}
+
+func (s *State) decode(key int64, data []byte) error {
+	d := decode(data)
+	switch key {
+	case stateCounters:
+		for i, v := range s.counters() {
+			if i >= appendedCounters && d.at == len(d.text) {
+				break
+			}
+			*v = d.int()
+		}
+		if d.err == nil && d.at < len(d.text) {
+			var err error
+			if s.lately, err = decodeFound(d.string()); err != nil {
+				return err
+			}
+		}
+		s.Tail = d.text[d.at:]
+	case stateClasses:
+		for d.at < len(d.text) {
+			s.Classes = append(s.Classes, frontier.Class{Country: d.string(), Category: d.string()})
+		}
+	case statePatterns:
+		for d.at < len(d.text) {
+			s.Patterns = append(s.Patterns, d.string())
+		}
+	case stateRefreshing:
+		for _, v := range s.Refreshing.counters() {
+			if d.at < len(d.text) {
+				*v = d.int()
+			}
+		}
+	case stateDeleted:
+		for _, v := range s.Deleted.numbers() {
+			if d.at < len(d.text) {
+				*v = d.int()
+			}
+		}
+	default:
+		return nil
+	}
+	s.stored[key] = string(data)
+	return d.err
+}
+
+// open loads the shard's state, and creates or migrates its tables.
+func (c *Tx) open() error {
+	rows, err := c.loadState()
+	if err != nil {
+		return err
+	}
+	s := &c.State
+	for rows.Next() {
+		if err := s.decode(rows.Int(), rows.Blob()); err != nil {
+			return err
+		}
+	}
+	if s.Reader > Version {
+		return frontier.ErrNewer
+	}
+	for ; s.Version < Version; s.Version++ {
+		for _, sql := range migrations[s.Version] {
+			if _, err := c.db.Run(sql); err != nil {
+				return err
+			}
+		}
+		s.Reader = oldestReader
+	}
+	s.Exclude(s.Patterns)
+	return rows.Err()
+}
+
+// loadState gives the rows of the state. The table is missing in the first call only, which is not worth a statement in each.
+func (c *Tx) loadState() (*Rows, error) {
+	const load = `SELECT key, data FROM state`
+	rows, err := c.db.Run(load)
+	if err == nil || !strings.Contains(err.Error(), "no such table") { // as SQLite says it
+		return rows, err
+	}
+	if _, err := c.db.Run(`CREATE TABLE state (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`); err != nil {
+		return nil, err
+	}
+	return c.db.Run(load)
+}
+
+// Exclude makes the patterns of excluded URLs ready to be asked.
+func (s *State) Exclude(patterns []string) {
+	list := make([]contract.Exclusion, len(patterns))
+	for i, p := range patterns {
+		list[i] = contract.Exclusion{Kind: contract.ExcludeURL, Value: p}
+	}
+	s.Patterns, s.Excludes = patterns, contract.NewExclusions(list)
+}
+
+// maxClasses is what a pointer has room for. Further classes count to the last one.
+const maxClasses = 1<<16 - 1
+
+// Class gives the id of a class, a new one when there is none.
+func (s *State) Class(class frontier.Class) int64 {
+	i := slices.Index(s.Classes, class)
+	if i < 0 {
+		if i = len(s.Classes); i == maxClasses {
+			return maxClasses
+		}
+		s.Classes = append(s.Classes, class)
+	}
+	return int64(i + 1)
+}
+
+func (s *State) ClassOf(id int64) frontier.Class {
+	if id < 1 || id > int64(len(s.Classes)) {
+		return frontier.Class{}
+	}
+	return s.Classes[id-1]
+}
+
+func (c *Tx) SetLastSnapshot(date string) error {
+	_, err := c.db.Run(`INSERT INTO state (key, data) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET data = excluded.data`, int64(stateSnapshot), []byte(date))
+	return err
+}
+
+// LastSnapshot gives the day of the last one, "" when there is none.
+func (c *Tx) LastSnapshot() (date string, err error) {
+	rows, err := c.db.Run(`SELECT data FROM state WHERE key = ?1`, int64(stateSnapshot))
+	if err != nil {
+		return "", err
+	}
+	if rows.Next() {
+		date = string(rows.Blob())
+	}
+	return date, rows.Err()
+}

@@ -1,0 +1,574 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+var (
+	errFull       = errors.New("frontier: more hosts are due in one second than a slot can take")
+	ErrCollisions = errors.New("frontier: too many names have the same id")
+)
+
+// Parts of a host: chunks of its seen-set, then segments.
+const (
+	partBits     = 12
+	parts        = 1 << partBits
+	firstSegment = 1 << maxBits
+)
+
+// Tx is one transaction: what it has loaded, and what it has to write. Rows are loaded once and
+// written once, with one statement a table, since a statement costs 80 to 100 µs on the platform.
+type Tx struct {
+	db    DB
+	now   int64 // ms
+	hash  func(string) uint64
+	State State
+
+	hosts    map[int64]*Host   // nil: there is no such row
+	domains  map[int64]*Domain // the same
+	parts    map[int64][]byte  // empty: the same
+	arrivals map[int64][]byte  // pointers by the first key of their slot
+	blocks   map[int64][]byte  // changed blocks; empty: to be deleted
+	leases   map[int64]leaseRow
+
+	changedHosts   map[int64]bool
+	changedDomains map[int64]bool
+	changedParts   map[int64]bool
+
+	news    [][]byte          // items for the feed
+	watched map[int64][]int64 // hosts with entry points, by the second at which they are to be looked at
+}
+
+func (c *Tx) seconds() int64 { return c.now / 1000 }
+
+func (c *Tx) Change(h *Host) { c.changedHosts[h.ID] = true }
+
+func (c *Tx) ChangeDomain(m *Domain) { c.changedDomains[m.ID] = true }
+
+func (c *Tx) DomainChanged(m *Domain) bool { return c.changedDomains[m.ID] }
+
+// LoadedHost returns a host that was loaded before; nil if there is none.
+func (c *Tx) LoadedHost(id int64) *Host { return c.hosts[id] }
+
+// DomainOf returns the domain of a host that was loaded with it.
+func (c *Tx) DomainOf(h *Host) *Domain { return c.domains[h.Domain] }
+
+// LoadedDomains returns all domains that were loaded or made, by id.
+func (c *Tx) LoadedDomains() []*Domain {
+	var list []*Domain
+	for _, id := range slices.Sorted(maps.Keys(c.domains)) {
+		if m := c.domains[id]; m != nil {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+func (c *Tx) setPart(key int64, data []byte) {
+	c.parts[key] = data
+	c.changedParts[key] = true
+}
+
+// Begin opens a shard for one operation. hash replaces the hash of names in tests of collisions.
+func Begin(db DB, now int64, hash func(string) uint64) (*Tx, error) {
+	c := &Tx{db: db, now: max(now, 0), hash: hash,
+		hosts: map[int64]*Host{}, domains: map[int64]*Domain{}, parts: map[int64][]byte{},
+		arrivals: map[int64][]byte{}, blocks: map[int64][]byte{}, leases: map[int64]leaseRow{},
+		watched: map[int64][]int64{}, changedHosts: map[int64]bool{}, changedDomains: map[int64]bool{}, changedParts: map[int64]bool{}}
+	if c.hash == nil {
+		c.hash = frontier.Hash64
+	}
+	return c, c.open()
+}
+
+// ---- loading
+
+// Hosts gives hosts by their ids, in the same order; nil for one that does not exist.
+func (c *Tx) Hosts(ids []int64) ([]*Host, error) {
+	missing := ids[:0:0]
+	for _, id := range ids {
+		if _, ok := c.hosts[id]; !ok {
+			c.hosts[id] = nil
+			missing = append(missing, id)
+		}
+	}
+	if len(missing) > 0 {
+		rows, err := c.db.Run(`SELECT id, host, domain, record FROM hosts WHERE id IN (SELECT value FROM json_each(?1))`, numbers(missing))
+		if err != nil {
+			return nil, err
+		}
+		for rows.Next() {
+			id, name, domain, record := rows.Int(), rows.Text(), rows.Int(), rows.Blob()
+			h, err := decodeHost(id, name, domain, record)
+			if err != nil {
+				return nil, err
+			}
+			h.stored = record
+			c.hosts[h.ID] = h
+		}
+		if err := rows.Err(); err != nil {
+			return nil, err
+		}
+	}
+	hosts := make([]*Host, len(ids))
+	for i, id := range ids {
+		hosts[i] = c.hosts[id]
+	}
+	return hosts, nil
+}
+
+// Domains is loadHosts for domains.
+func (c *Tx) Domains(ids []int64) ([]*Domain, error) {
+	missing := ids[:0:0]
+	for _, id := range ids {
+		if _, ok := c.domains[id]; !ok {
+			c.domains[id] = nil
+			missing = append(missing, id)
+		}
+	}
+	if len(missing) > 0 {
+		var loaded []*Domain
+		rows, err := c.db.Run(`SELECT id, domain, record FROM domains WHERE id IN (SELECT value FROM json_each(?1))`, numbers(missing))
+		if err != nil {
+			return nil, err
+		}
+		for rows.Next() {
+			id, name, record := rows.Int(), rows.Text(), rows.Blob()
+			m, err := decodeDomain(id, name, record)
+			if err != nil {
+				return nil, err
+			}
+			m.stored = record
+			c.domains[m.ID] = m
+			loaded = append(loaded, m)
+		}
+		if err := rows.Err(); err != nil {
+			return nil, err
+		}
+		if err := c.adopt(loaded); err != nil {
+			return nil, err
+		}
+	}
+	domains := make([]*Domain, len(ids))
+	for i, id := range ids {
+		domains[i] = c.domains[id]
+	}
+	return domains, nil
+}
+
+// HostsWithDomains is loadHosts, and loads the domains of the hosts.
+func (c *Tx) HostsWithDomains(ids []int64) ([]*Host, error) {
+	hosts, err := c.Hosts(ids)
+	if err != nil {
+		return nil, err
+	}
+	return hosts, c.LoadDomainsOf(hosts)
+}
+
+// LoadDomainsOf loads the domains of hosts.
+func (c *Tx) LoadDomainsOf(hosts []*Host) error {
+	var ids []int64
+	for _, h := range hosts {
+		if h != nil {
+			ids = append(ids, h.Domain)
+		}
+	}
+	domains, err := c.Domains(ids)
+	if err == nil && slices.Contains(domains, nil) {
+		return errDamaged // a host without its domain
+	}
+	return err
+}
+
+// maxProbes is how many ids in a row are tried for a name. Ids have 40 bits, so of a million hosts
+// in a shard half a name shares its id with another.
+const maxProbes = 16
+
+// find gives the ids of names: where each stands, or would be made.
+func find[T any](c *Tx, names []string, load func([]int64) ([]T, error), is func(T, string) (found, free bool)) ([]int64, error) {
+	ids := make([]int64, len(names))
+	open := make([]int, len(names)) // indexes of names that are still looked for
+	for i, name := range names {
+		ids[i], open[i] = int64(c.hash(name)>>24), i
+	}
+	for range maxProbes {
+		wanted := make([]int64, len(open))
+		for k, i := range open {
+			wanted[k] = ids[i]
+		}
+		rows, err := load(wanted)
+		if err != nil {
+			return nil, err
+		}
+		others := open[:0]
+		for k, i := range open {
+			if found, free := is(rows[k], names[i]); !found && !free {
+				ids[i] = (ids[i] + 1) & frontier.IdMask
+				others = append(others, i)
+			}
+		}
+		if open = others; len(open) == 0 {
+			return ids, nil
+		}
+	}
+	return nil, ErrCollisions
+}
+
+// HostsNamed gives hosts by their names; nil for one that does not exist, with the id it would get.
+func (c *Tx) HostsNamed(names []string) ([]*Host, []int64, error) {
+	ids, err := find(c, names, c.Hosts, func(h *Host, name string) (bool, bool) {
+		return h != nil && h.Name == name, h == nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	hosts, err := c.Hosts(ids)
+	return hosts, ids, err
+}
+
+// HostNamed gives a host by its name, nil when there is none.
+func (c *Tx) HostNamed(name string) (*Host, error) {
+	hosts, _, err := c.HostsNamed([]string{name})
+	if err != nil {
+		return nil, err
+	}
+	return hosts[0], nil
+}
+
+// FindDomains gives the ids of domains by their names: where each stands, or would be made.
+func (c *Tx) FindDomains(names []string) ([]int64, error) {
+	return find(c, names, c.Domains, func(m *Domain, name string) (bool, bool) {
+		return m != nil && m.Name == name, m == nil
+	})
+}
+
+// DomainNamed gives a domain by its name; nil when there is none, with the id it would get.
+func (c *Tx) DomainNamed(name string) (*Domain, int64, error) {
+	ids, err := c.FindDomains([]string{name})
+	if err != nil {
+		return nil, 0, err
+	}
+	return c.domains[ids[0]], ids[0], nil
+}
+
+// MakeDomain gives a domain by its name, a new one when there is none.
+func (c *Tx) MakeDomain(name string) (*Domain, error) {
+	m, err := c.OpenDomain(name)
+	if err == nil && m.stored == nil {
+		c.ChangeDomain(m)
+	}
+	return m, err
+}
+
+// OpenDomain is makeDomain of a domain that is not stored if nothing else changes it.
+func (c *Tx) OpenDomain(name string) (*Domain, error) {
+	m, id, err := c.DomainNamed(name)
+	if err != nil || m != nil {
+		return m, err
+	}
+	m = &Domain{ID: id, Name: name}
+	c.domains[id] = m
+	return m, nil
+}
+
+// maxHosts is how many hosts a domain may have: a domain that makes up hosts without end is a trap.
+const MaxHosts = 4096
+
+// MakeHost returns a host of a domain, a new one if there is none, or nil if the domain has too many.
+func (c *Tx) MakeHost(m *Domain, name string, delay int64) (h *Host, added bool, err error) {
+	hosts, ids, err := c.HostsNamed([]string{name})
+	if err != nil {
+		return nil, false, err
+	}
+	if hosts[0] != nil {
+		return hosts[0], false, nil
+	}
+	if len(m.Hosts) >= MaxHosts {
+		return nil, false, nil
+	}
+	h = &Host{ID: ids[0], Name: name, Domain: m.ID, Delay: delay}
+	c.hosts[h.ID] = h
+	c.parts[h.ID<<partBits] = nil // there is nothing to load
+	c.Change(h)
+	m.Hosts = append(m.Hosts, h.ID)
+	if at := slices.Index(m.Expected, h.ID); at >= 0 { // what is stored says so already
+		m.Expected = slices.Delete(m.Expected, at, at+1)
+	} else {
+		c.ChangeDomain(m)
+	}
+	c.State.Hosts++
+	return h, true, nil
+}
+
+func (c *Tx) LoadParts(keys []int64) error {
+	missing := keys[:0:0]
+	for _, key := range keys {
+		if _, ok := c.parts[key]; !ok {
+			c.parts[key] = nil
+			missing = append(missing, key)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	rows, err := c.db.Run(`SELECT key, data FROM parts WHERE key IN (SELECT value FROM json_each(?1))`, numbers(missing))
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		key := rows.Int()
+		c.parts[key] = rows.Blob()
+	}
+	return rows.Err()
+}
+
+// hostOrders are the columns by which hosts are listed; ids break ties. They have no index: a page reads
+// the whole table, which costs a thousandth of an index's writes.
+var HostOrders = map[string]string{"": "id", "due": "due", "size": "-urls"}
+
+// ListHosts returns the ids of hosts and the values by which they are ordered.
+func (c *Tx) ListHosts(order, where string, value, id, limit int64) (ids, values []int64, err error) {
+	rows, err := c.db.Run("SELECT id, "+order+" FROM hosts WHERE "+where+" ORDER BY "+order+", id LIMIT ?3", value, id, limit)
+	if err != nil {
+		return nil, nil, err
+	}
+	for rows.Next() {
+		ids, values = append(ids, rows.Int()), append(values, rows.Int())
+	}
+	return ids, values, rows.Err()
+}
+
+// LargestHosts returns those of some hosts that have pages, the ones with the most first.
+func (c *Tx) LargestHosts(of []int64, limit int64) ([]int64, error) {
+	rows, err := c.db.Run(`SELECT id FROM hosts WHERE id IN (SELECT value FROM json_each(?1)) AND urls > 0 ORDER BY urls DESC, id LIMIT ?2`, numbers(of), limit)
+	if err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for rows.Next() {
+		ids = append(ids, rows.Int())
+	}
+	return ids, rows.Err()
+}
+
+// CountURLs returns how many pages some hosts have, by domain.
+func (c *Tx) CountURLs(hosts []int64) (map[int64]int64, error) {
+	rows, err := c.db.Run(`SELECT domain, sum(urls) FROM hosts WHERE id IN (SELECT value FROM json_each(?1)) GROUP BY domain`, numbers(hosts))
+	if err != nil {
+		return nil, err
+	}
+	urls := map[int64]int64{}
+	for rows.Next() {
+		domain := rows.Int()
+		urls[domain] = rows.Int()
+	}
+	return urls, rows.Err()
+}
+
+func (c *Tx) part(key int64) ([]byte, error) {
+	err := c.LoadParts([]int64{key})
+	return c.parts[key], err
+}
+
+// ---- writing
+
+// Flush writes what has changed.
+func (c *Tx) Flush() error {
+	if err := c.writeBlocks(); err != nil { // flushQueue must see what a lease has taken out
+		return err
+	}
+	if err := c.FlushQueue(); err != nil {
+		return err
+	}
+	changed := map[int64][]byte{}
+	for key := range c.changedParts {
+		changed[key] = c.parts[key]
+	}
+	if err := c.writeData("parts", changed); err != nil {
+		return err
+	}
+	if err := c.writeHosts(); err != nil {
+		return err
+	}
+	if err := c.writeDomains(); err != nil {
+		return err
+	}
+	if err := c.writeLeases(); err != nil {
+		return err
+	}
+	if err := c.WriteDue(c.watched); err != nil {
+		return err
+	}
+	if err := c.flushFeed(); err != nil {
+		return err
+	}
+	rows := map[int64][]byte{}
+	for key, data := range c.State.encode() {
+		if string(data) != c.State.stored[key] {
+			rows[int64(key)] = data
+		}
+	}
+	return c.writeData("state", rows)
+}
+
+func (c *Tx) writeBlocks() error {
+	err := c.writeData("queue", c.blocks)
+	clear(c.blocks)
+	return err
+}
+
+// writeData writes rows of a table of keys and data; without data a row is deleted.
+func (c *Tx) writeData(table string, rows map[int64][]byte) error {
+	b := batch{c: c, sql: "INSERT INTO " + table + " (key, data) SELECT value->>0, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true ON CONFLICT (key) DO UPDATE SET data = excluded.data"}
+	var gone []int64
+	for _, key := range slices.Sorted(maps.Keys(rows)) {
+		if len(rows[key]) == 0 {
+			gone = append(gone, key)
+		} else if err := b.add(rows[key], key); err != nil {
+			return err
+		}
+	}
+	if err := b.write(); err != nil || len(gone) == 0 {
+		return err
+	}
+	_, err := c.db.Run("DELETE FROM "+table+" WHERE key IN (SELECT value FROM json_each(?1))", numbers(gone))
+	return err
+}
+
+func (c *Tx) writeHosts() error {
+	b := batch{c: c, sql: `INSERT INTO hosts (id, host, domain, urls, due, blocked, record)
+SELECT value->>0, value->>3, value->>4, value->>5, value->>6, value->>7, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true
+ON CONFLICT (id) DO UPDATE SET urls = excluded.urls, due = excluded.due, blocked = excluded.blocked, record = excluded.record`}
+	for _, id := range slices.Sorted(maps.Keys(c.changedHosts)) {
+		h := c.hosts[id]
+		record := h.Encode()
+		if bytes.Equal(record, h.stored) { // its columns follow from it
+			continue
+		}
+		if err := b.add(record, id, h.Name, h.Domain, h.URLs, h.DueAt(), h.Blocked); err != nil {
+			return err
+		}
+	}
+	return b.write()
+}
+
+func (c *Tx) writeDomains() error {
+	b := batch{c: c, sql: `INSERT INTO domains (id, domain, record) SELECT value->>0, value->>3, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true
+ON CONFLICT (id) DO UPDATE SET record = excluded.record`}
+	for _, id := range slices.Sorted(maps.Keys(c.changedDomains)) {
+		m := c.domains[id]
+		record := m.encode()
+		if bytes.Equal(record, m.stored) {
+			continue
+		}
+		if err := b.add(record, id, m.Name); err != nil {
+			return err
+		}
+	}
+	return b.write()
+}
+
+func (c *Tx) writeLeases() error {
+	b := batch{c: c, sql: `INSERT INTO leases (id, ends, data) SELECT value->>0, value->>3, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true
+ON CONFLICT (id) DO UPDATE SET ends = excluded.ends, data = excluded.data`}
+	var gone []int64
+	for _, id := range slices.Sorted(maps.Keys(c.leases)) {
+		if row := c.leases[id]; row.data == nil {
+			gone = append(gone, id)
+		} else if err := b.add(row.data, id, row.ends); err != nil {
+			return err
+		}
+	}
+	if err := b.write(); err != nil || len(gone) == 0 {
+		return err
+	}
+	_, err := c.db.Run(`DELETE FROM leases WHERE id IN (SELECT value FROM json_each(?1))`, numbers(gone))
+	return err
+}
+
+// batch gathers rows for one statement: in ?1 a JSON array of rows, each its key, where its data
+// begins in ?2 (from 1) and how long it is, and its other columns; in ?2 the data end to end.
+type batch struct {
+	c    *Tx
+	sql  string
+	rows []byte
+	data []byte
+}
+
+// maxBatch keeps a statement's arguments far below the 2 MB that the platform takes.
+const maxBatch = 1 << 20
+
+func (b *batch) add(data []byte, key int64, columns ...any) error {
+	if len(b.rows) > 0 && len(b.rows)+len(b.data)+len(data) > maxBatch {
+		if err := b.write(); err != nil {
+			return err
+		}
+	}
+	separator := byte(',')
+	if len(b.rows) == 0 {
+		separator = '['
+	}
+	b.rows = strconv.AppendInt(append(b.rows, separator, '['), key, 10)
+	b.rows = strconv.AppendInt(append(b.rows, ','), int64(len(b.data)+1), 10)
+	b.rows = strconv.AppendInt(append(b.rows, ','), int64(len(data)), 10)
+	for _, v := range columns {
+		switch v := v.(type) {
+		case int64:
+			b.rows = strconv.AppendInt(append(b.rows, ','), v, 10)
+		case string: // a name of a host or domain: ASCII without anything to escape
+			b.rows = append(append(append(b.rows, ',', '"'), v...), '"')
+		}
+	}
+	b.rows = append(b.rows, ']')
+	b.data = append(b.data, data...)
+	return nil
+}
+
+func (b *batch) write() error {
+	if len(b.rows) == 0 {
+		return nil
+	}
+	_, err := b.c.db.Run(b.sql, string(append(b.rows, ']')), b.data)
+	b.rows, b.data = nil, nil
+	return err
+}
+
+// numbers is a JSON array: a statement takes at most 100 parameters, but any JSON.
+func numbers(list []int64) string {
+	b := []byte{'['}
+	for i, n := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, n, 10)
+	}
+	return string(append(b, ']'))
+}
+
+// adopt takes the expected hosts of domains that have a row by now among their hosts. Nothing has changed by that:
+// the rows of the domains say it in other words.
+func (c *Tx) adopt(domains []*Domain) error {
+	var ids []int64
+	for _, m := range domains {
+		ids = append(ids, m.Expected...)
+	}
+	if _, err := c.Hosts(ids); err != nil {
+		return err
+	}
+	for _, m := range domains {
+		m.Expected = slices.DeleteFunc(m.Expected, func(id int64) bool {
+			h := c.hosts[id]
+			if h != nil && h.Domain == m.ID && !slices.Contains(m.Hosts, id) {
+				m.Hosts = append(m.Hosts, id)
+			}
+			return h != nil
+		})
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package shard
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// snapshotDays is how many days of snapshots are kept.
+const snapshotDays = 7
+
+const day = 24 * time.Hour
+
+// maxAlarmGap is the longest time between two ticks of a shard that has anything: what settings allow since the last one
+// is done by then.
+const maxAlarmGap = 3_600_000 // ms
+
+// Tick says what is to be done now.
+func (s *Shard) Tick(now int64, r frontier.TickRequest) (tick frontier.Tick, err error) {
+	// Shards begin their days at different hours, so that their snapshots are not made all at once.
+	began := time.Duration(frontier.Hash64(r.Shard)%86_400) * time.Second
+	today := time.UnixMilli(now).UTC().Add(-began).Truncate(day)
+	tick.Messages = []json.RawMessage{} // null is no list to the object
+	tick.AlarmAt = today.Add(began + day).UnixMilli()
+	err = s.run(now, func(c *call) error {
+		if c.tx.State.Hosts == 0 {
+			return nil
+		}
+		if err := c.sweep(); err != nil {
+			return err
+		}
+		tick.AlarmAt = min(tick.AlarmAt, now+maxAlarmGap)
+		if r.Paused {
+			tick.AlarmAt = now + c.settings.tickSpacing()
+		} else if err := queueRefreshes(c, &tick); err != nil {
+			return err
+		}
+		last, err := c.tx.LastSnapshot()
+		if date := today.Format(time.DateOnly); err == nil && date > last {
+			dir := contract.Snapshot(r.Shard, today)
+			tick.Snapshot = &frontier.SnapshotOrder{
+				Taken: now, Date: date, Dir: contract.SnapshotDir(r.Shard), Prefix: contract.SnapshotPrefix(dir),
+				Keep: contract.Snapshot(r.Shard, today.Add(-(snapshotDays-1)*day)),
+			}
+		}
+		return err
+	})
+	return tick, err
+}
+
+// Stored notes that all pages of the snapshot of a day are stored, and deletes what the logs keep no longer.
+func (s *Shard) Stored(now int64, date string) error {
+	if _, err := time.Parse(time.DateOnly, date); err != nil {
+		return contract.Invalid("date", "%.20q is no date", date)
+	}
+	return s.run(now, func(c *call) error {
+		if err := c.tx.PruneLogs(c.now - c.settings.Retention); err != nil {
+			return err
+		}
+		return c.tx.SetLastSnapshot(date)
+	})
+}

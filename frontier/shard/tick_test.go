@@ -1,0 +1,100 @@
+package shard_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// TestSnapshotsAreDaily: one a day once there is something to keep, again until it is stored, each shard at
+// an hour of its own.
+func TestSnapshotsAreDaily(t *testing.T) {
+	w := newWorld(t)
+	tick := func() (tick frontier.Tick) {
+		t.Helper()
+		w.do(func() (err error) {
+			tick, err = w.shard.Tick(w.now, frontier.TickRequest{Shard: "shard-3"})
+			return err
+		})
+		if tick.Messages == nil {
+			t.Error("messages would be null")
+		}
+		most := int64(86_400_000)
+		if w.stats().Hosts > 0 {
+			most = 3_600_000
+		}
+		if tick.AlarmAt <= w.now || tick.AlarmAt > w.now+most {
+			t.Errorf("the next alarm is in %v", time.Duration(tick.AlarmAt-w.now)*time.Millisecond)
+		}
+		return tick
+	}
+	if tick := tick(); tick.Snapshot != nil {
+		t.Errorf("of an empty shard: %+v", tick.Snapshot)
+	}
+	w.put("a.example", articles("a.example", 0, 1))
+	var dates []string
+	for range 3 {
+		now := tick()
+		for hours := 0; now.Snapshot == nil && hours < 25; hours++ {
+			w.now = now.AlarmAt
+			now = tick()
+		}
+		if again := tick(); now.Snapshot == nil || again.Snapshot == nil || *again.Snapshot != *now.Snapshot {
+			t.Fatalf("%+v, then %+v", now.Snapshot, again.Snapshot)
+		}
+		s := now.Snapshot
+		if s.Prefix != "frontier/shard-3/date="+s.Date+"/page-" || s.Dir != "frontier/shard-3/" || !strings.HasPrefix(s.Keep, s.Dir) {
+			t.Errorf("%+v", s)
+		}
+		day, _ := time.Parse(time.DateOnly, s.Date)
+		if keep := day.AddDate(0, 0, -6).Format(time.DateOnly); s.Keep != s.Dir+"date="+keep+"/" {
+			t.Errorf("of %s it keeps from %s on", s.Date, s.Keep)
+		}
+		w.do(func() error { return w.shard.Stored(w.now, s.Date) })
+		if again := tick(); again.Snapshot != nil {
+			t.Errorf("once more: %+v", again.Snapshot)
+		}
+		dates = append(dates, s.Date)
+	}
+	for i, date := range dates[1:] {
+		if before, _ := time.Parse(time.DateOnly, dates[i]); date != before.AddDate(0, 0, 1).Format(time.DateOnly) {
+			t.Errorf("days %v", dates)
+		}
+	}
+	ordered := func(name string) bool {
+		var other frontier.Tick
+		w.do(func() (err error) {
+			other, err = w.shard.Tick(w.now, frontier.TickRequest{Shard: name})
+			return err
+		})
+		return other.Snapshot != nil
+	}
+	same := 0
+	for range 24 {
+		if w.now += 3_600_000; ordered("shard-3") == ordered("shard-4") {
+			same++
+		}
+	}
+	if same == 24 {
+		t.Error("two shards have their day begin at the same time")
+	}
+	err := w.shard.Stored(w.now, "some day")
+	if err == nil {
+		t.Error("a date that is none is stored")
+	}
+}
+
+// TestATickCostsNothing: the alarm goes off often, and what it asks writes no rows.
+func TestATickCostsNothing(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.example", articles("a.example", 0, 1))
+	for range 10 {
+		w.now += 60_000
+		rows := w.do(func() error { _, err := w.shard.Tick(w.now, frontier.TickRequest{Shard: "shard-0"}); return err })
+		if rows != 0 {
+			t.Errorf("%d rows", rows)
+		}
+	}
+}

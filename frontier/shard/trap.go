@@ -1,0 +1,53 @@
+package shard
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/markup"
+)
+
+// Limits beyond which a query comes from a form or a faulty link, of which there are endlessly many.
+// Search masks of public authorities have up to twenty fields, most of them empty.
+const (
+	maxParameters = 24
+	maxSameField  = 2 // times that a field is there with the same value
+)
+
+// isTrap reports whether a page would lead scrapers astray: by its shape it is one of endlessly many with
+// the same content or none. path is what follows the host's slash, now the time in seconds.
+func isTrap(host, path string, now int64) bool {
+	if long(host, path) {
+		return true
+	}
+	path, query, _ := strings.Cut(path, "?")
+	return manyFields(query) || markup.TrapOf(segmentsOf(path), query, time.Unix(now, 0).UTC()) != markup.NoTrap
+}
+
+// long reports whether a URL has more than MaxURL bytes.
+func long(host, path string) bool {
+	return len("https://")+len(host)+len("/")+len(path) > frontier.MaxURL
+}
+
+func segmentsOf(path string) []string {
+	return slices.DeleteFunc(strings.Split(path, "/"), func(s string) bool { return s == "" })
+}
+
+func manyFields(query string) bool {
+	if strings.Count(query, "&") < maxSameField {
+		return false
+	}
+	fields := strings.Split(query, "&")
+	if len(fields) > maxParameters {
+		return true
+	}
+	slices.Sort(fields)
+	for i := range fields {
+		if i+maxSameField < len(fields) && fields[i] == fields[i+maxSameField] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,105 @@
+package frontier
+
+import (
+	"strconv"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+func (r *AcquireRequest) Validate() error {
+	if err := contract.CheckDomain("domain", r.Domain); err != nil {
+		return err
+	}
+	if r.Owner == "" || len(r.Owner) > MaxOwner {
+		return contract.Invalid("owner", "an owner has 1 to %d bytes", MaxOwner)
+	}
+	if err := CheckRange("hosts", len(r.Hosts), 0, MaxAcquire); err != nil {
+		return err
+	}
+	for _, host := range r.Hosts {
+		if !ValidHost(host) || !Within(host, r.Domain) {
+			return contract.Invalid("hosts", "%.80q is not a host of %s", host, r.Domain)
+		}
+	}
+	return CheckRange("seconds", r.Seconds, 1, MaxOwnership)
+}
+
+func (r *LeaseRequest) Validate() error {
+	if err := CheckRange("max", r.Max, 1, MaxLease); err != nil {
+		return err
+	}
+	if err := CheckRange("lease_seconds", r.Seconds, MinLeaseSeconds, MaxLeaseSeconds); err != nil {
+		return err
+	}
+	if r.PerHost = max(r.PerHost, 1); r.PerHost > MaxPerHost {
+		return CheckRange("per_host", r.PerHost, 1, MaxPerHost)
+	}
+	for _, kind := range r.Kinds {
+		if kind != KindPage && kind != KindEntry {
+			return contract.Invalid("kinds", "%.80q is not a kind; send %q or %q", kind, KindPage, KindEntry)
+		}
+	}
+	return nil
+}
+
+func (r *Put) Validate() error {
+	if err := contract.CheckDomain("domain", r.Domain); err != nil {
+		return err
+	}
+	if r.MirrorOf != "" {
+		if err := contract.CheckDomain("mirror_of", r.MirrorOf); err != nil {
+			return err
+		}
+	}
+	if err := CheckRange("visits", len(r.Visits), 0, MaxAcquire); err != nil {
+		return err
+	}
+	return r.Partition.Validate("partition_info.")
+}
+
+func (r *Report) Validate() error {
+	if err := CheckRange("results", len(r.Results), 0, MaxResults); err != nil {
+		return err
+	}
+	found := 0
+	for i := range r.Results {
+		found += len(r.Results[i].Found)
+	}
+	if err := CheckRange("urls", found, 0, MaxFound); err != nil {
+		return err
+	}
+	for i := range r.Results {
+		if err := r.Results[i].validate("results[" + strconv.Itoa(i) + "]."); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Bounds of waiting, in seconds: the longest delay that a host or an operator may set, and the longest
+// Retry-After that is obeyed, which is that of collections.
+const (
+	MaxWait   = 366 * 86_400
+	MaxObeyed = 86_400
+)
+
+func (r *Result) validate(field string) error {
+	if r.Status != 0 {
+		if err := CheckRange(field+"status", r.Status, 100, 599); err != nil {
+			return err
+		}
+	}
+	if r.RetryAfter < 0 {
+		return contract.Invalid(field+"retry_after_seconds", "%d is negative; send seconds", r.RetryAfter)
+	}
+	r.RetryAfter = min(r.RetryAfter, MaxObeyed)
+	return nil
+}
+
+// CheckRange reports a number out of its bounds.
+func CheckRange[T int | int64](field string, v, least, most T) error {
+	if v < least || v > most {
+		return contract.Invalid(field, "%d is out of range; send %d to %d", v, least, most)
+	}
+	return nil
+}
