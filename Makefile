@@ -124,6 +124,11 @@ setup-staging: node_modules/.ready
 setup-production: node_modules/.ready
 	$(node) deploy/setup.mjs production
 
+# Deletes what set-up and deployments created; prints it unless DELETE names the Worker.
+.PHONY: teardown-staging teardown-production
+teardown-staging teardown-production: teardown-%: node_modules/.ready
+	$(node) deploy/teardown.mjs $*
+
 # What a domain and a file ask of the platform, and what a million domains cost; JSON=1 prints one JSON object.
 .PHONY: bench-counts
 bench-counts: node_modules/.ready

@@ -31,6 +31,7 @@ type Settings struct {
 	FrontierShards       int
 	URLsPerDomain        int           // pages that a collection puts into the frontier
 	MaxHostsPerDomain    int           // fetched from concurrently
+	Location             string        // where the shards of the frontier are placed
 	Freshness            bool          // whether due entry points are checked again
 	RefreshesPerMinute   int           // per shard
 	RefreshesPerDay      int           // all shards together
@@ -56,7 +57,7 @@ const Development = "development"
 var Secrets = []string{"ALERT_WEBHOOK_URL", "FEED_WEBHOOK_URL", "FEED_WEBHOOK_SECRET", "API_TOKEN",
 	"API_TOKEN_PREVIOUS", "READ_TOKEN"}
 
-// minSecret is the minimum length of a signing secret, in characters.
+// minSecret is the minimum length of a signing secret, and of a token outside development, in characters.
 const minSecret = 16
 
 // Read reads all settings through get, which returns the value of a variable and whether it is set.
@@ -80,6 +81,7 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 		FrontierShards:       int(r.number("FRONTIER_SHARDS", 16, 1, 1024)),
 		URLsPerDomain:        int(r.number("FRONTIER_URLS_PER_DOMAIN", 500, 1, 5000)),
 		MaxHostsPerDomain:    int(r.number("MAX_HOSTS_PER_DOMAIN", 4, 1, 1000)),
+		Location:             r.oneOf("LOCATION", "apac", "weur", "eeur", "wnam", "enam", "oc"),
 		Freshness:            r.oneOf("FRESHNESS", "on", "off") == "on",
 		RefreshesPerMinute:   int(r.number("REFRESHES_PER_MINUTE", 60, 1, 1000)),
 		RefreshesPerDay:      int(r.number("REFRESHES_PER_DAY", 500_000, 1, 1_000_000_000)),
@@ -106,6 +108,12 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 	if n := len(s.FeedWebhookSecret); n < minSecret && (n > 0 || s.FeedWebhookURL != "") {
 		r.fail("FEED_WEBHOOK_SECRET", s.FeedWebhookSecret,
 			"at least "+strconv.Itoa(minSecret)+" random characters; deliveries are signed with it")
+	}
+	for name, token := range map[string]string{"API_TOKEN": s.APIToken, "API_TOKEN_PREVIOUS": s.APITokenPrevious,
+		"READ_TOKEN": s.ReadToken} {
+		if n := len(token); s.Environment != Development && n > 0 && n < minSecret {
+			r.fail(name, token, "at least "+strconv.Itoa(minSecret)+" random characters")
+		}
 	}
 	if s.MaxRefresh < s.MinRefresh {
 		r.fail("MAX_REFRESH_SECONDS", r.text("MAX_REFRESH_SECONDS", ""), "at least MIN_REFRESH_SECONDS")

@@ -62,6 +62,7 @@ func TestWrongValuesNameTheVariable(t *testing.T) {
 		"FRONTIER_URLS_PER_DOMAIN": "5001",
 		"MAX_HOSTS_PER_DOMAIN":     "0",
 		"FRESHNESS":                "yes",
+		"LOCATION":                 "eu",
 		"REFRESHES_PER_MINUTE":     "0",
 		"REFRESHES_PER_DAY":        "0",
 		"FEED_RETENTION_DAYS":      "0",
@@ -172,6 +173,21 @@ func TestSecrets_Tokens(t *testing.T) {
 			if secret != slices.Contains(s.secrets, name) {
 				t.Errorf("%s of %s: secret %v, want %v", name, service, !secret, secret)
 			}
+		}
+	}
+}
+
+func TestRead_TokensNeedLengthWhenDeployed(t *testing.T) {
+	for _, name := range []string{"API_TOKEN", "API_TOKEN_PREVIOUS", "READ_TOKEN"} {
+		for _, environment := range []string{"staging", "production"} {
+			_, err := settings.Read(from(map[string]string{"ENVIRONMENT": environment, name: "fifteen-letters"}))
+			var e *contract.Error
+			if !errors.As(err, &e) || e.Field != name || strings.Contains(e.Message, "fifteen") {
+				t.Errorf("%s in %s: got %v, want an error that names it without its value", name, environment, err)
+			}
+		}
+		if _, err := settings.Read(from(map[string]string{name: "dev"})); err != nil {
+			t.Errorf("%s in development: %v", name, err)
 		}
 	}
 }

@@ -30,22 +30,51 @@ for (const [start, { output, status }] of Object.entries(JSON.parse(process.env.
 );
 writeFileSync(join(bin, "package.json"), '{"type":"module"}');
 
-// Messages of wrangler 4.164 for missing resources.
+// What wrangler 4.164 prints with the platform's answers: for an account that is logged in, has R2, and nothing else.
+const failed = (path, message) => ({
+  output: `\n✘ [ERROR] A request to the Cloudflare API (/accounts/0123/${path}) failed.\n\n  ${message}\n`,
+  status: 1,
+});
+const account = {
+  whoami: { output: "👋 You are logged in with an OAuth Token, associated with the email a@example.com.", status: 0 },
+  "r2 bucket list": { output: "Listing buckets...", status: 0 },
+};
 const nothing = {
-  "r2 bucket info": { output: "✘ [ERROR] The specified bucket does not exist. [code: 10006]", status: 1 },
-  "d1 info": { output: "✘ [ERROR] Couldn't find a D1 DB named 'newsfork-metadata-staging'", status: 1 },
-  "queues info": { output: '✘ [ERROR] Queue "newsfork-seed-staging" does not exist.', status: 1 },
-  "secret list": { output: "✘ [ERROR] This Worker does not exist on your account. [code: 10007]", status: 1 },
-  "r2 bucket notification list": { output: "✘ [ERROR] No configuration was not found [code: 11015]", status: 1 },
+  ...account,
+  "r2 bucket info": failed(
+    "r2/buckets/newsfork-datasets-staging",
+    "The specified bucket does not exist. [code: 10006]",
+  ),
+  "d1 info": {
+    output:
+      "✘ [ERROR] Couldn't find a D1 DB with name or binding 'newsfork-metadata-staging' in your config or the API. Run 'wrangler d1 create newsfork-metadata-staging' to create it.",
+    status: 1,
+  },
+  "queues info": {
+    output:
+      '✘ [ERROR] Queue "newsfork-seed-staging" does not exist. To create it, run: wrangler queues create newsfork-seed-staging',
+    status: 1,
+  },
+  "secret list": failed(
+    "workers/scripts/newsfork-seed-engine-staging/secrets",
+    "This Worker does not exist on your account. [code: 10007]",
+  ),
+  "r2 bucket notification list": failed(
+    "event_notifications/r2/newsfork-datasets-staging/configuration",
+    "No event notification config found for bucket 'newsfork-datasets-staging': no configurations found for bucket. [code: 11015]",
+  ),
 };
 const everything = {
+  ...account,
   "secret list": { output: '[{ "name": "API_TOKEN", "type": "secret_text" }]', status: 0 },
   "r2 bucket notification list": { output: "queue_name: newsfork-seed-staging", status: 0 },
 };
 
-function setUp(target, { answers = nothing, ...env } = {}) {
+const setUp = (target, options) => make(`setup-${target}`, options);
+
+function make(target, { answers = nothing, ...env } = {}) {
   writeFileSync(log, "");
-  const make = spawnSync("make", ["-s", `setup-${target}`, `PATH=${bin}${delimiter}${process.env.PATH}`], {
+  const make = spawnSync("make", ["-s", target, `PATH=${bin}${delimiter}${process.env.PATH}`], {
     cwd: root,
     encoding: "utf8",
     env: { ...process.env, LOG: log, ANSWERS: JSON.stringify(answers), ...env },
@@ -54,27 +83,27 @@ function setUp(target, { answers = nothing, ...env } = {}) {
   return { status: make.status, output: make.stdout + make.stderr, calls };
 }
 
-const looks = (command) => / (info|list) /.test(`${command} `);
+const looks = (command) => /^whoami| (info|list) /.test(`${command} `);
 
 describe("make setup-staging", () => {
   const creations = [
-    "r2 bucket create newsfork-datasets-staging",
-    "d1 create newsfork-metadata-staging",
+    "r2 bucket create newsfork-datasets-staging --location apac --update-config=false",
+    "d1 create newsfork-metadata-staging --location apac --update-config=false",
     "queues create newsfork-seed-staging",
     "queues create newsfork-domain-staging",
     "queues create newsfork-dlq-staging",
     "secret put API_TOKEN --env staging",
-    "r2 bucket notification create newsfork-datasets-staging --event-type object-create --queue newsfork-seed-staging --prefix raw/",
+    "r2 bucket notification create newsfork-datasets-staging --event-type object-create --queue newsfork-seed-staging --prefix raw/ --suffix .json",
   ];
 
   test("creates all missing resources, after printing every command", () => {
-    const { status, output, calls } = setUp("staging", { API_TOKEN: "given" });
+    const { status, output, calls } = setUp("staging", { API_TOKEN: "given-by-the-operator" });
     assert.equal(status, 0, output);
     assert.deepEqual(
       calls.map((c) => c.command).filter((c) => !looks(c)),
       creations,
     );
-    assert.equal(calls.find((c) => c.command.startsWith("secret put")).input, "given");
+    assert.equal(calls.find((c) => c.command.startsWith("secret put")).input, "given-by-the-operator");
     const plan = output.slice(0, output.indexOf("+ wrangler"));
     for (const command of creations) assert.ok(plan.includes(`wrangler ${command}`), command);
   });
@@ -93,11 +122,11 @@ describe("make setup-staging", () => {
       calls.map((c) => c.command).filter((c) => !looks(c)),
       [],
     );
-    assert.equal(calls.length, creations.length);
+    assert.equal(calls.length, creations.length + Object.keys(account).length);
   });
 
   test("creates nothing if wrangler fails for another reason", () => {
-    const answers = { "d1 info": { output: "✘ [ERROR] Authentication error [code: 10000]", status: 1 } };
+    const answers = { ...account, "d1 info": { output: "✘ [ERROR] Authentication error [code: 10000]", status: 1 } };
     const { status, output, calls } = setUp("staging", { answers });
     assert.notEqual(status, 0);
     assert.ok(output.includes("Authentication error"), output);
@@ -109,5 +138,64 @@ describe("make setup-staging", () => {
     assert.equal(status, 0, output);
     assert.deepEqual(calls, []);
     assert.ok(output.includes("wrangler queues create newsfork-domain-prod"), output);
+  });
+
+  test("refuses a token that the engine would refuse, before anything is created", () => {
+    const { status, output, calls } = setUp("staging", { API_TOKEN: "short" });
+    assert.notEqual(status, 0);
+    assert.match(output, /API_TOKEN has 5 characters; give it at least 16/);
+    assert.deepEqual(calls, []);
+  });
+
+  for (const [cause, answers, advice] of [
+    [
+      "wrangler is not logged in",
+      { whoami: { output: "You are not authenticated. Please run `wrangler login`.", status: 0 } },
+      /make login/,
+    ],
+    [
+      "R2 is not enabled",
+      { "r2 bucket list": failed("r2/buckets", "Please enable R2 through the Cloudflare Dashboard. [code: 10042]") },
+      /R2 is not enabled/,
+    ],
+  ])
+    test(`says what to do if ${cause}, and creates nothing`, () => {
+      const { status, output, calls } = setUp("staging", { answers: { ...nothing, ...answers } });
+      assert.notEqual(status, 0);
+      assert.match(output, advice);
+      assert.deepEqual(
+        calls.map((c) => c.command).filter((c) => !looks(c)),
+        [],
+      );
+    });
+});
+
+describe("make teardown-staging", () => {
+  const deletions = [
+    "r2 bucket notification delete newsfork-datasets-staging --queue newsfork-seed-staging",
+    "delete --env staging --force",
+    "queues delete newsfork-seed-staging",
+    "queues delete newsfork-domain-staging",
+    "queues delete newsfork-dlq-staging",
+    "d1 delete newsfork-metadata-staging --skip-confirmation",
+    "r2 bucket delete newsfork-datasets-staging",
+  ];
+  const removals = ({ calls }) => calls.map((c) => c.command).filter((c) => !looks(c));
+  const confirmed = { DELETE: "newsfork-seed-engine-staging" };
+
+  test("prints what it would delete, and deletes nothing unless the Worker is named", () => {
+    for (const options of [{ DRY: "1" }, {}, { DELETE: "newsfork-seed-engine-production" }]) {
+      const run = make("teardown-staging", options);
+      assert.equal(run.status === 0, options.DRY === "1", run.output);
+      for (const command of deletions) assert.ok(run.output.includes(`wrangler ${command}`), command);
+      assert.deepEqual(run.calls, []);
+    }
+  });
+
+  test("deletes what exists", () => {
+    const run = make("teardown-staging", { answers: everything, ...confirmed });
+    assert.equal(run.status, 0, run.output);
+    assert.deepEqual(removals(run), deletions);
+    assert.deepEqual(removals(make("teardown-staging", { answers: nothing, ...confirmed })), []);
   });
 });

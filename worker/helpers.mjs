@@ -175,7 +175,7 @@ async function d1Batch({ env, data }, name) {
 
 /** Runs an operation of the named Durable Object. Rejects with a TimeoutError after timeout ms. */
 async function objectCall({ env, data }, binding, name, operation, timeout) {
-  const object = bound(env, binding, "Durable Object").getByName(name);
+  const object = bound(env, binding, "Durable Object").getByName(name, { locationHint: env.LOCATION || "apac" });
   return await within(Number(timeout), object.call(operation, data.slice()));
 }
 
