@@ -12,7 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// Settings is the configuration of one environment; README's table explains the variables.
+// Settings is the configuration of one environment; docs/settings.md explains the variables.
 type Settings struct {
 	Environment          string // development, staging or production
 	UserAgent            string
