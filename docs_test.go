@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -132,6 +133,59 @@ func TestDocs_Settings(t *testing.T) {
 				t.Errorf("docs/settings.md calls %s a secret: %v", m[1], marked)
 			}
 		}
+	}
+}
+
+// TestDocs_API: docs/api.md has every operation of the API's description.
+func TestDocs_API(t *testing.T) {
+	var description struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal([]byte(read(t, "contract/openapi.json")), &description); err != nil {
+		t.Fatal(err)
+	}
+	page := read(t, "docs/api.md")
+	for path, methods := range description.Paths {
+		for method := range methods {
+			if method == "parameters" {
+				continue
+			}
+			if route := strings.ToUpper(method) + " " + path; !strings.Contains(page, "`"+route+"`") {
+				t.Errorf("docs/api.md does not have %s", route)
+			}
+		}
+	}
+}
+
+// TestDocs_Defaults: docs/settings.md has the defaults of the code: set as they stand there, nothing changes.
+func TestDocs_Defaults(t *testing.T) {
+	given := map[string]string{}
+	for line := range strings.Lines(section(t, "docs/settings.md", "## Variables and secrets")) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 4 {
+			continue
+		}
+		names := regexp.MustCompile("`([A-Z_]{3,})`").FindAllStringSubmatch(cells[1], -1)
+		values := strings.Split(strings.Trim(cells[2], " `"), ", ")
+		for i, name := range names {
+			if value := values[min(i, len(values)-1)]; value != "–" {
+				given[name[1]] = value
+			}
+		}
+	}
+	if len(given) < 20 {
+		t.Fatalf("found only the defaults %v", given)
+	}
+	documented, err := settings.Read(func(name string) (string, bool) { v, ok := given[name]; return v, ok })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defaults, err := settings.Read(func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *documented != *defaults {
+		t.Errorf("docs/settings.md gives %+v\nthe defaults are %+v", *documented, *defaults)
 	}
 }
 

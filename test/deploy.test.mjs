@@ -144,7 +144,9 @@ test("deleted static files are not deployed again", () => {
 
 // Values in vars are in the repository, and `wrangler deploy` prints them.
 test("no environment has a secret among its variables", () => {
-  const [, list] = /^var Secrets = \[\]string\{([^}]*)\}$/m.exec(readFileSync(join(root, "settings/settings.go"), "utf8"));
+  const [, list] = /^var Secrets = \[\]string\{([^}]*)\}$/m.exec(
+    readFileSync(join(root, "settings/settings.go"), "utf8"),
+  );
   const secrets = list.match(/\w+/g);
   assert.ok(secrets.includes("API_TOKEN") && secrets.includes("ALERT_WEBHOOK_URL"), list);
   for (const env of [undefined, ...Object.keys(environments)]) {
