@@ -118,8 +118,19 @@ type API struct {
 	readiness readiness
 }
 
+// Routes by their subject, on what the API depends on.
+type (
+	datasetRoutes    struct{ *API }
+	domainRoutes     struct{ *API }
+	frontierRoutes   struct{ *API }
+	deadLetterRoutes struct{ *API }
+	controlRoutes    struct{ *API }
+)
+
 func (a *API) routes() []httpapi.Route {
 	type methods = httpapi.Methods
+	datasets, domains, shards := datasetRoutes{a}, domainRoutes{a}, frontierRoutes{a}
+	letters, controls := deadLetterRoutes{a}, controlRoutes{a}
 	return []httpapi.Route{
 		{Path: "/{$}", Access: httpapi.Public, Methods: methods{"GET": a.index}},
 		{Path: "/health", Access: httpapi.Public, Methods: methods{"GET": a.live}},
@@ -130,42 +141,42 @@ func (a *API) routes() []httpapi.Route {
 		{Path: "/metrics", Access: httpapi.Readers, Methods: methods{"GET": a.metrics}},
 		{Path: "/api/v1/seeds/orchestrate", Access: httpapi.Readers, Methods: methods{"POST": a.orchestrate}},
 		{Path: "/api/v1/seeds/status", Access: httpapi.Readers, Methods: methods{"GET": a.status}},
-		{Path: "/api/v1/seeds/domains", Access: httpapi.Readers, Methods: methods{"GET": a.listDomains}},
-		{Path: "/api/v1/seeds/domains/{domain}", Access: httpapi.Readers, Methods: methods{"GET": a.showDomain}},
+		{Path: "/api/v1/seeds/domains", Access: httpapi.Readers, Methods: methods{"GET": domains.listDomains}},
+		{Path: "/api/v1/seeds/domains/{domain}", Access: httpapi.Readers, Methods: methods{"GET": domains.showDomain}},
 		{Path: "/api/v1/seeds/domains/{domain}/robots.txt", Access: httpapi.Readers,
-			Methods: methods{"GET": a.domainFile(contract.DomainDir.Robots, "text/plain; charset=utf-8")}},
+			Methods: methods{"GET": domains.domainFile(contract.DomainDir.Robots, "text/plain; charset=utf-8")}},
 		{Path: "/api/v1/seeds/domains/{domain}/sitemap.xml", Access: httpapi.Readers,
-			Methods: methods{"GET": a.domainFile(contract.DomainDir.Sitemap, "application/xml")}},
-		{Path: "/api/v1/seeds/domains/{domain}/urls", Access: httpapi.Readers, Methods: methods{"GET": a.domainURLs}},
+			Methods: methods{"GET": domains.domainFile(contract.DomainDir.Sitemap, "application/xml")}},
+		{Path: "/api/v1/seeds/domains/{domain}/urls", Access: httpapi.Readers, Methods: methods{"GET": domains.domainURLs}},
 		{Path: "/api/v1/seeds/domains/{domain}/collect", Access: httpapi.Readers,
-			Methods: methods{"POST": a.collect}},
+			Methods: methods{"POST": domains.collect}},
 		{Path: "/api/v1/seeds/reconcile", Access: httpapi.Readers, Methods: methods{"POST": a.reconcile}},
 		{Path: "/api/v1/seeds/changes", Access: httpapi.Readers, Methods: methods{"GET": a.changes}},
 		{Path: "/api/v1/feed", Access: httpapi.Readers, Methods: methods{"GET": a.feed}},
-		{Path: "/api/v1/dlq", Access: httpapi.Readers, Methods: methods{"GET": a.listDeadLetters}},
-		{Path: "/api/v1/dlq/{id}", Access: httpapi.Readers, Methods: methods{"GET": a.showDeadLetter}},
-		{Path: "/api/v1/dlq/replay", Access: httpapi.Readers, Methods: methods{"POST": a.replay}},
-		{Path: "/api/v1/dlq/discard", Access: httpapi.Readers, Methods: methods{"POST": a.discard}},
-		{Path: "/api/v1/exclusions", Access: httpapi.Readers, Methods: methods{"GET": a.listExclusions}},
+		{Path: "/api/v1/dlq", Access: httpapi.Readers, Methods: methods{"GET": letters.listDeadLetters}},
+		{Path: "/api/v1/dlq/{id}", Access: httpapi.Readers, Methods: methods{"GET": letters.showDeadLetter}},
+		{Path: "/api/v1/dlq/replay", Access: httpapi.Readers, Methods: methods{"POST": letters.replay}},
+		{Path: "/api/v1/dlq/discard", Access: httpapi.Readers, Methods: methods{"POST": letters.discard}},
+		{Path: "/api/v1/exclusions", Access: httpapi.Readers, Methods: methods{"GET": controls.listExclusions}},
 		{Path: "/api/v1/exclusions/{kind}/{value}", Access: httpapi.Readers,
-			Methods: methods{"GET": a.showExclusion, "PUT": a.exclude, "DELETE": a.include}},
-		{Path: "/api/v1/frontier/restore", Access: httpapi.Readers, Methods: methods{"POST": a.restore}},
-		{Path: "/api/v1/frontier/lease", Access: httpapi.Scrapers, Methods: methods{"POST": a.leaseURLs}},
-		{Path: "/api/v1/frontier/report", Access: httpapi.Scrapers, Methods: methods{"POST": a.reportURLs}},
-		{Path: "/api/v1/frontier/urls", Access: httpapi.Readers, Methods: methods{"POST": a.putURLs}},
-		{Path: "/api/v1/frontier/stats", Access: httpapi.Readers, Methods: methods{"GET": a.frontierStats}},
-		{Path: "/api/v1/frontier/url", Access: httpapi.Readers, Methods: methods{"GET": a.frontierURL}},
-		{Path: "/api/v1/frontier/hosts", Access: httpapi.Readers, Methods: methods{"GET": a.frontierHosts}},
-		{Path: "/api/v1/frontier/hosts/{host}", Access: httpapi.Readers, Methods: methods{"POST": a.changeHost}},
+			Methods: methods{"GET": controls.showExclusion, "PUT": controls.exclude, "DELETE": controls.include}},
+		{Path: "/api/v1/frontier/restore", Access: httpapi.Readers, Methods: methods{"POST": shards.restore}},
+		{Path: "/api/v1/frontier/lease", Access: httpapi.Scrapers, Methods: methods{"POST": shards.leaseURLs}},
+		{Path: "/api/v1/frontier/report", Access: httpapi.Scrapers, Methods: methods{"POST": shards.reportURLs}},
+		{Path: "/api/v1/frontier/urls", Access: httpapi.Readers, Methods: methods{"POST": shards.putURLs}},
+		{Path: "/api/v1/frontier/stats", Access: httpapi.Readers, Methods: methods{"GET": shards.frontierStats}},
+		{Path: "/api/v1/frontier/url", Access: httpapi.Readers, Methods: methods{"GET": shards.frontierURL}},
+		{Path: "/api/v1/frontier/hosts", Access: httpapi.Readers, Methods: methods{"GET": shards.frontierHosts}},
+		{Path: "/api/v1/frontier/hosts/{host}", Access: httpapi.Readers, Methods: methods{"POST": shards.changeHost}},
 		{Path: "/api/v1/frontier/shards/{shard}/export", Access: httpapi.Operators,
-			Methods: methods{"GET": a.exportShard}},
-		{Path: "/api/v1/pipeline", Access: httpapi.Readers, Methods: methods{"GET": a.pipeline}},
-		{Path: "/api/v1/pipeline/pause", Access: httpapi.Readers, Methods: methods{"POST": a.pause}},
-		{Path: "/api/v1/pipeline/resume", Access: httpapi.Readers, Methods: methods{"POST": a.resume}},
+			Methods: methods{"GET": shards.exportShard}},
+		{Path: "/api/v1/pipeline", Access: httpapi.Readers, Methods: methods{"GET": controls.pipeline}},
+		{Path: "/api/v1/pipeline/pause", Access: httpapi.Readers, Methods: methods{"POST": controls.pause}},
+		{Path: "/api/v1/pipeline/resume", Access: httpapi.Readers, Methods: methods{"POST": controls.resume}},
 		{Path: "/api/v1/datasets/{country}/{category}/{date}", Access: httpapi.Readers,
-			Methods: methods{"GET": a.listDataset}},
+			Methods: methods{"GET": datasets.listDataset}},
 		{Path: "/api/v1/datasets/{country}/{category}/{date}/{chunk}", Access: httpapi.Readers,
-			Methods: methods{"PUT": a.upload, "DELETE": a.deleteFile}},
+			Methods: methods{"PUT": datasets.upload, "DELETE": datasets.deleteFile}},
 	}
 }
 

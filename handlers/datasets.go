@@ -50,7 +50,7 @@ type listing struct {
 }
 
 // listDataset shows one page of a partition's raw files with their state.
-func (a *API) listDataset(w http.ResponseWriter, r *http.Request) error {
+func (a datasetRoutes) listDataset(w http.ResponseWriter, r *http.Request) error {
 	q, err := readQuery(r, "cursor")
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func appendIntOrNull(b []byte, n *int64) []byte {
 }
 
 // addRecords adds what only the ledger knows: which files failed, and why.
-func (a *API) addRecords(ctx context.Context, out *listing) {
+func (a datasetRoutes) addRecords(ctx context.Context, out *listing) {
 	var names []string
 	for i := range out.Files {
 		if out.Files[i].State != string(contract.Processed) {

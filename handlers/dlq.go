@@ -11,7 +11,7 @@ import (
 )
 
 // listDeadLetters shows one page of dead letters, newest first.
-func (a *API) listDeadLetters(w http.ResponseWriter, r *http.Request) error {
+func (a deadLetterRoutes) listDeadLetters(w http.ResponseWriter, r *http.Request) error {
 	q, err := readQuery(r, "state", "queue", "error_type", "country", "category", "date", "domain", "limit", "cursor")
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (a *API) listDeadLetters(w http.ResponseWriter, r *http.Request) error {
 }
 
 // showDeadLetter shows one dead letter with its reason, its message and its history.
-func (a *API) showDeadLetter(w http.ResponseWriter, r *http.Request) error {
+func (a deadLetterRoutes) showDeadLetter(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {
 		return err
 	}
@@ -72,16 +72,16 @@ func markLetter(d *contract.DeadLetterRecord, x *contract.Exclusions) {
 	}
 }
 
-func (a *API) replay(w http.ResponseWriter, r *http.Request) error {
+func (a deadLetterRoutes) replay(w http.ResponseWriter, r *http.Request) error {
 	return a.resolve(w, r, a.DeadLetters.Replay)
 }
 
-func (a *API) discard(w http.ResponseWriter, r *http.Request) error {
+func (a deadLetterRoutes) discard(w http.ResponseWriter, r *http.Request) error {
 	return a.resolve(w, r, a.DeadLetters.Discard)
 }
 
 // resolve replays or discards the dead letters that the body chooses.
-func (a *API) resolve(w http.ResponseWriter, r *http.Request,
+func (a deadLetterRoutes) resolve(w http.ResponseWriter, r *http.Request,
 	do func(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved, error)) error {
 	if err := onlyQuery(r); err != nil {
 		return err

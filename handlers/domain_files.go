@@ -14,7 +14,7 @@ import (
 const maxFileBytes = 8 << 20
 
 // domainFile answers with a file that a collection stored beside a document, byte for byte.
-func (a *API) domainFile(key func(contract.DomainDir) string, kind string) func(http.ResponseWriter,
+func (a domainRoutes) domainFile(key func(contract.DomainDir) string, kind string) func(http.ResponseWriter,
 	*http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		dir, err := a.domainDir(r)
@@ -57,7 +57,7 @@ func (a *API) domainFile(key func(contract.DomainDir) string, kind string) func(
 
 // domainDir returns the directory of the path's domain in the partition that the query names, or in the newest
 // partition that it selects.
-func (a *API) domainDir(r *http.Request) (contract.DomainDir, error) {
+func (a domainRoutes) domainDir(r *http.Request) (contract.DomainDir, error) {
 	q, f, err := readPartition(r)
 	if err != nil {
 		return contract.DomainDir{}, err

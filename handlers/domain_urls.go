@@ -25,7 +25,7 @@ const urlsPerPage = 1000
 // frontier.
 // Excluded URLs of Research are marked; other excluded URLs, and those that robots.txt forbids, are left out. Every
 // page reads all sources again, one list at a time.
-func (a *API) domainURLs(w http.ResponseWriter, r *http.Request) error {
+func (a domainRoutes) domainURLs(w http.ResponseWriter, r *http.Request) error {
 	q, f, err := readPartition(r, "min_score", "cursor")
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (a *API) domainURLs(w http.ResponseWriter, r *http.Request) error {
 }
 
 // gather fills a list. It returns the name of the frontier's shard if that did not answer.
-func (a *API) gather(ctx context.Context, all *domainList, dir contract.DomainDir,
+func (a domainRoutes) gather(ctx context.Context, all *domainList, dir contract.DomainDir,
 	doc *contract.Document) (unavailable []string, err error) {
 	if all.stored, err = a.Evidence.Stored(ctx, dir, doc, all.excluded); err != nil {
 		return nil, err
@@ -264,7 +264,7 @@ func discoveredURLs(doc *contract.Document) (map[string]contract.ListedURL, erro
 
 // urlList reads one of a document's lists. A missing list means that the document is being rewritten, so callers
 // retry.
-func (a *API) urlList(ctx context.Context, key string) (list []contract.DocumentURL, err error) {
+func (a domainRoutes) urlList(ctx context.Context, key string) (list []contract.DocumentURL, err error) {
 	data, err := a.document(ctx, key)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ import (
 )
 
 // listDomains shows one page of the ledger's domains.
-func (a *API) listDomains(w http.ResponseWriter, r *http.Request) error {
+func (a domainRoutes) listDomains(w http.ResponseWriter, r *http.Request) error {
 	q, err := readQuery(r, "country", "category", "date", "state", "robots", "sitemap", "error_type",
 		"slower_than_ms", "changed_since", "sort", "limit", "cursor")
 	if err != nil {
@@ -94,7 +94,7 @@ func excludedNames(x *contract.Exclusions) *ledger.Named {
 }
 
 // showDomain shows one domain of one partition: the one that the query names, else the newest one.
-func (a *API) showDomain(w http.ResponseWriter, r *http.Request) error {
+func (a domainRoutes) showDomain(w http.ResponseWriter, r *http.Request) error {
 	q, f, err := readPartition(r)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (a *API) showDomain(w http.ResponseWriter, r *http.Request) error {
 
 // domain returns the record and document of the path's domain, and the exclusions. The partition is the one that f
 // names, or the newest that f selects.
-func (a *API) domain(r *http.Request, f contract.Filter) (*contract.DomainDetail, *contract.Exclusions, error) {
+func (a domainRoutes) domain(r *http.Request, f contract.Filter) (*contract.DomainDetail, *contract.Exclusions, error) {
 	detail, err := a.locate(r, f)
 	if err != nil {
 		return nil, nil, err
@@ -147,7 +147,7 @@ func unknownDomain(domain string) error {
 }
 
 // locate is domain without the document. If f names a partition, the domain might not exist in it.
-func (a *API) locate(r *http.Request, f contract.Filter) (*contract.DomainDetail, error) {
+func (a domainRoutes) locate(r *http.Request, f contract.Filter) (*contract.DomainDetail, error) {
 	domain, err := sanitizeDomain(r.PathValue("domain"))
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (a *API) locate(r *http.Request, f contract.Filter) (*contract.DomainDetail
 }
 
 // document reads a stored JSON document, nil if missing.
-func (a *API) document(ctx context.Context, key string) (json.RawMessage, error) {
+func (a domainRoutes) document(ctx context.Context, key string) (json.RawMessage, error) {
 	body, err := a.Bucket.Get(ctx, key)
 	if errors.Is(err, r2.ErrNotFound) {
 		return nil, nil
@@ -201,7 +201,7 @@ func (a *API) document(ctx context.Context, key string) (json.RawMessage, error)
 
 // collect queues one domain for another collection. The message carries no URLs: the document has them. Two
 // requests before the collection has run cause one collection.
-func (a *API) collect(w http.ResponseWriter, r *http.Request) error {
+func (a domainRoutes) collect(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func missing(kind, value string) error {
 	return httpapi.NotFound("the %s %s is not excluded; GET /api/v1/exclusions lists the exclusions", kind, value)
 }
 
-func (a *API) showExclusion(w http.ResponseWriter, r *http.Request) error {
+func (a controlRoutes) showExclusion(w http.ResponseWriter, r *http.Request) error {
 	kind, value, err := exclusion(r)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (a *API) showExclusion(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a *API) exclude(w http.ResponseWriter, r *http.Request) error {
+func (a controlRoutes) exclude(w http.ResponseWriter, r *http.Request) error {
 	kind, value, err := exclusion(r)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (a *API) exclude(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a *API) include(w http.ResponseWriter, r *http.Request) error {
+func (a controlRoutes) include(w http.ResponseWriter, r *http.Request) error {
 	kind, value, err := exclusion(r)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (a *API) excludeAgain(r *http.Request) error {
 }
 
 // listExclusions shows one page, by kind and value.
-func (a *API) listExclusions(w http.ResponseWriter, r *http.Request) error {
+func (a controlRoutes) listExclusions(w http.ResponseWriter, r *http.Request) error {
 	q, err := readQuery(r, "kind", "limit", "cursor")
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ const pausedRetryAfter = 60
 
 // leaseURLs leases URLs to a scraper. Excluded URLs are left out even if their shard does not know of the exclusion
 // yet.
-func (a *API) leaseURLs(w http.ResponseWriter, r *http.Request) error {
+func (a frontierRoutes) leaseURLs(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func readLease(r *http.Request) (want frontier.LeaseRequest, err error) {
 	}, nil
 }
 
-func (a *API) item(i *frontier.Item) contract.FrontierItem {
+func (a frontierRoutes) item(i *frontier.Item) contract.FrontierItem {
 	return contract.FrontierItem{
 		ID: i.ID, URL: i.URL, Host: i.Host, Domain: i.Domain, Kind: i.Kind, Method: contract.Text(i.Method),
 		Type: i.Type, Priority: i.Priority,
@@ -155,7 +155,7 @@ func firstError(errs ...error) error {
 func seconds(ms int64) float64 { return float64(ms) / 1000 }
 
 // frontierStats shows the counts of all shards.
-func (a *API) frontierStats(w http.ResponseWriter, r *http.Request) error {
+func (a frontierRoutes) frontierStats(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func countsOf(s *frontier.Stats) contract.FrontierCounts {
 }
 
 // frontierURL shows the state of one URL.
-func (a *API) frontierURL(w http.ResponseWriter, r *http.Request) error {
+func (a frontierRoutes) frontierURL(w http.ResponseWriter, r *http.Request) error {
 	q, err := readQuery(r, "url")
 	if err != nil {
 		return err

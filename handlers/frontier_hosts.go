@@ -14,7 +14,7 @@ import (
 )
 
 // frontierHosts shows one page of the hosts.
-func (a *API) frontierHosts(w http.ResponseWriter, r *http.Request) error {
+func (a frontierRoutes) frontierHosts(w http.ResponseWriter, r *http.Request) error {
 	q, err := readQuery(r, "sort", "blocked", "limit", "cursor")
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func hostOf(h *frontier.HostInfo) contract.FrontierHost {
 }
 
 // changeHost blocks a host, sets its delay, or empties its queue.
-func (a *API) changeHost(w http.ResponseWriter, r *http.Request) error {
+func (a frontierRoutes) changeHost(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func readHostChange(r *http.Request) (change frontier.HostChange, err error) {
 }
 
 // exportShard returns one page of a shard's content, as in the daily snapshots.
-func (a *API) exportShard(w http.ResponseWriter, r *http.Request) error {
+func (a frontierRoutes) exportShard(w http.ResponseWriter, r *http.Request) error {
 	q, err := readQuery(r, "cursor")
 	if err != nil {
 		return err

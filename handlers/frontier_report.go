@@ -14,7 +14,7 @@ import (
 
 // reportURLs records the outcomes of leased items. Repeated reports, and those after the lease has ended, are
 // accepted and change nothing.
-func (a *API) reportURLs(w http.ResponseWriter, r *http.Request) error {
+func (a frontierRoutes) reportURLs(w http.ResponseWriter, r *http.Request) error {
 	report, err := a.readReport(r)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ const (
 // maxErrorText caps the length of an error, in bytes.
 const maxErrorText = 500
 
-func (a *API) readReport(r *http.Request) (report frontier.Report, err error) {
+func (a frontierRoutes) readReport(r *http.Request) (report frontier.Report, err error) {
 	if err := onlyQuery(r); err != nil {
 		return report, err
 	}

@@ -18,7 +18,7 @@ import (
 const maxPut = frontier.MaxPut
 
 // putURLs queues pages. It classifies those without a type and scores those without a priority.
-func (a *API) putURLs(w http.ResponseWriter, r *http.Request) error {
+func (a frontierRoutes) putURLs(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (a *API) putURLs(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a *API) readPut(r *http.Request) ([]frontier.NewPage, contract.Partition, error) {
+func (a frontierRoutes) readPut(r *http.Request) ([]frontier.NewPage, contract.Partition, error) {
 	var body struct {
 		URLs      []json.RawMessage  `json:"urls"`
 		Partition contract.Partition `json:"partition_info"`
@@ -136,7 +136,7 @@ func (p *putURL) page(field string, assess assessor) (page frontier.NewPage, err
 // assessor returns the type and priority of a URL. knownType is "" if the type is unknown.
 type assessor func(url, knownType string, lastmod time.Time) (contentType string, priority float64, err error)
 
-func (a *API) assessor(ctx context.Context, found discovery.Method) assessor {
+func (a frontierRoutes) assessor(ctx context.Context, found discovery.Method) assessor {
 	var analyser *discovery.Analyser // loaded with the first URL to assess
 	return func(url, knownType string, lastmod time.Time) (string, float64, error) {
 		if analyser == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/newsfork/seed-engine/httpapi"
 )
 
-func (a *API) pipeline(w http.ResponseWriter, r *http.Request) error {
+func (a controlRoutes) pipeline(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {
 		return err
 	}
@@ -19,12 +19,16 @@ func (a *API) pipeline(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a *API) pause(w http.ResponseWriter, r *http.Request) error { return a.setPaused(w, r, true) }
+func (a controlRoutes) pause(w http.ResponseWriter, r *http.Request) error {
+	return a.setPaused(w, r, true)
+}
 
-func (a *API) resume(w http.ResponseWriter, r *http.Request) error { return a.setPaused(w, r, false) }
+func (a controlRoutes) resume(w http.ResponseWriter, r *http.Request) error {
+	return a.setPaused(w, r, false)
+}
 
 // setPaused pauses or resumes the pipeline. If it is already in that state, only a new reason is stored.
-func (a *API) setPaused(w http.ResponseWriter, r *http.Request, paused bool) error {
+func (a controlRoutes) setPaused(w http.ResponseWriter, r *http.Request, paused bool) error {
 	if err := onlyQuery(r); err != nil {
 		return err
 	}

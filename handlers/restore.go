@@ -7,7 +7,7 @@ import (
 )
 
 // restore runs the next step of restoring shards of the frontier from their snapshots.
-func (a *API) restore(w http.ResponseWriter, r *http.Request) error {
+func (a frontierRoutes) restore(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ var ErrTooManyUploads = errors.New("too many uploads are under way")
 
 // upload stores a raw file. With replace, it may take the place of one that was not processed. The body streams
 // into the bucket.
-func (a *API) upload(w http.ResponseWriter, r *http.Request) error {
+func (a datasetRoutes) upload(w http.ResponseWriter, r *http.Request) error {
 	u, err := checkUpload(r)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (a *API) upload(w http.ResponseWriter, r *http.Request) error {
 }
 
 // store stores a file that did not exist a moment ago.
-func (a *API) store(w http.ResponseWriter, r *http.Request, u uploadRequest) error {
+func (a datasetRoutes) store(w http.ResponseWriter, r *http.Request, u uploadRequest) error {
 	const op = "handlers.upload"
 	key := u.file.Key()
 	// Marks of a deleted file do not apply to this one.
@@ -73,7 +73,7 @@ func (a *API) store(w http.ResponseWriter, r *http.Request, u uploadRequest) err
 }
 
 // stored answers that a file was stored. It queues and records the file even if the client has hung up.
-func (a *API) stored(w http.ResponseWriter, r *http.Request, u uploadRequest, o *r2.Object, status int) error {
+func (a datasetRoutes) stored(w http.ResponseWriter, r *http.Request, u uploadRequest, o *r2.Object, status int) error {
 	done := uploadResult{Key: u.file.Key(), Size: o.Size, Replaced: status == http.StatusOK}
 	ctx := context.WithoutCancel(r.Context())
 	if !u.queue {
@@ -89,7 +89,7 @@ func (a *API) stored(w http.ResponseWriter, r *http.Request, u uploadRequest, o 
 
 // replace stores a file in place of old, which has no valid checkpoint. If an event is still processing old, its
 // output is merged with the new file's, and its checkpoint names old, so the new file is not taken for processed.
-func (a *API) replace(w http.ResponseWriter, r *http.Request, u uploadRequest, old *r2.Object) error {
+func (a datasetRoutes) replace(w http.ResponseWriter, r *http.Request, u uploadRequest, old *r2.Object) error {
 	const op = "handlers.replace"
 	if err := a.unprocessed(r.Context(), u.file, old, "; upload under the next number instead"); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (a *API) replace(w http.ResponseWriter, r *http.Request, u uploadRequest, o
 
 // deleteFile deletes a raw file without a checkpoint. A message of the file that is still queued finds the discard
 // mark and ends.
-func (a *API) deleteFile(w http.ResponseWriter, r *http.Request) error {
+func (a datasetRoutes) deleteFile(w http.ResponseWriter, r *http.Request) error {
 	const op = "handlers.deleteFile"
 	if err := onlyQuery(r); err != nil {
 		return err
@@ -154,7 +154,7 @@ type deletedFile struct {
 }
 
 // unprocessed refuses a file whose checkpoint says that it was processed.
-func (a *API) unprocessed(ctx context.Context, file contract.RawFile, o *r2.Object, advice string) error {
+func (a datasetRoutes) unprocessed(ctx context.Context, file contract.RawFile, o *r2.Object, advice string) error {
 	checkpoint, err := a.Bucket.Head(ctx, file.Checkpoint())
 	m := contract.SeedMessage{ETag: o.ETag}
 	switch {
@@ -168,7 +168,7 @@ func (a *API) unprocessed(ctx context.Context, file contract.RawFile, o *r2.Obje
 }
 
 // endFile records in the ledger that a file was replaced or deleted. A failure is only logged.
-func (a *API) endFile(ctx context.Context, r *http.Request, file contract.RawFile, deleted bool) {
+func (a datasetRoutes) endFile(ctx context.Context, r *http.Request, file contract.RawFile, deleted bool) {
 	if err := a.Ledger.EndFile(ctx, file, deleted, a.Now(), httpapi.Actor(r)); err != nil {
 		a.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
 	}
@@ -227,7 +227,7 @@ func checkUpload(r *http.Request) (u uploadRequest, err error) {
 
 // uploadAgain answers the upload of a file that exists. Clients repeat uploads if they missed the first answer or
 // could not have the file queued, so a waiting file is queued.
-func (a *API) uploadAgain(w http.ResponseWriter, r *http.Request, u uploadRequest, o *r2.Object) error {
+func (a datasetRoutes) uploadAgain(w http.ResponseWriter, r *http.Request, u uploadRequest, o *r2.Object) error {
 	done := uploadResult{Key: o.Key, Size: o.Size}
 	ctx := context.WithoutCancel(r.Context())
 	ended, err := a.endState(ctx, u.file, o)
@@ -259,7 +259,7 @@ func (a *API) uploadAgain(w http.ResponseWriter, r *http.Request, u uploadReques
 
 // same reports whether a request's body equals o, nil if the store does not know o's digest. It does not keep the
 // body.
-func (a *API) same(r *http.Request, o *r2.Object) (*bool, error) {
+func (a datasetRoutes) same(r *http.Request, o *r2.Object) (*bool, error) {
 	stored, same := md5Of(o), r.ContentLength == o.Size
 	switch {
 	case same && stored == nil:
@@ -275,7 +275,7 @@ func (a *API) same(r *http.Request, o *r2.Object) (*bool, error) {
 }
 
 // endState returns the state of a stored raw file that is processed or discarded, "" for others.
-func (a *API) endState(ctx context.Context, file contract.RawFile, o *r2.Object) (string, error) {
+func (a datasetRoutes) endState(ctx context.Context, file contract.RawFile, o *r2.Object) (string, error) {
 	for _, state := range []string{string(contract.Processed), contract.DiscardedFile} {
 		key := file.Checkpoint()
 		if state == contract.DiscardedFile {
@@ -293,7 +293,7 @@ func (a *API) endState(ctx context.Context, file contract.RawFile, o *r2.Object)
 
 // isWaiting reports whether a stored raw file that has not ended is neither queued nor malformed. Without the
 // ledger it returns true: a file that is queued twice is processed once.
-func (a *API) isWaiting(ctx context.Context, file contract.RawFile, o *r2.Object) bool {
+func (a datasetRoutes) isWaiting(ctx context.Context, file contract.RawFile, o *r2.Object) bool {
 	standings, err := a.Ledger.Standings(ctx, []contract.RawFile{file}, a.Now().Add(-orchestrator.InFlight),
 		time.Time{})
 	if err != nil {
@@ -304,7 +304,7 @@ func (a *API) isWaiting(ctx context.Context, file contract.RawFile, o *r2.Object
 }
 
 // queueFile queues a stored raw file and records it in the ledger, queued or not.
-func (a *API) queueFile(ctx context.Context, file contract.RawFile, etag string) error {
+func (a datasetRoutes) queueFile(ctx context.Context, file contract.RawFile, etag string) error {
 	change := ledger.FileChange{RawFile: file, Queued: a.Now()}
 	var b contract.Batch
 	b.Add(contract.Encode(contract.SeedMessage{FilePath: file.Key(), Partition: file.Partition,
