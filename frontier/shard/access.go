@@ -79,7 +79,7 @@ func (c *call) unpark(m *store.Domain) error {
 		}
 		for i, h := range hosts {
 			if h != nil && h.Places[batch[i].Kind].Queued {
-				c.tx.Arrive(h, h.Places[batch[i].Kind])
+				c.tx.Queue.Append(h, h.Places[batch[i].Kind])
 				n--
 			}
 		}

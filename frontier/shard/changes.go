@@ -105,7 +105,7 @@ func writeContracts(c *call, m *store.Domain, records []store.ContractRecord, ch
 	for i, at := range changed {
 		list[i] = &records[at]
 	}
-	if err := c.tx.LogChanges(m, list); err != nil {
+	if err := c.tx.Logs.AppendChanges(m, list); err != nil {
 		return err
 	}
 	c.tx.SetContracts(m, records)
@@ -118,7 +118,7 @@ func (s *Shard) Changes(now int64, r frontier.ChangesRequest) (page frontier.Cha
 		return page, err
 	}
 	err = s.run(now, func(c *call) error {
-		page.Next, page.More, err = c.tx.ReadLog(store.ChangesLog, r.After, func(records []store.LogRecord) (int, error) {
+		page.Next, page.More, err = c.tx.Logs.Read(store.ChangesLog, r.After, func(records []store.LogRecord) (int, error) {
 			return followPointers(c, &page, records, r.Limit)
 		})
 		page.Expired = store.Expired(r.After, c.tx.State.Deleted.Changes)

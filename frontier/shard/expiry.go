@@ -14,7 +14,7 @@ const maxTries = 3
 const maxSwept = 16
 
 // wakeAt has the parked hosts of a domain looked at when the time of a collector or a refresh is over.
-func (c *call) wakeAt(m *store.Domain, ends int64) { c.tx.SetLease(-m.ID-1, ends, []byte{0}) }
+func (c *call) wakeAt(m *store.Domain, ends int64) { c.tx.Leases.Set(-m.ID-1, ends, []byte{0}) }
 
 // sweep ends the leases whose time is over, and lets in hosts whose domain has become free. Their
 // hosts stand in the queues when it returns.
@@ -22,7 +22,7 @@ func (c *call) sweep() error {
 	if c.tx.State.FirstEnd == 0 || c.now < c.tx.State.FirstEnd {
 		return nil
 	}
-	ended, err := c.tx.TakeEndedLeases(maxSwept)
+	ended, err := c.tx.Leases.TakeEnded(maxSwept)
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (c *call) sweep() error {
 	if err := c.wake(ended.Domains); err != nil {
 		return err
 	}
-	return c.tx.FlushLeases()
+	return c.tx.Leases.Flush()
 }
 
 // expire takes back what hosts were leased for.
@@ -76,7 +76,7 @@ func (c *call) free(h *store.Host, ready int64) error {
 	c.tx.Change(h)
 	m := c.tx.DomainOf(h)
 	c.leave(m, &m.Active, h.ID)
-	if err := c.tx.Spill(h); err != nil {
+	if err := c.tx.Pages.Spill(h); err != nil {
 		return err
 	}
 	return c.queue(h)

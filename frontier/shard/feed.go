@@ -41,7 +41,7 @@ func (s *Shard) Feed(now int64, r frontier.FeedRequest) (page frontier.FeedPage,
 		if err != nil {
 			return err
 		}
-		page.Next, page.More, err = c.tx.ReadLog(store.FeedLog, r.After, func(records []store.LogRecord) (int, error) {
+		page.Next, page.More, err = c.tx.Logs.Read(store.FeedLog, r.After, func(records []store.LogRecord) (int, error) {
 			for i, record := range records {
 				if len(page.Items) == r.Limit {
 					return i, nil
@@ -115,13 +115,13 @@ func (p *putBatch) publish() error {
 		if !n.dated && undated > maxUndated {
 			continue
 		}
-		p.c.tx.AppendFeed(&n.item)
+		p.c.tx.Logs.AppendFeed(&n.item)
 		p.c.tx.State.CountFound(p.c.now, n.kind)
 		p.announced++
-		if p.c.tx.Seen(n.host, n.hash) {
+		if p.c.tx.Seen.Has(n.host, n.hash) {
 			continue
 		}
-		if err := p.c.tx.Remember(n.host, n.hash); err != nil {
+		if err := p.c.tx.Seen.Add(n.host, n.hash); err != nil {
 			return err
 		}
 		p.touch(n.host)

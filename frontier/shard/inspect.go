@@ -59,7 +59,7 @@ func (s *Shard) Stats(now int64) (stats frontier.Stats, err error) {
 				continue
 			}
 			var err error
-			if stats.Due[lane], err = c.tx.QueueLength(lane); err != nil {
+			if stats.Due[lane], err = c.tx.Queue.Length(lane); err != nil {
 				return err
 			}
 			if stats.OldestDue[lane], err = oldestSlot(c, lane); err != nil {
@@ -73,7 +73,7 @@ func (s *Shard) Stats(now int64) (stats frontier.Stats, err error) {
 
 // oldestSlot gives the slot, in ms, of the first host in a lane that has not moved since.
 func oldestSlot(c *call, lane int) (int64, error) {
-	queue, err := c.tx.ReadQueue([]int{lane}, 2, func(store.Pointer) bool { return true })
+	queue, err := c.tx.Queue.Read([]int{lane}, 2, func(store.Pointer) bool { return true })
 	if err != nil {
 		return 0, err
 	}
@@ -177,7 +177,7 @@ func urlState(c *call, state *frontier.URLState, h *store.Host, url string, hash
 	if err := h.UnpackEntries(); err != nil {
 		return err
 	}
-	waits, due, err := c.tx.FindPage(h, hash)
+	waits, due, err := c.tx.Pages.Find(h, hash)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func urlState(c *call, state *frontier.URLState, h *store.Host, url string, hash
 		entry := e.State()
 		state.Entry = &entry
 	}
-	if err := c.tx.LoadChunks(h, []uint64{hash}); err != nil {
+	if err := c.tx.Seen.Load(h, []uint64{hash}); err != nil {
 		return err
 	}
 	switch {
@@ -200,7 +200,7 @@ func urlState(c *call, state *frontier.URLState, h *store.Host, url string, hash
 		if state.State = "due"; state.DueAt > c.now {
 			state.State = "waiting"
 		}
-	case c.tx.Seen(h, hash):
+	case c.tx.Seen.Has(h, hash):
 		state.State = "done"
 	}
 	return nil
@@ -227,7 +227,7 @@ func (s *Shard) Pages(now int64, r frontier.PagesRequest) (answer frontier.PageL
 		}
 		size := 0
 		for _, h := range hosts {
-			pages, err := c.tx.AllPages(h)
+			pages, err := c.tx.Pages.All(h)
 			if err != nil {
 				return err
 			}

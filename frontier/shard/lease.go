@@ -107,7 +107,7 @@ func (l *leaser) consider(kind int, candidates []store.Candidate) error {
 				free = append(free, h)
 			}
 		}
-		if err := l.c.tx.Prefetch(free); err != nil {
+		if err := l.c.tx.Pages.Prefetch(free); err != nil {
 			return err
 		}
 	}
@@ -274,7 +274,7 @@ func (l *leaser) finish() (frontier.Lease, error) {
 		return frontier.Lease{ExpiresAt: l.ends, RetryAfter: again}, err
 	}
 	c.tx.State.Lease = l.number
-	c.tx.SetLease(l.number, l.ends, store.PackIDs(l.hosts))
+	c.tx.Leases.Set(l.number, l.ends, store.PackIDs(l.hosts))
 	return frontier.Lease{ID: strconv.FormatInt(l.number, 36), ExpiresAt: l.ends, Items: l.items}, nil
 }
 
@@ -288,7 +288,7 @@ func retryAfter(c *call, lanes []int, passedOver int64) (int64, error) {
 		}
 	}
 	for _, lane := range lanes {
-		slot, err := c.tx.FirstSlot(lane)
+		slot, err := c.tx.Queue.FirstSlot(lane)
 		if err != nil {
 			return 0, err
 		}

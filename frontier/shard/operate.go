@@ -32,7 +32,7 @@ func (s *Shard) SetHost(now int64, name string, change frontier.HostChange) (fou
 			setDelay(c, h, *change.Delay)
 		}
 		if change.Empty {
-			c.tx.Empty(h)
+			c.tx.Pages.Empty(h)
 		}
 		if change.BlockUntil != nil {
 			setBlock(c, h, *change.BlockUntil)

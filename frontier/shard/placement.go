@@ -70,5 +70,5 @@ func (c *call) moveTo(h *store.Host, kind, lane int, at int64, types uint32) {
 	}
 	*have = want
 	c.tx.Change(h)
-	c.tx.Arrive(h, want)
+	c.tx.Queue.Append(h, want)
 }

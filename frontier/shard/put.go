@@ -147,7 +147,7 @@ func preparePuts(c *call, puts []*putBatch) error {
 			}
 		}
 	}
-	if err := c.tx.LoadParts(keys); err != nil {
+	if err := c.tx.Pages.Load(keys); err != nil {
 		return err
 	}
 	for _, p := range puts {
@@ -299,7 +299,7 @@ func (p *putBatch) page(n *frontier.NewPage, verdict *frontier.Verdict) (err err
 	}
 	key := freshKey{h.ID, frontier.Hash48(l.Path)}
 	switch {
-	case p.met[key] || p.c.tx.Seen(h, key.hash):
+	case p.met[key] || p.c.tx.Seen.Has(h, key.hash):
 		*verdict = frontier.Duplicate
 		return nil
 	case isTrap(h.Name, l.Path, p.c.seconds()):
@@ -357,8 +357,8 @@ func (p *putBatch) entry(n *frontier.NewEntry) (frontier.Verdict, error) {
 	case at < 0 && len(h.Entries) >= store.MaxEntries:
 		return frontier.HostFull, nil
 	case at < 0:
-		if !p.c.tx.Seen(h, hash) { // it is no page
-			if err := p.c.tx.Remember(h, hash); err != nil {
+		if !p.c.tx.Seen.Has(h, hash) { // it is no page
+			if err := p.c.tx.Seen.Add(h, hash); err != nil {
 				return "", err
 			}
 		}
@@ -426,7 +426,7 @@ func (p *putBatch) finish() error {
 			continue
 		}
 		done[h.ID] = true
-		if err := p.c.tx.Spill(h); err != nil {
+		if err := p.c.tx.Pages.Spill(h); err != nil {
 			return err
 		}
 		if err := p.c.queue(h); err != nil {
@@ -437,11 +437,11 @@ func (p *putBatch) finish() error {
 }
 
 func (p *putBatch) accept(f *freshPage) error {
-	if p.c.tx.Seen(f.host, f.hash) { // a redirect of the same report led there
+	if p.c.tx.Seen.Has(f.host, f.hash) { // a redirect of the same report led there
 		*f.verdict = frontier.Duplicate
 		return nil
 	}
-	if err := p.c.tx.Remember(f.host, f.hash); err != nil {
+	if err := p.c.tx.Seen.Add(f.host, f.hash); err != nil {
 		return err
 	}
 	f.host.Enqueue(f.page)

@@ -87,7 +87,7 @@ func (p *reporter) prepare(results []frontier.Result) error {
 			keys = append(keys, h.ChunkKey(frontier.Hash48(l.Path)))
 		}
 	}
-	if err := c.tx.LoadParts(keys); err != nil {
+	if err := c.tx.Pages.Load(keys); err != nil {
 		return err
 	}
 	return p.prepareFound(results)
@@ -161,7 +161,7 @@ func (p *reporter) result(r *frontier.Result) (partition contract.Partition, err
 			return partition, p.entry(h, at, r)
 		}
 	}
-	if !p.c.tx.Seen(h, hash) || p.foreign(h, hash) {
+	if !p.c.tx.Seen.Has(h, hash) || p.foreign(h, hash) {
 		p.answer.Unknown++
 		return partition, nil
 	}
@@ -193,8 +193,8 @@ func (p *reporter) page(h *store.Host, at int, r *frontier.Result) error {
 	case fetched:
 		c.done(h, &h.Done, &c.tx.State.Done)
 	}
-	if l, ok := frontier.ParseLink(r.RedirectedTo); ok && l.Host == h.Name && !c.tx.Seen(h, frontier.Hash48(l.Path)) {
-		if err := c.tx.Remember(h, frontier.Hash48(l.Path)); err != nil {
+	if l, ok := frontier.ParseLink(r.RedirectedTo); ok && l.Host == h.Name && !c.tx.Seen.Has(h, frontier.Hash48(l.Path)) {
+		if err := c.tx.Seen.Add(h, frontier.Hash48(l.Path)); err != nil {
 			return err
 		}
 	}
@@ -267,7 +267,7 @@ func (p *reporter) finish() error {
 	if len(p.finished) == 0 {
 		return nil
 	}
-	hosts, err := p.c.tx.LeaseHosts(p.number)
+	hosts, err := p.c.tx.Leases.Hosts(p.number)
 	if err != nil || len(hosts) == 0 {
 		return err
 	}
@@ -276,6 +276,6 @@ func (p *reporter) finish() error {
 			return nil // the sweep will delete it
 		}
 	}
-	p.c.tx.DeleteLease(p.number)
+	p.c.tx.Leases.Delete(p.number)
 	return nil
 }

@@ -89,7 +89,7 @@ func (t *ticker) run() error {
 	c := t.c
 	budget := refreshBudget(c)
 	until := max(c.seconds(), c.tx.State.Refreshing.Lent)
-	blocks, err := c.tx.DueBlocks(until, maxTickBlocks)
+	blocks, err := c.tx.Due.Blocks(until, maxTickBlocks)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (t *ticker) run() error {
 		}
 		left[b.Key] = b.Hosts[taken:]
 	}
-	if err := c.tx.KeepDue(left); err != nil { // moveDue must see what was taken out
+	if err := c.tx.Due.Keep(left); err != nil { // moveDue must see what was taken out
 		return err
 	}
 	if t.left = t.left || len(left) == maxTickBlocks; !t.left {
@@ -119,7 +119,7 @@ func (t *ticker) run() error {
 		c.tx.State.Refreshing.Given = 0
 		c.tx.State.Refreshing.Count(len(t.messages))
 	}
-	return c.tx.WriteDue(t.moved)
+	return c.tx.Due.Write(t.moved)
 }
 
 // look decides about hosts until there are as many messages as the budget allows.
@@ -211,7 +211,7 @@ func (t *ticker) next() (int64, error) {
 	if t.left {
 		return soon, nil
 	}
-	first, err := c.tx.FirstDue()
+	first, err := c.tx.Due.First()
 	if err != nil || first == 0 {
 		return 0, err
 	}
@@ -224,7 +224,7 @@ func queueDue(c *call) error {
 	if c.settings.PerMinute > 0 {
 		return nil
 	}
-	blocks, err := c.tx.DueBlocks(c.seconds(), maxTickBlocks)
+	blocks, err := c.tx.Due.Blocks(c.seconds(), maxTickBlocks)
 	if err != nil || len(blocks) == 0 {
 		return err
 	}
@@ -245,15 +245,15 @@ func queueDue(c *call) error {
 			}
 		}
 	}
-	if err := c.tx.FlushQueue(); err != nil { // the selector reads what is stored
+	if err := c.tx.Queue.Flush(); err != nil { // the selector reads what is stored
 		return err
 	}
-	if err := c.tx.KeepDue(left); err != nil {
+	if err := c.tx.Due.Keep(left); err != nil {
 		return err
 	}
 	later := c.seconds() + excludedAgain
 	c.tx.State.Refreshing.Lent = later
-	return c.tx.WriteDue(map[int64][]int64{later: ids})
+	return c.tx.Due.Write(map[int64][]int64{later: ids})
 }
 
 // statsDue counts the hosts that are due for a refresh.
@@ -263,7 +263,7 @@ func statsDue(c *call, stats *frontier.Stats) error {
 		stats.Refreshed = 0
 	}
 	stats.OldestDue[frontier.EntryLane] = c.tx.State.Refreshing.Since(c.seconds()) * 1000
-	n, second, err := c.tx.CountDueHosts()
+	n, second, err := c.tx.Due.Count()
 	if err != nil {
 		return err
 	}
@@ -284,7 +284,7 @@ func (c *call) watch(h *store.Host, before int64) {
 
 // lookAt has a host looked at in a second.
 func (c *call) lookAt(h *store.Host, second int64) {
-	c.tx.WatchHost(h, second)
+	c.tx.Due.Watch(h, second)
 	if alarm := max(second*1000, c.now+c.settings.tickSpacing()); c.settings.PerMinute > 0 && (c.alarm == 0 || alarm < c.alarm) {
 		c.alarm = alarm
 	}

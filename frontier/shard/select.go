@@ -8,7 +8,7 @@ import (
 // pop takes the page of a host whose turn it is: its bands take turns like the front queues, so that
 // no band of a host starves behind its urgent ones.
 func (c *call) pop(h *store.Host, f *filter) (p store.Page, ok bool, err error) {
-	if err := c.tx.Refill(h, store.Waiting); err != nil {
+	if err := c.tx.Pages.Refill(h, store.Waiting); err != nil {
 		return p, false, err
 	}
 	turn := store.BandOfTurn(h.Turn)
@@ -18,7 +18,7 @@ func (c *call) pop(h *store.Host, f *filter) (p store.Page, ok bool, err error) 
 			return p, true, nil
 		}
 		for more := f.all; more && h.Has(band); more = !h.AnyDue(c.seconds()) { // again when all were dropped
-			if err := c.tx.Refill(h, band); err != nil {
+			if err := c.tx.Pages.Refill(h, band); err != nil {
 				return p, false, err
 			}
 			if p, ok = c.popBand(h, f, band); ok {
@@ -27,7 +27,7 @@ func (c *call) pop(h *store.Host, f *filter) (p store.Page, ok bool, err error) 
 		}
 	}
 	if !f.all {
-		if found, err := c.tx.Extract(h, f.types, func(p *store.Page) bool { return f.page(h, p) }); !found {
+		if found, err := c.tx.Pages.Extract(h, f.types, func(p *store.Page) bool { return f.page(h, p) }); !found {
 			return p, false, err
 		}
 	}
@@ -63,7 +63,7 @@ type selector struct {
 }
 
 func newSelector(c *call, lanes []int, f *filter, hosts int) (*selector, error) {
-	queue, err := c.tx.ReadQueue(lanes, 2+hosts/32, f.pointer)
+	queue, err := c.tx.Queue.Read(lanes, 2+hosts/32, f.pointer)
 	return &selector{c, queue, len(lanes)}, err
 }
 

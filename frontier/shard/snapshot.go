@@ -51,7 +51,7 @@ func exportHosts(c *call, ids []int64) ([]frontier.HostSnapshot, error) {
 		list[i] = frontier.HostSnapshot{Host: h.Name, Domain: m.Name, DomainExcluded: m.Excluded, Record: h.Encode()}
 		index[h.ID] = i
 	}
-	err = c.tx.ExportParts(ids, func(host int64, p frontier.Part) {
+	err = c.tx.Pages.Export(ids, func(host int64, p frontier.Part) {
 		h := &list[index[host]]
 		h.Parts = append(h.Parts, p)
 	})
@@ -147,7 +147,7 @@ func restoreHost(c *call, r *frontier.HostSnapshot, classes []frontier.Class) (b
 	if err != nil || h == nil {
 		return false, err
 	}
-	if err := c.tx.Spill(h); err != nil {
+	if err := c.tx.Pages.Spill(h); err != nil {
 		return false, err
 	}
 	c.watch(h, -1)

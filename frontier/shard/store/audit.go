@@ -79,7 +79,7 @@ func (k *auditor) read() error {
 	if ids, err = k.ids("SELECT key FROM parts"); err != nil {
 		return err
 	}
-	if err := k.c.LoadParts(ids); err != nil {
+	if err := k.c.Pages.Load(ids); err != nil {
 		return err
 	}
 	rows, err := k.c.db.Run("SELECT key, data FROM queue")
@@ -138,7 +138,7 @@ func (k *auditor) check() {
 			k.errorf("%s: counted %d, there are %d", what, n[0], n[1])
 		}
 	}
-	for key, data := range c.parts {
+	for key, data := range c.Pages.parts {
 		if key&(1<<partBits-1) < firstSegment && !slices.IsSorted(chunkHashes(data)) {
 			k.errorf("a chunk that is not sorted")
 		}
@@ -163,7 +163,7 @@ func (k *auditor) checkHost(h *Host) (parts int) {
 	c := k.c
 	all := append(slices.Clone(h.Buffer), h.Leased...)
 	for i := range h.Segments {
-		data := c.parts[h.segmentKey(h.Segments[i].number)]
+		data := c.Pages.parts[h.segmentKey(h.Segments[i].number)]
 		pages, err := h.Segments[i].unread(data)
 		if err != nil || len(pages) == 0 {
 			k.errorf("%s: segment of %d bytes with %d pages: %v", h.Name, len(data), len(pages), err)
@@ -180,12 +180,12 @@ func (k *auditor) checkHost(h *Host) (parts int) {
 		if seen[hash] {
 			k.errorf("%s: %s is there twice", h.Name, all[i].Path)
 		}
-		if seen[hash] = true; !c.Seen(h, hash) {
+		if seen[hash] = true; !c.Seen.Has(h, hash) {
 			k.errorf("%s: %s was not seen", h.Name, all[i].Path)
 		}
 	}
 	for i := range 1 << h.seenBits {
-		if len(c.parts[h.ID<<partBits|int64(i)]) > 0 {
+		if len(c.Pages.parts[h.ID<<partBits|int64(i)]) > 0 {
 			parts++
 		}
 	}

@@ -71,12 +71,12 @@ func (c *Tx) SetContracts(m *Domain, records []ContractRecord) {
 }
 
 // LogChanges appends contracts of a domain to the log of changes, and notes their numbers.
-func (c *Tx) LogChanges(m *Domain, changed []*ContractRecord) error {
+func (c *Logs) AppendChanges(m *Domain, changed []*ContractRecord) error {
 	pointers := make([][]byte, len(changed))
 	for i, r := range changed {
 		pointers[i] = appendUint(appendUint(appendID(nil, m.ID), r.Class), r.Day)
 	}
-	given, err := c.appendLog(ChangesLog, pointers)
+	given, err := c.append(ChangesLog, pointers)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,12 @@ func dueKey(second int64) int64 { return second << blockBits }
 
 func dueSecond(key int64) int64 { return key >> blockBits }
 
+// Due is the table due: blocks of hosts by the second at which they are to be looked at.
+type Due struct {
+	tx      *Tx
+	watched map[int64][]int64 // hosts that arrived, by second
+}
+
 // dueBlock is a row of the table due.
 type dueBlock struct {
 	Key   int64
@@ -18,8 +24,8 @@ type dueBlock struct {
 }
 
 // DueBlocks returns the first blocks of hosts that are to be looked at until a second.
-func (c *Tx) DueBlocks(until, limit int64) (blocks []dueBlock, err error) {
-	rows, err := c.db.Run(`SELECT key, data FROM due WHERE key < ?1 ORDER BY key LIMIT ?2`, dueKey(until+1), limit)
+func (c *Due) Blocks(until, limit int64) (blocks []dueBlock, err error) {
+	rows, err := c.tx.db.Run(`SELECT key, data FROM due WHERE key < ?1 ORDER BY key LIMIT ?2`, dueKey(until+1), limit)
 	if err != nil {
 		return nil, err
 	}
@@ -30,17 +36,17 @@ func (c *Tx) DueBlocks(until, limit int64) (blocks []dueBlock, err error) {
 }
 
 // KeepDue writes what is left of blocks.
-func (c *Tx) KeepDue(left map[int64][]int64) error {
+func (c *Due) Keep(left map[int64][]int64) error {
 	blocks := make(map[int64][]byte, len(left))
 	for key, ids := range left {
 		blocks[key] = PackIDs(ids)
 	}
-	return c.writeData("due", blocks)
+	return c.tx.writeData("due", blocks)
 }
 
 // FirstDue returns the first second at which a host is to be looked at; 0 if there is none.
-func (c *Tx) FirstDue() (int64, error) {
-	rows, err := c.db.Run(`SELECT min(key) FROM due`)
+func (c *Due) First() (int64, error) {
+	rows, err := c.tx.db.Run(`SELECT min(key) FROM due`)
 	if err != nil || !rows.Next() {
 		return 0, err
 	}
@@ -48,8 +54,8 @@ func (c *Tx) FirstDue() (int64, error) {
 }
 
 // CountDueHosts counts the hosts that are to be looked at now, and returns the second of the first one.
-func (c *Tx) CountDueHosts() (n, first int64, err error) {
-	rows, err := c.db.Run(`SELECT coalesce(sum(length(data)), 0), coalesce(min(key), 0) FROM due WHERE key < ?1`, dueKey(c.seconds()+1))
+func (c *Due) Count() (n, first int64, err error) {
+	rows, err := c.tx.db.Run(`SELECT coalesce(sum(length(data)), 0), coalesce(min(key), 0) FROM due WHERE key < ?1`, dueKey(c.tx.seconds()+1))
 	if err != nil || !rows.Next() {
 		return 0, 0, err
 	}
@@ -57,7 +63,7 @@ func (c *Tx) CountDueHosts() (n, first int64, err error) {
 }
 
 // WatchHost notes that a host is to be looked at in a second.
-func (c *Tx) WatchHost(h *Host, second int64) { c.watched[second] = append(c.watched[second], h.ID) }
+func (c *Due) Watch(h *Host, second int64) { c.watched[second] = append(c.watched[second], h.ID) }
 
 // NextDue is when the first entry point of a host is due, in seconds; -1 when it has none.
 func (h *Host) NextDue() int64 {
@@ -71,7 +77,7 @@ func (h *Host) NextDue() int64 {
 }
 
 // WriteDue adds pointers to hosts, unless the last block of their second has them.
-func (c *Tx) WriteDue(hosts map[int64][]int64) error {
+func (c *Due) Write(hosts map[int64][]int64) error {
 	if len(hosts) == 0 {
 		return nil
 	}
@@ -79,7 +85,7 @@ func (c *Tx) WriteDue(hosts map[int64][]int64) error {
 	for _, second := range slices.Sorted(maps.Keys(hosts)) {
 		firsts = append(firsts, dueKey(second))
 	}
-	rows, err := c.db.Run(`SELECT j.value, d.key, d.data FROM json_each(?1) j LEFT JOIN due d ON d.key = (SELECT max(key) FROM due WHERE key BETWEEN j.value AND j.value + 16383)`, numbers(firsts))
+	rows, err := c.tx.db.Run(`SELECT j.value, d.key, d.data FROM json_each(?1) j LEFT JOIN due d ON d.key = (SELECT max(key) FROM due WHERE key BETWEEN j.value AND j.value + 16383)`, numbers(firsts))
 	if err != nil {
 		return err
 	}
@@ -111,5 +117,5 @@ func (c *Tx) WriteDue(hosts map[int64][]int64) error {
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	return c.writeData("due", changed)
+	return c.tx.writeData("due", changed)
 }

@@ -38,13 +38,13 @@ func decodeFeedItem(record string) (i FeedItem, err error) {
 }
 
 // AppendFeed adds an item to the feed.
-func (c *Tx) AppendFeed(i *FeedItem) { c.news = append(c.news, i.encode()) }
+func (c *Logs) AppendFeed(i *FeedItem) { c.news = append(c.news, i.encode()) }
 
 // flushFeed writes what was announced.
-func (c *Tx) flushFeed() error {
+func (c *Logs) flushFeed() error {
 	if len(c.news) == 0 {
 		return nil
 	}
-	_, err := c.appendLog(FeedLog, c.news)
+	_, err := c.append(FeedLog, c.news)
 	return err
 }

@@ -1,5 +1,11 @@
 package store
 
+// Leases is the table leases.
+type Leases struct {
+	tx   *Tx
+	rows map[int64]leaseRow // changed ones
+}
+
 // leaseRow is a row of the table leases: the hosts of a lease, or under the negative id of a domain
 // the time at which its parked hosts are to be looked at. Without data it is to be deleted.
 type leaseRow struct {
@@ -8,10 +14,10 @@ type leaseRow struct {
 }
 
 // SetLease writes a row of the table leases.
-func (c *Tx) SetLease(id, ends int64, data []byte) {
-	c.leases[id] = leaseRow{ends, data}
-	if c.State.FirstEnd == 0 || ends < c.State.FirstEnd {
-		c.State.FirstEnd = ends
+func (c *Leases) Set(id, ends int64, data []byte) {
+	c.rows[id] = leaseRow{ends, data}
+	if c.tx.State.FirstEnd == 0 || ends < c.tx.State.FirstEnd {
+		c.tx.State.FirstEnd = ends
 	}
 }
 
@@ -23,8 +29,8 @@ type endedLeases struct {
 }
 
 // TakeEndedLeases deletes up to limit leases that are over.
-func (c *Tx) TakeEndedLeases(limit int64) (ended endedLeases, err error) {
-	rows, err := c.db.Run(`SELECT id, data FROM leases WHERE ends <= ?1 ORDER BY ends LIMIT ?2`, c.now, limit)
+func (c *Leases) TakeEnded(limit int64) (ended endedLeases, err error) {
+	rows, err := c.tx.db.Run(`SELECT id, data FROM leases WHERE ends <= ?1 ORDER BY ends LIMIT ?2`, c.tx.now, limit)
 	if err != nil {
 		return ended, err
 	}
@@ -32,7 +38,7 @@ func (c *Tx) TakeEndedLeases(limit int64) (ended endedLeases, err error) {
 	for rows.Next() {
 		id, data := rows.Int(), rows.Blob()
 		ended.Leases[id] = true
-		c.leases[id] = leaseRow{}
+		c.rows[id] = leaseRow{}
 		if id < 0 {
 			ended.Domains = append(ended.Domains, -id-1)
 			continue
@@ -43,8 +49,8 @@ func (c *Tx) TakeEndedLeases(limit int64) (ended endedLeases, err error) {
 }
 
 // LeaseHosts returns the ids of a lease's hosts; none if there is no such lease.
-func (c *Tx) LeaseHosts(id int64) ([]int64, error) {
-	rows, err := c.db.Run(`SELECT data FROM leases WHERE id = ?1`, id)
+func (c *Leases) Hosts(id int64) ([]int64, error) {
+	rows, err := c.tx.db.Run(`SELECT data FROM leases WHERE id = ?1`, id)
 	if err != nil || !rows.Next() {
 		return nil, err
 	}
@@ -52,25 +58,25 @@ func (c *Tx) LeaseHosts(id int64) ([]int64, error) {
 }
 
 // DeleteLease deletes a lease all of whose hosts have been reported.
-func (c *Tx) DeleteLease(id int64) { c.leases[id] = leaseRow{} }
+func (c *Leases) Delete(id int64) { c.rows[id] = leaseRow{} }
 
 // FlushLeases writes the leases and the queue, so that both can be read again.
-func (c *Tx) FlushLeases() error {
-	if err := c.writeLeases(); err != nil {
+func (c *Leases) Flush() error {
+	if err := c.write(); err != nil {
 		return err
 	}
-	clear(c.leases)
+	clear(c.rows)
 	if err := c.nextEnd(); err != nil {
 		return err
 	}
-	return c.FlushQueue()
+	return c.tx.Queue.Flush()
 }
 
 // nextEnd finds out when the next lease is over.
-func (c *Tx) nextEnd() error {
-	rows, err := c.db.Run(`SELECT min(ends) FROM leases`)
+func (c *Leases) nextEnd() error {
+	rows, err := c.tx.db.Run(`SELECT min(ends) FROM leases`)
 	if err == nil && rows.Next() {
-		c.State.FirstEnd = rows.Int()
+		c.tx.State.FirstEnd = rows.Int()
 	}
 	return err
 }

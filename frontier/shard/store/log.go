@@ -21,6 +21,12 @@ const (
 	maxLogBlocks = 64         // blocks that one operation reads
 )
 
+// Logs are the tables feed and changes.
+type Logs struct {
+	tx   *Tx
+	news [][]byte // items of the feed that are not written yet
+}
+
 // LogRecord is a record with its number.
 type LogRecord struct {
 	Number int64
@@ -38,8 +44,8 @@ func logRecords(key int64, block []byte) ([]LogRecord, error) {
 }
 
 // appendLog appends records to a log and gives their numbers.
-func (c *Tx) appendLog(log string, records [][]byte) ([]int64, error) {
-	rows, err := c.db.Run("SELECT key, data FROM " + log + " ORDER BY key DESC LIMIT 1")
+func (c *Logs) append(log string, records [][]byte) ([]int64, error) {
+	rows, err := c.tx.db.Run("SELECT key, data FROM " + log + " ORDER BY key DESC LIMIT 1")
 	if err != nil {
 		return nil, err
 	}
@@ -56,25 +62,25 @@ func (c *Tx) appendLog(log string, records [][]byte) ([]int64, error) {
 	numbers := make([]int64, len(records))
 	changed := map[int64][]byte{}
 	for i, record := range records {
-		if key == 0 || len(block) > 0 && len(block)+len(record) > maxLogBlock || c.now-key > maxLogAge {
-			key, block = max(last+1, c.now, 1), nil
+		if key == 0 || len(block) > 0 && len(block)+len(record) > maxLogBlock || c.tx.now-key > maxLogAge {
+			key, block = max(last+1, c.tx.now, 1), nil
 			last = key - 1
 		}
 		last++
 		block = appendString(block, string(record))
 		numbers[i], changed[key] = last, block
 	}
-	return numbers, c.writeData(log, changed)
+	return numbers, c.tx.writeData(log, changed)
 }
 
 // ReadLog gives the records of a log after a number to each, in their order, until it returns false or
 // maxLogBlocks are read. It reports the number of the last record that was given, and whether there may
 // be more.
-func (c *Tx) ReadLog(log string, after int64, each func([]LogRecord) (taken int, err error)) (last int64, more bool, err error) {
+func (c *Logs) Read(log string, after int64, each func([]LogRecord) (taken int, err error)) (last int64, more bool, err error) {
 	last = after
 	from := after + 1
 	for range maxLogBlocks / logBatch {
-		rows, err := c.db.Run("SELECT key, data FROM "+log+" WHERE key >= coalesce((SELECT max(key) FROM "+log+" WHERE key <= ?1), 0) ORDER BY key LIMIT ?2", from, int64(logBatch))
+		rows, err := c.tx.db.Run("SELECT key, data FROM "+log+" WHERE key >= coalesce((SELECT max(key) FROM "+log+" WHERE key <= ?1), 0) ORDER BY key LIMIT ?2", from, int64(logBatch))
 		if err != nil {
 			return last, false, err
 		}
@@ -119,10 +125,10 @@ func (d *deletedLogs) numbers() []*int64 { return []*int64{&d.Feed, &d.Changes} 
 func Expired(after, deleted int64) bool { return after > 0 && after < deleted }
 
 // PruneLogs deletes blocks whose records are all older than the time that logs are kept.
-func (c *Tx) PruneLogs(kept int64) error {
-	for log, deleted := range map[string]*int64{FeedLog: &c.State.Deleted.Feed, ChangesLog: &c.State.Deleted.Changes} {
+func (c *Logs) Prune(kept int64) error {
+	for log, deleted := range map[string]*int64{FeedLog: &c.tx.State.Deleted.Feed, ChangesLog: &c.tx.State.Deleted.Changes} {
 		// A block was begun after the last record of the one before, so that one is as old.
-		rows, err := c.db.Run("SELECT key, data FROM "+log+" WHERE key < (SELECT max(key) FROM "+log+" WHERE key <= ?1) ORDER BY key DESC LIMIT 1", kept)
+		rows, err := c.tx.db.Run("SELECT key, data FROM "+log+" WHERE key < (SELECT max(key) FROM "+log+" WHERE key <= ?1) ORDER BY key DESC LIMIT 1", kept)
 		if err != nil {
 			return err
 		}
@@ -140,7 +146,7 @@ func (c *Tx) PruneLogs(kept int64) error {
 		if n := len(records); n > 0 {
 			*deleted = records[n-1].Number
 		}
-		if _, err := c.db.Run("DELETE FROM "+log+" WHERE key <= ?1", key); err != nil {
+		if _, err := c.tx.db.Run("DELETE FROM "+log+" WHERE key <= ?1", key); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,13 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
+// Pages are the parts of hosts: the pages that wait, and the chunks of the seen-set.
+type Pages struct {
+	tx      *Tx
+	parts   map[int64][]byte // empty: there is no such row
+	changed map[int64]bool
+}
+
 // maxThinnedSegments is the number of a host's segments from which pages may be taken; those in older ones stay.
 const maxThinnedSegments = 8
 
@@ -16,15 +23,15 @@ func (h *Host) thinnedSegments() []segment {
 }
 
 // ThinnablePages gives the pages of a host's buffer and newest segments.
-func (c *Tx) ThinnablePages(h *Host) ([]Page, error) { return c.unread(h, h.thinnedSegments()) }
+func (c *Pages) Thinnable(h *Host) ([]Page, error) { return c.unread(h, h.thinnedSegments()) }
 
 // unread gives the pages of a host's buffer and of some of its segments.
-func (c *Tx) unread(h *Host, segments []segment) ([]Page, error) {
+func (c *Pages) unread(h *Host, segments []segment) ([]Page, error) {
 	keys := make([]int64, len(segments))
 	for i := range segments {
 		keys[i] = h.segmentKey(segments[i].number)
 	}
-	if err := c.LoadParts(keys); err != nil {
+	if err := c.Load(keys); err != nil {
 		return nil, err
 	}
 	pages := slices.Clone(h.Buffer)
@@ -39,14 +46,14 @@ func (c *Tx) unread(h *Host, segments []segment) ([]Page, error) {
 }
 
 // Thin drops pages that wait, by their hashes. What is left gathers in the buffer, to be spilled.
-func (c *Tx) Thin(h *Host, out map[uint64]bool) error {
-	pages, err := c.ThinnablePages(h)
+func (c *Pages) Thin(h *Host, out map[uint64]bool) error {
+	pages, err := c.Thinnable(h)
 	if err != nil {
 		return err
 	}
 	segments := h.thinnedSegments()
 	for i := range segments {
-		c.setPart(h.segmentKey(segments[i].number), nil)
+		c.set(h.segmentKey(segments[i].number), nil)
 	}
 	if len(segments) > 0 {
 		h.nextSegment = segments[0].number // whose row is written again
@@ -54,23 +61,23 @@ func (c *Tx) Thin(h *Host, out map[uint64]bool) error {
 	h.Segments = slices.Clone(h.Segments[:len(h.Segments)-len(segments)])
 	h.Buffer = slices.DeleteFunc(pages, func(p Page) bool { return out[frontier.Hash48(p.Path)] })
 	h.URLs -= int64(len(out))
-	c.State.URLs -= int64(len(out))
-	c.Change(h)
+	c.tx.State.URLs -= int64(len(out))
+	c.tx.Change(h)
 	return nil
 }
 
 // Empty drops the pages that wait. Entry points and what was seen stay.
-func (c *Tx) Empty(h *Host) {
+func (c *Pages) Empty(h *Host) {
 	dropped := int64(len(h.Buffer))
 	for i := range h.Segments {
 		dropped += int64(h.Segments[i].left())
-		c.setPart(h.segmentKey(h.Segments[i].number), nil)
+		c.set(h.segmentKey(h.Segments[i].number), nil)
 	}
 	h.Buffer, h.Segments = nil, nil
 	h.URLs -= dropped
-	c.State.URLs -= dropped
+	c.tx.State.URLs -= dropped
 	h.Places[KindPage] = Place{}
-	c.Change(h)
+	c.tx.Change(h)
 }
 
 // CountDue counts what a host has that does not wait for a time of its own.
@@ -94,14 +101,14 @@ func (h *Host) CountDue(now int64) (due int64) {
 }
 
 // FindPage looks for a page in the host's queue, and gives when it is due, in seconds.
-func (c *Tx) FindPage(h *Host, hash uint64) (found bool, due int64, err error) {
+func (c *Pages) Find(h *Host, hash uint64) (found bool, due int64, err error) {
 	is := func(p Page) bool { return frontier.Hash48(p.Path) == hash }
 	if i := slices.IndexFunc(h.Buffer, is); i >= 0 {
 		return true, h.Buffer[i].Due, nil
 	}
 	for i := range h.Segments {
 		s := &h.Segments[i]
-		data, err := c.part(h.segmentKey(s.number))
+		data, err := c.get(h.segmentKey(s.number))
 		if err != nil {
 			return false, 0, err
 		}
@@ -117,7 +124,7 @@ func (c *Tx) FindPage(h *Host, hash uint64) (found bool, due int64, err error) {
 }
 
 // AllPages gives all pages of a host, the leased ones included.
-func (c *Tx) AllPages(h *Host) ([]Page, error) {
+func (c *Pages) All(h *Host) ([]Page, error) {
 	waiting, err := c.unread(h, h.Segments)
 	return append(waiting, h.Leased...), err
 }
@@ -148,11 +155,11 @@ func (h *Host) PopBand(band int, now int64, wanted func(*Page) bool) (p Page, ok
 }
 
 // Prefetch loads the segments from which the next pages of hosts will come, with one statement.
-func (c *Tx) Prefetch(hosts []*Host) error {
+func (c *Pages) Prefetch(hosts []*Host) error {
 	var keys []int64
 	for _, h := range hosts {
 		band := BandOfTurn(h.Turn)
-		if slices.ContainsFunc(h.Buffer, func(p Page) bool { return p.Due <= c.seconds() && (p.band(c.seconds()) == band || !h.Has(band)) }) {
+		if slices.ContainsFunc(h.Buffer, func(p Page) bool { return p.Due <= c.tx.seconds() && (p.band(c.tx.seconds()) == band || !h.Has(band)) }) {
 			continue
 		}
 		if !h.Has(band) {
@@ -162,7 +169,7 @@ func (c *Tx) Prefetch(hosts []*Host) error {
 			keys = append(keys, h.segmentKey(h.Segments[i].number))
 		}
 	}
-	return c.LoadParts(keys)
+	return c.Load(keys)
 }
 
 // NextPage gives the lane in which a host belongs by its most urgent page that is due, or the time
@@ -199,13 +206,13 @@ func (h *Host) NextPage(now int64) (lane int, at int64) {
 }
 
 // Refill takes the next group of a region into the host's buffer, from its oldest segment.
-func (c *Tx) Refill(h *Host, region int) error {
+func (c *Pages) Refill(h *Host, region int) error {
 	for i := range h.Segments {
 		s := &h.Segments[i]
-		if s.region[region].left == 0 || region == Waiting && s.due > c.seconds() {
+		if s.region[region].left == 0 || region == Waiting && s.due > c.tx.seconds() {
 			continue
 		}
-		data, err := c.part(h.segmentKey(s.number))
+		data, err := c.get(h.segmentKey(s.number))
 		if err != nil {
 			return err
 		}
@@ -214,9 +221,9 @@ func (c *Tx) Refill(h *Host, region int) error {
 			return err
 		}
 		h.Buffer = append(h.Buffer, group...)
-		c.Change(h)
+		c.tx.Change(h)
 		if s.left() == 0 {
-			c.setPart(h.segmentKey(s.number), nil)
+			c.set(h.segmentKey(s.number), nil)
 			h.Segments = slices.Delete(h.Segments, i, i+1)
 		}
 		return nil
@@ -226,14 +233,14 @@ func (c *Tx) Refill(h *Host, region int) error {
 
 // Extract takes up to maxExtract pages that match into the buffer, wherever in the segments they are.
 // It reports whether it found one; otherwise the segments' types are exact afterwards.
-func (c *Tx) Extract(h *Host, types uint32, wanted func(*Page) bool) (bool, error) {
+func (c *Pages) Extract(h *Host, types uint32, wanted func(*Page) bool) (bool, error) {
 	for i := range h.Segments {
 		s := &h.Segments[i]
 		if s.types&types == 0 {
 			continue
 		}
 		key := h.segmentKey(s.number)
-		data, err := c.part(key)
+		data, err := c.get(key)
 		if err != nil {
 			return false, err
 		}
@@ -244,7 +251,7 @@ func (c *Tx) Extract(h *Host, types uint32, wanted func(*Page) bool) (bool, erro
 		found := 0
 		others := pages[:0:0]
 		for _, p := range pages {
-			if found < maxExtract && p.Due <= c.seconds() && wanted(&p) {
+			if found < maxExtract && p.Due <= c.tx.seconds() && wanted(&p) {
 				h.Buffer = append(h.Buffer, p)
 				found++
 			} else {
@@ -254,16 +261,16 @@ func (c *Tx) Extract(h *Host, types uint32, wanted func(*Page) bool) (bool, erro
 		if found == 0 {
 			if mask := typesOf(pages); mask != s.types {
 				s.types = mask
-				c.Change(h)
+				c.tx.Change(h)
 			}
 			continue
 		}
-		c.Change(h)
+		c.tx.Change(h)
 		if len(others) == 0 {
-			c.setPart(key, nil)
+			c.set(key, nil)
 			h.Segments = slices.Delete(h.Segments, i, i+1)
 		} else {
-			c.setPart(key, s.encode(others, c.seconds()))
+			c.set(key, s.encode(others, c.tx.seconds()))
 		}
 		return true, nil
 	}
@@ -272,20 +279,20 @@ func (c *Tx) Extract(h *Host, types uint32, wanted func(*Page) bool) (bool, erro
 
 // Spill moves what is too much for the buffer into the newest segment, or a new one. The most urgent
 // pages stay, and of those that wait for a time the first.
-func (c *Tx) Spill(h *Host) error {
+func (c *Pages) Spill(h *Host) error {
 	if len(h.Buffer) <= maxBuffer {
 		return nil
 	}
-	now := c.seconds()
+	now := c.tx.seconds()
 	slices.SortStableFunc(h.Buffer, func(a, b Page) int {
 		return cmp.Or(cmp.Compare(max(a.Due, now), max(b.Due, now)), cmp.Compare(b.Score(now), a.Score(now)))
 	})
 	over := slices.Clone(h.Buffer[minBuffer:])
 	h.Buffer = h.Buffer[:minBuffer]
-	c.Change(h)
+	c.tx.Change(h)
 	if n := len(h.Segments); n > 0 && h.Segments[n-1].left()+len(over) <= maxSegment {
 		last := &h.Segments[n-1]
-		data, err := c.part(h.segmentKey(last.number))
+		data, err := c.get(h.segmentKey(last.number))
 		if err != nil {
 			return err
 		}
@@ -294,7 +301,7 @@ func (c *Tx) Spill(h *Host) error {
 			if err != nil {
 				return err
 			}
-			c.setPart(h.segmentKey(last.number), last.encode(append(pages, over...), now))
+			c.set(h.segmentKey(last.number), last.encode(append(pages, over...), now))
 			return nil
 		}
 	}
@@ -305,7 +312,7 @@ func (c *Tx) Spill(h *Host) error {
 			n++
 		}
 		s := segment{number: h.freeSegment()}
-		c.setPart(h.segmentKey(s.number), s.encode(over[:n], now))
+		c.set(h.segmentKey(s.number), s.encode(over[:n], now))
 		h.Segments = append(h.Segments, s)
 		over = over[n:]
 	}

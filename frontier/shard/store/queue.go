@@ -5,9 +5,16 @@ import (
 	"slices"
 )
 
+// Queue is the table queue: which hosts are looked at when.
+type Queue struct {
+	tx       *Tx
+	arrivals map[int64][]byte // pointers by the first key of their slot
+	blocks   map[int64][]byte // changed blocks; empty: to be deleted
+}
+
 // FirstSlot returns the first slot of a lane that has not come yet; 0 if there is none.
-func (c *Tx) FirstSlot(lane int) (int64, error) {
-	rows, err := c.db.Run(`SELECT min(key) FROM queue WHERE key BETWEEN ?1 AND ?2`, blockKey(lane, c.seconds()+1), blockKey(lane+1, 0)-1)
+func (c *Queue) FirstSlot(lane int) (int64, error) {
+	rows, err := c.tx.db.Run(`SELECT min(key) FROM queue WHERE key BETWEEN ?1 AND ?2`, blockKey(lane, c.tx.seconds()+1), blockKey(lane+1, 0)-1)
 	if err != nil {
 		return 0, err
 	}
@@ -59,8 +66,8 @@ func pointerAt(b []byte, at int) Pointer {
 }
 
 // QueueLength returns how many hosts stand ready in a lane. A host that has moved counts until its old turn comes.
-func (c *Tx) QueueLength(lane int) (int64, error) {
-	rows, err := c.db.Run(`SELECT coalesce(sum(length(data)), 0) FROM queue WHERE key BETWEEN ?1 AND ?2`, blockKey(lane, 0), blockKey(lane, c.seconds()+1)-1)
+func (c *Queue) Length(lane int) (int64, error) {
+	rows, err := c.tx.db.Run(`SELECT coalesce(sum(length(data)), 0) FROM queue WHERE key BETWEEN ?1 AND ?2`, blockKey(lane, 0), blockKey(lane, c.tx.seconds()+1)-1)
 	if err != nil || !rows.Next() {
 		return 0, err
 	}
@@ -68,18 +75,18 @@ func (c *Tx) QueueLength(lane int) (int64, error) {
 }
 
 // Arrive appends a pointer to a host's place.
-func (c *Tx) Arrive(h *Host, p Place) {
+func (c *Queue) Append(h *Host, p Place) {
 	key := blockKey(p.Lane, p.Slot)
 	c.arrivals[key] = appendPointer(c.arrivals[key], Pointer{h.ID, p.Class, p.Types})
 }
 
 // FlushQueue writes what has arrived, into the last block of each slot as far as it has room.
-func (c *Tx) FlushQueue() error {
+func (c *Queue) Flush() error {
 	if len(c.arrivals) == 0 {
 		return nil
 	}
 	keys := slices.Sorted(maps.Keys(c.arrivals))
-	rows, err := c.db.Run(`SELECT j.value, q.key, q.data FROM json_each(?1) j LEFT JOIN queue q ON q.key = (SELECT max(key) FROM queue WHERE key BETWEEN j.value AND j.value + 16383)`, numbers(keys))
+	rows, err := c.tx.db.Run(`SELECT j.value, q.key, q.data FROM json_each(?1) j LEFT JOIN queue q ON q.key = (SELECT max(key) FROM queue WHERE key BETWEEN j.value AND j.value + 16383)`, numbers(keys))
 	if err != nil {
 		return err
 	}
@@ -105,5 +112,5 @@ func (c *Tx) FlushQueue() error {
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	return c.writeBlocks()
+	return c.write()
 }

@@ -46,8 +46,8 @@ func (k *Candidate) Slot() int64 { return slotOf(k.block.key) }
 const maxLooked = 200_000
 
 // ReadQueue begins to read lanes, some blocks at once. Hosts whose pointers are not wanted stay where they are.
-func (c *Tx) ReadQueue(lanes []int, blocks int, wanted func(Pointer) bool) (*QueueReader, error) {
-	s := &QueueReader{c: c, wanted: wanted, size: blocks}
+func (c *Queue) Read(lanes []int, blocks int, wanted func(Pointer) bool) (*QueueReader, error) {
+	s := &QueueReader{c: c.tx, wanted: wanted, size: blocks}
 	for _, number := range lanes {
 		s.lanes = append(s.lanes, &laneReader{number: number, from: blockKey(number, 0)})
 	}
@@ -124,7 +124,7 @@ func (s *QueueReader) Finish() error {
 	for _, l := range s.lanes {
 		for _, b := range l.blocks {
 			if len(b.kept) < b.at {
-				s.c.blocks[b.key] = append(b.kept, b.data[b.at:]...)
+				s.c.Queue.blocks[b.key] = append(b.kept, b.data[b.at:]...)
 			}
 		}
 	}

@@ -15,6 +15,9 @@ const (
 	maxBits   = 10   // the chunks are parts 0 to 1023 of a host
 )
 
+// SeenSet knows which URLs a host has had.
+type SeenSet struct{ tx *Tx }
+
 // ChunkKey is where the hash of a host's URL belongs.
 func (h *Host) ChunkKey(hash uint64) int64 {
 	return h.ID<<partBits | int64(hash>>(48-h.seenBits))
@@ -27,34 +30,34 @@ func chunkIndex(chunk []byte, hash uint64) (int, bool) {
 }
 
 // Seen reports whether a host has had the URL. The chunk must have been loaded.
-func (c *Tx) Seen(h *Host, hash uint64) bool {
+func (c *SeenSet) Has(h *Host, hash uint64) bool {
 	if slices.Contains(h.recent, hash) {
 		return true
 	}
-	_, ok := chunkIndex(c.parts[h.ChunkKey(hash)], hash)
+	_, ok := chunkIndex(c.tx.Pages.parts[h.ChunkKey(hash)], hash)
 	return ok
 }
 
 // Remember adds a hash that was not seen.
-func (c *Tx) Remember(h *Host, hash uint64) error {
+func (c *SeenSet) Add(h *Host, hash uint64) error {
 	h.recent = append(h.recent, hash)
-	c.Change(h)
+	c.tx.Change(h)
 	if len(h.recent) <= maxRecent {
 		return nil
 	}
-	return c.mergeRecent(h)
+	return c.merge(h)
 }
 
 // mergeRecent moves the recent hashes into their chunks.
-func (c *Tx) mergeRecent(h *Host) error {
+func (c *SeenSet) merge(h *Host) error {
 	for {
-		if err := c.LoadChunks(h, h.recent); err != nil {
+		if err := c.Load(h, h.recent); err != nil {
 			return err
 		}
 		if h.seenBits == maxBits || !c.overfull(h) {
 			break
 		}
-		if err := c.splitChunks(h); err != nil {
+		if err := c.split(h); err != nil {
 			return err
 		}
 	}
@@ -65,20 +68,20 @@ func (c *Tx) mergeRecent(h *Host) error {
 		for n < len(h.recent) && h.ChunkKey(h.recent[n]) == key {
 			n++
 		}
-		c.setPart(key, mergeHashes(c.parts[key], h.recent[:n]))
+		c.tx.Pages.set(key, mergeHashes(c.tx.Pages.parts[key], h.recent[:n]))
 		h.recent = h.recent[n:]
 	}
 	h.recent = nil
-	c.Change(h)
+	c.tx.Change(h)
 	return nil
 }
 
 // overfull reports whether the recent hashes would make a chunk too large.
-func (c *Tx) overfull(h *Host) bool {
+func (c *SeenSet) overfull(h *Host) bool {
 	more := map[int64]int{}
 	for _, v := range h.recent {
 		key := h.ChunkKey(v)
-		if more[key]++; len(c.parts[key])/hashBytes+more[key] > maxChunk {
+		if more[key]++; len(c.tx.Pages.parts[key])/hashBytes+more[key] > maxChunk {
 			return true
 		}
 	}
@@ -86,24 +89,24 @@ func (c *Tx) overfull(h *Host) bool {
 }
 
 // splitChunks divides every chunk in two.
-func (c *Tx) splitChunks(h *Host) error {
+func (c *SeenSet) split(h *Host) error {
 	old := make([]int64, 1<<h.seenBits)
 	for i := range old {
 		old[i] = h.ID<<partBits | int64(i)
 	}
-	if err := c.LoadParts(old); err != nil {
+	if err := c.tx.Pages.Load(old); err != nil {
 		return err
 	}
 	h.seenBits++
 	halves := map[int64][]byte{}
 	for i, key := range old {
-		chunk := c.parts[key]
+		chunk := c.tx.Pages.parts[key]
 		at, _ := chunkIndex(chunk, uint64(2*i+1)<<(48-h.seenBits))
 		halves[h.ID<<partBits|int64(2*i)] = slices.Clone(chunk[:at*hashBytes])
 		halves[h.ID<<partBits|int64(2*i+1)] = slices.Clone(chunk[at*hashBytes:])
 	}
 	for key, half := range halves {
-		c.setPart(key, half)
+		c.tx.Pages.set(key, half)
 	}
 	return nil
 }
@@ -121,10 +124,10 @@ func mergeHashes(chunk []byte, sorted []uint64) []byte {
 }
 
 // LoadChunks loads the chunks to which hashes of a host belong.
-func (c *Tx) LoadChunks(h *Host, hashes []uint64) error {
+func (c *SeenSet) Load(h *Host, hashes []uint64) error {
 	var keys []int64
 	for _, v := range hashes {
 		keys = append(keys, h.ChunkKey(v))
 	}
-	return c.LoadParts(keys)
+	return c.tx.Pages.Load(keys)
 }

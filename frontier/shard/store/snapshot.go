@@ -24,8 +24,8 @@ FROM hosts h WHERE h.id >= ?1 ORDER BY h.id LIMIT ?2`, from, limit+1)
 }
 
 // ExportParts calls f for each part of hosts.
-func (c *Tx) ExportParts(hosts []int64, f func(host int64, p frontier.Part)) error {
-	rows, err := c.db.Run(`SELECT p.key, p.data FROM json_each(?1) j JOIN parts p ON p.key BETWEEN j.value << 12 AND (j.value << 12) + 4095`, numbers(hosts))
+func (c *Pages) Export(hosts []int64, f func(host int64, p frontier.Part)) error {
+	rows, err := c.tx.db.Run(`SELECT p.key, p.data FROM json_each(?1) j JOIN parts p ON p.key BETWEEN j.value << 12 AND (j.value << 12) + 4095`, numbers(hosts))
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (c *Tx) RestoreHost(blank *Host, there bool, record []byte, saved []frontie
 		if part.Number < 0 || part.Number >= parts || part.Number < firstSegment && len(part.Data)%hashBytes != 0 {
 			return nil, errDamaged
 		}
-		c.setPart(h.ID<<partBits|int64(part.Number), part.Data)
+		c.Pages.set(h.ID<<partBits|int64(part.Number), part.Data)
 	}
 	for i := range h.classes {
 		h.classes[i].ID = c.State.Class(classAt(classes, h.classes[i].ID))

@@ -25,24 +25,22 @@ const (
 // Tx is one transaction: what it has loaded, and what it has to write. Rows are loaded once and
 // written once, with one statement a table, since a statement costs 80 to 100 µs on the platform.
 type Tx struct {
-	db    DB
-	now   int64 // ms
-	hash  func(string) uint64
-	State State
+	State  State
+	Queue  Queue // hosts that have pages
+	Due    Due   // hosts whose entry points are to be looked at
+	Leases Leases
+	Pages  Pages   // that wait
+	Seen   SeenSet // what a host has had
+	Logs   Logs    // the feed, and contracts that changed
 
-	hosts    map[int64]*Host   // nil: there is no such row
-	domains  map[int64]*Domain // the same
-	parts    map[int64][]byte  // empty: the same
-	arrivals map[int64][]byte  // pointers by the first key of their slot
-	blocks   map[int64][]byte  // changed blocks; empty: to be deleted
-	leases   map[int64]leaseRow
+	db   DB
+	now  int64 // ms
+	hash func(string) uint64
 
+	hosts          map[int64]*Host   // nil: there is no such row
+	domains        map[int64]*Domain // the same
 	changedHosts   map[int64]bool
 	changedDomains map[int64]bool
-	changedParts   map[int64]bool
-
-	news    [][]byte          // items for the feed
-	watched map[int64][]int64 // hosts with entry points, by the second at which they are to be looked at
 }
 
 func (c *Tx) seconds() int64 { return c.now / 1000 }
@@ -70,17 +68,20 @@ func (c *Tx) LoadedDomains() []*Domain {
 	return list
 }
 
-func (c *Tx) setPart(key int64, data []byte) {
+func (c *Pages) set(key int64, data []byte) {
 	c.parts[key] = data
-	c.changedParts[key] = true
+	c.changed[key] = true
 }
 
 // Begin opens a shard for one operation. hash replaces the hash of names in tests of collisions.
 func Begin(db DB, now int64, hash func(string) uint64) (*Tx, error) {
-	c := &Tx{db: db, now: max(now, 0), hash: hash,
-		hosts: map[int64]*Host{}, domains: map[int64]*Domain{}, parts: map[int64][]byte{},
-		arrivals: map[int64][]byte{}, blocks: map[int64][]byte{}, leases: map[int64]leaseRow{},
-		watched: map[int64][]int64{}, changedHosts: map[int64]bool{}, changedDomains: map[int64]bool{}, changedParts: map[int64]bool{}}
+	c := &Tx{db: db, now: max(now, 0), hash: hash, hosts: map[int64]*Host{}, domains: map[int64]*Domain{},
+		changedHosts: map[int64]bool{}, changedDomains: map[int64]bool{}}
+	c.Queue = Queue{tx: c, arrivals: map[int64][]byte{}, blocks: map[int64][]byte{}}
+	c.Due = Due{tx: c, watched: map[int64][]int64{}}
+	c.Leases = Leases{tx: c, rows: map[int64]leaseRow{}}
+	c.Pages = Pages{tx: c, parts: map[int64][]byte{}, changed: map[int64]bool{}}
+	c.Seen, c.Logs = SeenSet{c}, Logs{tx: c}
 	if c.hash == nil {
 		c.hash = frontier.Hash64
 	}
@@ -294,7 +295,7 @@ func (c *Tx) MakeHost(m *Domain, name string, delay int64) (h *Host, added bool,
 	}
 	h = &Host{ID: ids[0], Name: name, Domain: m.ID, Delay: delay}
 	c.hosts[h.ID] = h
-	c.parts[h.ID<<partBits] = nil // there is nothing to load
+	c.Pages.parts[h.ID<<partBits] = nil // there is nothing to load
 	c.Change(h)
 	m.Hosts = append(m.Hosts, h.ID)
 	if at := slices.Index(m.Expected, h.ID); at >= 0 { // what is stored says so already
@@ -306,7 +307,7 @@ func (c *Tx) MakeHost(m *Domain, name string, delay int64) (h *Host, added bool,
 	return h, true, nil
 }
 
-func (c *Tx) LoadParts(keys []int64) error {
+func (c *Pages) Load(keys []int64) error {
 	missing := keys[:0:0]
 	for _, key := range keys {
 		if _, ok := c.parts[key]; !ok {
@@ -317,7 +318,7 @@ func (c *Tx) LoadParts(keys []int64) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	rows, err := c.db.Run(`SELECT key, data FROM parts WHERE key IN (SELECT value FROM json_each(?1))`, numbers(missing))
+	rows, err := c.tx.db.Run(`SELECT key, data FROM parts WHERE key IN (SELECT value FROM json_each(?1))`, numbers(missing))
 	if err != nil {
 		return err
 	}
@@ -371,8 +372,8 @@ func (c *Tx) CountURLs(hosts []int64) (map[int64]int64, error) {
 	return urls, rows.Err()
 }
 
-func (c *Tx) part(key int64) ([]byte, error) {
-	err := c.LoadParts([]int64{key})
+func (c *Pages) get(key int64) ([]byte, error) {
+	err := c.Load([]int64{key})
 	return c.parts[key], err
 }
 
@@ -380,15 +381,15 @@ func (c *Tx) part(key int64) ([]byte, error) {
 
 // Flush writes what has changed.
 func (c *Tx) Flush() error {
-	if err := c.writeBlocks(); err != nil { // flushQueue must see what a lease has taken out
+	if err := c.Queue.write(); err != nil { // flushQueue must see what a lease has taken out
 		return err
 	}
-	if err := c.FlushQueue(); err != nil {
+	if err := c.Queue.Flush(); err != nil {
 		return err
 	}
 	changed := map[int64][]byte{}
-	for key := range c.changedParts {
-		changed[key] = c.parts[key]
+	for key := range c.Pages.changed {
+		changed[key] = c.Pages.parts[key]
 	}
 	if err := c.writeData("parts", changed); err != nil {
 		return err
@@ -399,13 +400,13 @@ func (c *Tx) Flush() error {
 	if err := c.writeDomains(); err != nil {
 		return err
 	}
-	if err := c.writeLeases(); err != nil {
+	if err := c.Leases.write(); err != nil {
 		return err
 	}
-	if err := c.WriteDue(c.watched); err != nil {
+	if err := c.Due.Write(c.Due.watched); err != nil {
 		return err
 	}
-	if err := c.flushFeed(); err != nil {
+	if err := c.Logs.flushFeed(); err != nil {
 		return err
 	}
 	rows := map[int64][]byte{}
@@ -417,8 +418,8 @@ func (c *Tx) Flush() error {
 	return c.writeData("state", rows)
 }
 
-func (c *Tx) writeBlocks() error {
-	err := c.writeData("queue", c.blocks)
+func (c *Queue) write() error {
+	err := c.tx.writeData("queue", c.blocks)
 	clear(c.blocks)
 	return err
 }
@@ -474,12 +475,12 @@ ON CONFLICT (id) DO UPDATE SET record = excluded.record`}
 	return b.write()
 }
 
-func (c *Tx) writeLeases() error {
-	b := batch{c: c, sql: `INSERT INTO leases (id, ends, data) SELECT value->>0, value->>3, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true
+func (c *Leases) write() error {
+	b := batch{c: c.tx, sql: `INSERT INTO leases (id, ends, data) SELECT value->>0, value->>3, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true
 ON CONFLICT (id) DO UPDATE SET ends = excluded.ends, data = excluded.data`}
 	var gone []int64
-	for _, id := range slices.Sorted(maps.Keys(c.leases)) {
-		if row := c.leases[id]; row.data == nil {
+	for _, id := range slices.Sorted(maps.Keys(c.rows)) {
+		if row := c.rows[id]; row.data == nil {
 			gone = append(gone, id)
 		} else if err := b.add(row.data, id, row.ends); err != nil {
 			return err
@@ -488,7 +489,7 @@ ON CONFLICT (id) DO UPDATE SET ends = excluded.ends, data = excluded.data`}
 	if err := b.write(); err != nil || len(gone) == 0 {
 		return err
 	}
-	_, err := c.db.Run(`DELETE FROM leases WHERE id IN (SELECT value FROM json_each(?1))`, numbers(gone))
+	_, err := c.tx.db.Run(`DELETE FROM leases WHERE id IN (SELECT value FROM json_each(?1))`, numbers(gone))
 	return err
 }
 
