@@ -91,17 +91,6 @@ func (r Remote) Renew(ctx context.Context, domain, owner string, seconds int64) 
 
 // Release is Shard.Release.
 func (r Remote) Release(ctx context.Context, p ReleaseRequest) (released bool, err error) {
-	if len(p.Changes) == 0 {
-		return ask[bool](ctx, r, "release", p)
-	}
-	released, err = ask[bool](ctx, r, "finish", p)
-	if !errors.Is(err, ErrUnknownOperation) {
-		return released, err
-	}
-	if err := r.Changed(ctx, Changed{p.Domain, p.Changes}); err != nil {
-		return false, err
-	}
-	p.Changes = nil
 	return ask[bool](ctx, r, "release", p)
 }
 

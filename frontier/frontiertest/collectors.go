@@ -528,7 +528,7 @@ func snapshot(t T, db DB) {
 	}
 	before := s.stats()
 	s.do(func() error { // as a new shard
-		for _, table := range []string{"state", "hosts", "domains", "parts", "queue", "leases", "due", "feed", "changes", "contracts", "mirrors"} {
+		for _, table := range []string{"state", "hosts", "domains", "parts", "queue", "leases", "due", "feed", "changes", "mirrors"} {
 			if _, err := db.Run("DELETE FROM " + table); err != nil {
 				return err
 			}

@@ -23,7 +23,7 @@ func newEntries(t T, db DB, feeds int) *testShard {
 // wipe empties a shard.
 func wipe(t T, db DB) {
 	t.Helper()
-	for _, table := range []string{"state", "hosts", "domains", "parts", "queue", "leases", "due", "feed", "changes", "contracts", "mirrors"} {
+	for _, table := range []string{"state", "hosts", "domains", "parts", "queue", "leases", "due", "feed", "changes", "mirrors"} {
 		err := db.Transaction(func() error {
 			_, err := db.Run("DROP TABLE IF EXISTS " + table)
 			return err

@@ -121,7 +121,6 @@ type testShard struct {
 	s     frontier.Remote
 	local shard.Shard
 	now   int64
-	older map[string]bool // operations that its version lacks
 }
 
 var ctx = context.Background()
@@ -134,9 +133,6 @@ func newShard(t T, db DB) *testShard {
 
 // Call implements frontier.Caller in the transaction of the test.
 func (s *testShard) Call(_ context.Context, _, operation string, request []byte) ([]byte, error) {
-	if s.older[operation] {
-		operation = "of a later version"
-	}
 	return s.local.Serve(s.now, operation, request).Text, nil
 }
 

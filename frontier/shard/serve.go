@@ -20,7 +20,6 @@ var operations = map[string]func(s *Shard, now int64, request []byte) (answer []
 		return s.Renew(now, r.Domain, r.Owner, r.Seconds)
 	}),
 	"release": operation((*Shard).Release),
-	"finish":  operation((*Shard).Release), // with changes, which release of the version before would leave out
 	"mirror":  operation((*Shard).Mirror),
 	"stats":   operation(func(s *Shard, now int64, _ frontier.None) (frontier.Stats, error) { return s.Stats(now) }),
 	"hosts":   operation((*Shard).Hosts),

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "add what is new to testdata/wire.txt")
 func TestWire(t *testing.T) {
 	types := map[string][2]any{
 		"put": {frontier.Put{}, frontier.PutAnswer{}}, "put_all": {frontier.PutAll{}, []frontier.PutAnswer{}}, "lease": {frontier.LeaseRequest{}, frontier.Lease{}}, "report": {frontier.Report{}, frontier.ReportAnswer{}},
-		"acquire": {frontier.AcquireRequest{}, frontier.Acquired{}}, "renew": {frontier.RenewRequest{}, false}, "release": {frontier.ReleaseRequest{}, false}, "finish": {frontier.ReleaseRequest{}, false}, "mirror": {frontier.MirrorRequest{}, frontier.MirrorAnswer{}},
+		"acquire": {frontier.AcquireRequest{}, frontier.Acquired{}}, "renew": {frontier.RenewRequest{}, false}, "release": {frontier.ReleaseRequest{}, false}, "mirror": {frontier.MirrorRequest{}, frontier.MirrorAnswer{}},
 		"stats": {frontier.None{}, frontier.Stats{}}, "hosts": {frontier.HostsRequest{}, frontier.HostsPage{}}, "url": {frontier.UrlRequest{}, frontier.URLState{}},
 		"set_host": {frontier.SetHostRequest{}, false}, "exclude": {frontier.ExcludeRequest{}, frontier.None{}}, "export": {frontier.ExportRequest{}, frontier.Snapshot{}},
 		"restore": {frontier.Snapshot{}, 0}, "tick": {frontier.TickRequest{}, frontier.Tick{}}, "stored": {frontier.StoredRequest{}, frontier.None{}},

@@ -150,22 +150,12 @@ func decodeDomain(id int64, name string, record []byte) (*Domain, error) {
 	for i := range m.Parked {
 		m.Parked[i] = ParkedHost{d.id(), int(d.byte()) % Kinds}
 	}
-	if d.at < len(d.text) { // since version 3
-		m.Evidence, m.MirrorOf = d.evidence(), d.string()
-	}
-	if d.at < len(d.text) { // appended to version 3
-		m.LostAt, m.RefreshWaits = d.int(), d.int()
-		m.Claims = d.active()
-	}
-	if d.at < len(d.text) {
-		m.contracts = d.string()
-	}
-	if d.at < len(d.text) { // appended with the time of the last release
-		m.Released = d.int()
-	}
-	if d.at < len(d.text) { // appended with the hosts that an owner asked about
-		m.Expected = d.ids()
-	}
+	m.Evidence, m.MirrorOf = d.evidence(), d.string()
+	m.LostAt, m.RefreshWaits = d.int(), d.int()
+	m.Claims = d.active()
+	m.contracts = d.string()
+	m.Released = d.int()
+	m.Expected = d.ids()
 	m.tail = d.text[d.at:]
 	return m, d.err
 }

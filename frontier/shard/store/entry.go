@@ -45,11 +45,6 @@ func (h *Host) UnpackEntries() error {
 	for i := range h.Entries {
 		h.Entries[i] = d.entry()
 	}
-	for i := range h.Entries {
-		if d.at < len(d.text) { // later in version 3
-			h.Entries[i].Tried = d.int()
-		}
-	}
 	return d.err
 }
 
@@ -64,11 +59,6 @@ func (h *Host) packEntries() string {
 	for i := range h.Entries {
 		b = h.Entries[i].append(b)
 	}
-	if slices.ContainsFunc(h.Entries, func(e Entry) bool { return e.Tried > 0 }) {
-		for i := range h.Entries {
-			b = appendUint(b, h.Entries[i].Tried)
-		}
-	}
 	return string(b)
 }
 
@@ -79,7 +69,7 @@ func (e *Entry) append(b []byte) []byte {
 	for _, s := range [...]string{e.Etag, e.Modified, e.digest} {
 		b = appendString(b, s)
 	}
-	for _, v := range [...]int64{e.Failures, e.ChangedAt, e.LastStatus} {
+	for _, v := range [...]int64{e.Failures, e.ChangedAt, e.LastStatus, e.Tried} {
 		b = appendUint(b, v)
 	}
 	b = appendUint(b, int64(len(e.Checks)))
@@ -98,7 +88,7 @@ func (d *decoder) entry() (e Entry) {
 	e.Method = d.string()
 	e.Interval = d.int()
 	e.Etag, e.Modified, e.digest = d.string(), d.string(), d.string()
-	e.Failures, e.ChangedAt, e.LastStatus = d.int(), d.int(), d.int()
+	e.Failures, e.ChangedAt, e.LastStatus, e.Tried = d.int(), d.int(), d.int(), d.int()
 	e.Checks = make([]frontier.Check, d.count(2))
 	for i := range e.Checks {
 		at, status := d.int(), d.int()

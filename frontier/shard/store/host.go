@@ -195,15 +195,8 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 	}
 	h.Buffer = d.pages()
 	h.PackedEntries = d.string()
-	if d.at < len(d.text) { // since version 2
-		h.Claim, h.ClaimEnds = d.int(), d.int()
-	}
-	if d.at < len(d.text) { // since version 3
-		h.AskedAt = d.int()
-	}
-	if d.at < len(d.text) { // later in version 3
-		h.Rewrite = d.int() != 0
-	}
+	h.Claim, h.ClaimEnds, h.AskedAt = d.int(), d.int(), d.int()
+	h.Rewrite = d.int() != 0
 	h.tail = d.text[d.at:]
 	return h, d.err
 }

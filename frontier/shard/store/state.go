@@ -8,9 +8,9 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// version is that of the tables and records that this program writes. Migrations only add, so that
-// for the minutes of a deploy the program before can work on with what the next one has written.
-const Version = 3
+// Version is the version of the tables and records that this program writes. Migrations only add, so that for the
+// minutes of a deploy the program before can work on with what the next one has written.
+const Version = 1
 
 // oldestReader is the least version of a program that can work with what this one writes.
 const oldestReader = 1
@@ -23,12 +23,9 @@ var migrations = [Version][]string{{
 	`CREATE TABLE IF NOT EXISTS parts (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS queue (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS leases (id INTEGER PRIMARY KEY, ends INTEGER NOT NULL, data BLOB NOT NULL)`,
-}, {
 	`CREATE TABLE IF NOT EXISTS feed (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS changes (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
-	`CREATE TABLE IF NOT EXISTS contracts (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS due (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
-}, {
 	`CREATE TABLE IF NOT EXISTS mirrors (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
 }}
 
@@ -69,9 +66,6 @@ type State struct {
 	stored [stateRows]string // as they were loaded
 }
 
-// appendedCounters is the index of the first counter that records of earlier programs may lack.
-const appendedCounters = 11
-
 // counters begin the record. It goes on with lately; what is added later stands behind that.
 func (s *State) counters() []*int64 {
 	return []*int64{&s.Version, &s.Reader, &s.Hosts, &s.URLs, &s.Entries, &s.Leased, &s.Done, &s.Failed, &s.Lease, &s.Turn, &s.FirstEnd, &s.Answers, &s.Faults,
@@ -107,17 +101,14 @@ func (s *State) decode(key int64, data []byte) error {
 	d := decode(data)
 	switch key {
 	case stateCounters:
-		for i, v := range s.counters() {
-			if i >= appendedCounters && d.at == len(d.text) {
-				break
+		for _, v := range s.counters() {
+			if *v = d.int(); s.Reader > Version { // the rest may differ
+				return frontier.ErrNewer
 			}
-			*v = d.int()
 		}
-		if d.err == nil && d.at < len(d.text) {
-			var err error
-			if s.lately, err = decodeFound(d.string()); err != nil {
-				return err
-			}
+		var err error
+		if s.lately, err = decodeFound(d.string()); err != nil {
+			return err
 		}
 		s.Tail = d.text[d.at:]
 	case stateClasses:
@@ -130,15 +121,11 @@ func (s *State) decode(key int64, data []byte) error {
 		}
 	case stateRefreshing:
 		for _, v := range s.Refreshing.counters() {
-			if d.at < len(d.text) {
-				*v = d.int()
-			}
+			*v = d.int()
 		}
 	case stateDeleted:
 		for _, v := range s.Deleted.numbers() {
-			if d.at < len(d.text) {
-				*v = d.int()
-			}
+			*v = d.int()
 		}
 	default:
 		return nil
@@ -158,9 +145,6 @@ func (c *Tx) open() error {
 		if err := s.decode(rows.Int(), rows.Blob()); err != nil {
 			return err
 		}
-	}
-	if s.Reader > Version {
-		return frontier.ErrNewer
 	}
 	for ; s.Version < Version; s.Version++ {
 		for _, sql := range migrations[s.Version] {

@@ -1,0 +1,194 @@
+package shard_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+var writeStored = flag.Bool("write-stored", false, "write testdata/stored-VERSION.sql if it is missing")
+
+// storedTables are the tables of version 1 with their columns.
+var storedTables = []struct {
+	name    string
+	columns []string // s: text, i: integer, b: blob
+	kinds   string
+}{
+	{"state", []string{"key", "data"}, "ib"},
+	{"hosts", []string{"id", "host", "domain", "urls", "due", "blocked", "record"}, "isiiiib"},
+	{"domains", []string{"id", "domain", "record"}, "isb"},
+	{"parts", []string{"key", "data"}, "ib"},
+	{"queue", []string{"key", "data"}, "ib"},
+	{"leases", []string{"id", "ends", "data"}, "iib"},
+	{"due", []string{"key", "data"}, "ib"},
+	{"mirrors", []string{"key", "data"}, "ib"},
+	{"feed", []string{"key", "data"}, "ib"},
+	{"changes", []string{"key", "data"}, "ib"},
+}
+
+const storedLease = "stored lease"
+
+// storeShard fills a shard with something of everything that is stored, and returns its database as SQL.
+func storeShard(t *testing.T) string {
+	w := newWorld(t)
+	w.shard.PerMinute = 60
+	feed := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://a.example/feed", Type: "news"}, Method: "feed", Interval: 7200, ETag: `"1"`, SHA256: strings.Repeat("ab", 32), Status: 200}
+	w.put("a.example", articles("a.example", 0, 120), feed)
+	w.put("b.example", append(articles("www.b.example", 0, 3), articles("m.b.example", 0, 2)...))
+	w.put("c.example", []frontier.NewPage{{URL: "https://c.example/new", Title: "제목", Type: "news", Priority: 0.9, LastMod: w.now/1000 - 60, FoundBy: "feed"}})
+	w.do(func() error {
+		if _, err := w.shard.Acquire(w.now, frontier.AcquireRequest{Domain: "d.example", Owner: "collector", Seconds: 600, Hosts: []string{"www.d.example"}}); err != nil {
+			return err
+		}
+		if err := w.shard.Changed(w.now, frontier.Changed{Domain: "b.example", Changes: []frontier.Change{{Partition: partition, Revision: 3, ChangedAt: w.now, Reachable: true}}}); err != nil {
+			return err
+		}
+		if _, err := w.shard.Mirror(w.now, frontier.MirrorRequest{Domain: "a.example", Digest: strings.Repeat("0f", 32)}); err != nil {
+			return err
+		}
+		return w.shard.Exclude(w.now, frontier.Exclusion{Kind: "url", Value: "https://b.example/private/*"}, true)
+	})
+	lease, _ := w.lease(frontier.LeaseRequest{Max: 2, Seconds: 600})
+	if len(lease.Items) != 2 {
+		t.Fatalf("%d items", len(lease.Items))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "-- %s %s %s %s\n", storedLease, lease.ID, lease.Items[0].ID, lease.Items[1].ID)
+	for _, table := range storedTables {
+		err := w.db.Query("SELECT "+strings.Join(table.columns, ", ")+" FROM "+table.name+" ORDER BY 1", func(r *store.Rows) {
+			values := make([]string, len(table.kinds))
+			for i, kind := range table.kinds {
+				switch kind {
+				case 'i':
+					values[i] = fmt.Sprint(r.Int())
+				case 's':
+					values[i] = "'" + r.Text() + "'"
+				default:
+					values[i] = fmt.Sprintf("X'%x'", r.Blob())
+				}
+			}
+			fmt.Fprintf(&b, "INSERT INTO %s (%s) VALUES (%s)\n", table.name, strings.Join(table.columns, ", "), strings.Join(values, ", "))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String()
+}
+
+// TestStored_Versions opens the shards that versions have written since 1, and goes on with them. Never change
+// a file of testdata: what it has lies in the shards of those who run the engine.
+func TestStored_Versions(t *testing.T) {
+	current := filepath.Join("testdata", fmt.Sprintf("stored-%d.sql", store.Version))
+	if _, err := os.Stat(current); os.IsNotExist(err) && *writeStored {
+		if err := os.WriteFile(current, []byte(storeShard(t)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := filepath.Glob("testdata/stored-*.sql")
+	if err != nil || !slices.Contains(files, current) {
+		t.Fatalf("%s is missing: run this test with -write-stored (%v)", current, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) { continueStored(t, file) })
+	}
+}
+
+func continueStored(t *testing.T, file string) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	w.shard.PerMinute = 60
+	w.do(func() error { _, err := w.shard.Stats(w.now); return err }) // makes the tables
+	var leased []string
+	w.do(func() error {
+		if _, err := w.db.Run("DELETE FROM state"); err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(text)) {
+			if rest, ok := strings.CutPrefix(line, "-- "+storedLease+" "); ok {
+				leased = strings.Fields(rest)
+				continue
+			}
+			if _, err := w.db.Run(line); err != nil {
+				return fmt.Errorf("%.80s: %w", line, err)
+			}
+		}
+		return nil
+	})
+	for _, err := range store.Audit(w.db, w.db.Transaction) {
+		t.Error(err)
+	}
+	w.now += 60_000
+	report := frontier.Report{Lease: leased[0], Results: []frontier.Result{{ID: leased[1], Status: 200}, {ID: leased[2], Status: 200}}}
+	w.do(func() error {
+		answer, err := w.shard.Report(w.now, report)
+		if answer.Accepted != 2 || answer.Unknown != 0 {
+			t.Errorf("the stored lease was reported as %+v", answer)
+		}
+		return err
+	})
+	urls := map[string]bool{}
+	for range 200 {
+		w.now += 10_000
+		lease, _ := w.lease(frontier.LeaseRequest{Max: 10})
+		for _, item := range lease.Items {
+			if urls[item.URL] {
+				t.Errorf("%s was leased twice", item.URL)
+			}
+			urls[item.URL] = true
+		}
+		w.report(lease, 200)
+	}
+	if want := 120 + 5 + 1 - 2; len(urls) != want {
+		t.Errorf("%d pages were leased, want %d", len(urls), want)
+	}
+	w.do(func() error {
+		feed, err := w.shard.Feed(w.now, frontier.FeedRequest{Limit: 10})
+		if len(feed.Items) != 1 || feed.Items[0].URL != "https://c.example/new" {
+			t.Errorf("the feed has %+v", feed.Items)
+		}
+		return err
+	})
+	w.do(func() error {
+		changes, err := w.shard.Changes(w.now, frontier.ChangesRequest{Limit: 10})
+		if len(changes.Items) != 1 || changes.Items[0].Revision != 3 {
+			t.Errorf("the changes are %+v", changes.Items)
+		}
+		return err
+	})
+	w.do(func() error {
+		mirror, err := w.shard.Mirror(w.now, frontier.MirrorRequest{Domain: "e.example", Digest: strings.Repeat("0f", 32)})
+		if mirror.Of != "a.example" {
+			t.Errorf("the mirror is of %q", mirror.Of)
+		}
+		return err
+	})
+	w.do(func() error {
+		entries, err := w.shard.Entries(w.now, "a.example")
+		if len(entries.Entries) != 1 || entries.Entries[0].Method != "feed" || entries.Entries[0].ETag != `"1"` {
+			t.Errorf("the entry points are %+v", entries.Entries)
+		}
+		return err
+	})
+	if answer := shardStats(w); answer.Done != 126 || answer.URLs != 0 {
+		t.Errorf("in the end %+v", answer)
+	}
+}
+
+func shardStats(w *world) (stats frontier.Stats) {
+	w.do(func() (err error) {
+		stats, err = w.shard.Stats(w.now)
+		return err
+	})
+	return stats
+}
