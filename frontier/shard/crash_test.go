@@ -20,7 +20,7 @@ func (w *world) dump() (rows []string) {
 		"SELECT 'domain', id, hex(record), domain FROM domains", "SELECT 'part', key, hex(data), '' FROM parts",
 		"SELECT 'queue', key, hex(data), '' FROM queue", "SELECT 'lease', id, hex(data), ends || '' FROM leases", "SELECT 'mirrors', key, hex(data), '' FROM mirrors",
 		"SELECT 'feed', key, hex(data), '' FROM feed", "SELECT 'changes', key, hex(data), '' FROM changes",
-		"SELECT 'contracts', key, hex(data), '' FROM contracts", "SELECT 'due', key, hex(data), '' FROM due",
+		"SELECT 'due', key, hex(data), '' FROM due",
 	} {
 		if err := w.db.Query(sql+" ORDER BY 2", func(r *store.Rows) {
 			rows = append(rows, fmt.Sprint(r.Text(), r.Int(), r.Text(), r.Text()))

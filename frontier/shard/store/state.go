@@ -121,11 +121,15 @@ func (s *State) decode(key int64, data []byte) error {
 		}
 	case stateRefreshing:
 		for _, v := range s.Refreshing.counters() {
-			*v = d.int()
+			if d.at < len(d.text) { // later versions append
+				*v = d.int()
+			}
 		}
 	case stateDeleted:
 		for _, v := range s.Deleted.numbers() {
-			*v = d.int()
+			if d.at < len(d.text) { // later versions append
+				*v = d.int()
+			}
 		}
 	default:
 		return nil
