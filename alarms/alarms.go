@@ -15,6 +15,7 @@ type Ledger interface {
 	Records
 	Alarms(ctx context.Context, at time.Time, windows []int) (ledger.AlarmReading, error)
 	SaveFrontierReading(ctx context.Context, r ledger.FrontierReading) error
+	MarkAlarms(ctx context.Context, at time.Time, calm, restless []string) error
 }
 
 // readingInterval is the time between two readings of the frontier. Each costs a request per shard and a row of the
@@ -45,8 +46,22 @@ func (w *Watch) Run(ctx context.Context) error {
 		return err
 	}
 	current := make([]contract.Alarm, len(rules))
+	var calm, restless []string
 	for i, s := range Judge(reading) {
 		current[i] = contract.Alarm{AlarmState: s, Text: rules[i].sentence(&s)}
+		saved, _ := reading.Saved(s.Name)
+		if saved.State != contract.AlarmFiring || s.State != contract.AlarmFiring {
+			continue
+		}
+		switch isCalm, wasCalm := calmAt(&s), !saved.CalmSince.IsZero(); {
+		case isCalm && !wasCalm:
+			calm = append(calm, s.Name)
+		case wasCalm && !isCalm:
+			restless = append(restless, s.Name)
+		}
+	}
+	if err := w.Ledger.MarkAlarms(ctx, at, calm, restless); err != nil {
+		return err
 	}
 	r := Reporter{Records: w.Ledger, Webhook: w.Webhook, URL: w.URL, Environment: w.Environment, Log: w.Log,
 		Now: w.Now}

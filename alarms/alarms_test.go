@@ -104,17 +104,27 @@ func TestReport_PostsOnce(t *testing.T) {
 			t.Errorf("%s: posted %v, want %v", what, hook.posted, want)
 		}
 	}
-	unreachable := func(n int) {
+	finish := func(n int, reachable bool) {
 		t.Helper()
 		var c ledger.Changes
 		for i := range n {
-			o := &contract.Outcome{CollectedAt: now, ErrorType: "network_error"}
+			o := &contract.Outcome{CollectedAt: now, Reachable: reachable}
+			if !reachable {
+				o.ErrorType = "network_error"
+			}
 			c.Domains = append(c.Domains, ledger.DomainChange{Partition: contract.Partition{Country: "sg",
 				Category: "news", Date: "2026-01-28"}, Domain: fmt.Sprintf("d%d-%d.sg", now.Unix(), i), Outcome: o})
 		}
 		if err := l.Record(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
+	}
+	unreachable := func(n int) { t.Helper(); finish(n, false) }
+	recover := func() { // many good domains, and ten minutes
+		t.Helper()
+		finish(60, true)
+		run("good domains")
+		now = now.Add(10 * time.Minute)
 	}
 	run("all is well")
 	unreachable(20)
@@ -124,6 +134,7 @@ func TestReport_PostsOnce(t *testing.T) {
 
 	now = now.Add(time.Hour)
 	hook.err = errors.New("the webhook is away")
+	recover()
 	run("it ends while the webhook is away")
 	now = now.Add(time.Minute)
 	unreachable(30)
@@ -135,6 +146,7 @@ func TestReport_PostsOnce(t *testing.T) {
 
 	w.URL = ""
 	now = now.Add(2 * time.Hour)
+	recover()
 	run("without a webhook")
 	w.URL = "https://hooks.example/x"
 	run("what ended while there was no webhook is not posted later")

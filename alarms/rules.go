@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// rule is one alarm. It fires while its value is above its threshold.
+// rule is one alarm. It fires when its value is above its threshold, and ends when the value has been below recovery
+// of the threshold for calmFor. A value that is not known does not end it: silence is not recovery.
 type rule struct {
 	name      string
 	subject   string // of the sentence that is posted
@@ -19,17 +21,26 @@ type rule struct {
 	value     func(counts) *float64
 }
 
+const (
+	recovery = 0.8
+	calmFor  = 10 * time.Minute
+)
+
+// minReported is the number of reported URLs and entry points below which their failures are not judged: single
+// URLs fail every day.
+const minReported = 20
+
 // rules are all alarms, in the order of a status. The first four are those of the workflow document. A new alarm
 // also needs its name and explanation in the dashboard's lang files (alarm.NAME and alarm.about.NAME) and a line in
 // docs/operations.md; a test compares them.
 var rules = []rule{
 	{
 		name: "file_failures", subject: "Files that fail", threshold: 5, unit: contract.Percent, window: 60,
-		value: func(c counts) *float64 { return share(c.FilesFailed, c.FilesProcessed) },
+		value: func(c counts) *float64 { return finishedShare(c.FilesFailed, c.FilesProcessed) },
 	},
 	{
 		name: "domain_failures", subject: "Domains that fail", threshold: 10, unit: contract.Percent, window: 60,
-		value: func(c counts) *float64 { return share(c.DomainsFailed, c.DomainsProcessed) },
+		value: func(c counts) *float64 { return finishedShare(c.DomainsFailed, c.DomainsProcessed) },
 	},
 	{
 		name: "slow_domains", subject: "Average processing of a domain", threshold: 5000, unit: contract.Milliseconds,
@@ -51,7 +62,7 @@ var rules = []rule{
 		unit: contract.Percent, window: 60,
 		value: func(c counts) *float64 {
 			answers, faults := c.reading.FrontierWindow(60)
-			return share(float64(faults), float64(answers-faults))
+			return share(float64(faults), float64(answers-faults), minReported)
 		},
 	},
 	{
@@ -80,9 +91,17 @@ type counts struct {
 	reading       *ledger.AlarmReading
 }
 
-// share returns the percentage that failed, with one decimal, or nil if too few were finished.
-func share(failed, processed float64) *float64 {
-	if failed+processed < contract.MinFinished {
+// finishedShare is the share of files or domains. If all failed, few are enough.
+func finishedShare(failed, processed float64) *float64 {
+	if failed > 0 && processed == 0 {
+		return share(failed, processed, 1)
+	}
+	return share(failed, processed, contract.MinFinished)
+}
+
+// share returns the percentage that failed, with one decimal, or nil if fewer than least ended.
+func share(failed, processed, least float64) *float64 {
+	if failed+processed < least {
 		return nil
 	}
 	v := math.Round(failed/(failed+processed)*1000) / 10
@@ -136,18 +155,26 @@ func (r *rule) judge(reading ledger.AlarmReading) contract.AlarmState {
 	if r.window > 0 {
 		s.Window = &r.window
 	}
-	if s.Value != nil && *s.Value > s.Threshold {
+	saved, ok := reading.Saved(r.name)
+	switch {
+	case s.Value != nil && *s.Value > s.Threshold:
+		s.State = contract.AlarmFiring
+	case saved.State != contract.AlarmFiring:
+	case !calmAt(&s) || saved.CalmSince.IsZero() || reading.At.Sub(saved.CalmSince) < calmFor:
 		s.State = contract.AlarmFiring
 	}
-	if saved, ok := reading.Saved(r.name); ok && saved.State == s.State {
+	if ok && saved.State == s.State {
 		s.Since = contract.At(saved.Since)
 	}
 	return s
 }
 
+// calmAt reports whether an alarm's value is low enough for the alarm to end, if it stays there.
+func calmAt(s *contract.AlarmState) bool { return s.Value != nil && *s.Value <= recovery*s.Threshold }
+
 // sentence describes the alarm's state for people.
 func (r *rule) sentence(s *contract.AlarmState) string {
-	value := fmt.Sprintf("fewer than %d finished or reported, too few to tell", contract.MinFinished)
+	value := "too few finished or reported to tell"
 	if s.Value != nil {
 		value = s.Number(*s.Value)
 	}

@@ -12,7 +12,8 @@ const (
 )
 
 // MinFinished is the number of files or domains below which the rate or average of an alarm's window is not judged.
-const MinFinished = 20
+// If all that ended failed, the rate is judged however few there are.
+const MinFinished = 3
 
 // AlarmState is the current state of an alarm.
 type AlarmState struct {

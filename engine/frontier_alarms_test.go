@@ -105,8 +105,8 @@ func TestAlarm_RefreshFailures(t *testing.T) {
 		w.Frontier.Thaw(shardOf("h0.sg"))
 		time.Sleep(time.Hour)
 		w.Cron()
-		if a := alarmOf(t, w, "refresh_failures"); a.State != contract.AlarmOK || a.Value != nil {
-			t.Errorf("an hour later: %+v", a)
+		if a := alarmOf(t, w, "refresh_failures"); a.State != contract.AlarmFiring || a.Value != nil {
+			t.Errorf("after an hour of silence, which is not recovery: %+v", a)
 		}
 	})
 }

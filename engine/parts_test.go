@@ -14,7 +14,7 @@ func TestLimits(t *testing.T) {
 	s, err := settings.Read(func(name string) (string, bool) {
 		switch name {
 		case "ENVIRONMENT", "USER_AGENT", "ALERT_WEBHOOK_URL", "FEED_WEBHOOK_URL", "FEED_WEBHOOK_SECRET",
-			"INFO_COLLECTOR_URL", "FETCH_RETRIES", "LEDGER_RETENTION_DAYS", "FRESHNESS", "FEED_RETENTION_DAYS":
+			"INFO_COLLECTOR_URL", "LOCATION", "FETCH_RETRIES", "LEDGER_RETENTION_DAYS", "FRESHNESS", "FEED_RETENTION_DAYS":
 			return "", false
 		}
 		n++

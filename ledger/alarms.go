@@ -68,6 +68,8 @@ type SavedAlarm struct {
 	Name  string
 	State string
 	Since time.Time
+	// CalmSince is when the value of a firing alarm went well below its limit, without rising since; else zero.
+	CalmSince time.Time
 }
 
 func (a *SavedAlarm) set(column string, v gjson.Result) {
@@ -78,6 +80,8 @@ func (a *SavedAlarm) set(column string, v gjson.Result) {
 		a.State = v.Str
 	case "since":
 		a.Since = epoch.Millis(v.Int()).Time()
+	case "calm_since":
+		a.CalmSince = epoch.Millis(v.Int()).Time()
 	}
 }
 
@@ -111,7 +115,9 @@ total(m.files_failed) AS files_failed,
 total(m.duration_ms) AS duration_ms
 FROM json_each(?1) AS w LEFT JOIN minutes AS m ON m.minute > ?2 - w.value GROUP BY w.value`
 
-	selectAlarms = `SELECT name, state, since FROM alarms`
+	selectAlarms = `SELECT name, state, since, calm_since FROM alarms`
+
+	setCalm = `UPDATE alarms SET calm_since = ?2 WHERE name IN (SELECT value FROM json_each(?1))`
 
 	selectDeadLetterCounts = `SELECT state, count FROM dead_letter_counts`
 
@@ -120,7 +126,8 @@ FROM json_each(?1) AS w LEFT JOIN minutes AS m ON m.minute > ?2 - w.value GROUP 
 SELECT ?1, ?2, ?3, 0, ?4 WHERE NOT EXISTS (SELECT 1 FROM alarms WHERE name = ?5 AND state = ?6)`
 
 	setAlarm = `INSERT INTO alarms (name, state, since) VALUES (?1, ?2, ?3)
-ON CONFLICT DO UPDATE SET state = excluded.state, since = excluded.since WHERE state <> excluded.state`
+ON CONFLICT DO UPDATE SET state = excluded.state, since = excluded.since, calm_since = 0
+WHERE state <> excluded.state`
 
 	claimChanges = `UPDATE alarm_changes SET claimed_until = ` + now + ` + ?1
 WHERE id IN (SELECT id FROM alarm_changes WHERE sent_at = 0 AND claimed_until <= ` + now + ` ORDER BY at, id LIMIT ?2)
@@ -193,6 +200,22 @@ func (l *Ledger) SaveAlarms(ctx context.Context, at time.Time, updates []AlarmUp
 		return nil
 	}
 	_, err := l.batch(ctx, "ledger.SaveAlarms", statements...)
+	return err
+}
+
+// MarkAlarms saves which firing alarms have been calm since at, and which no longer are.
+func (l *Ledger) MarkAlarms(ctx context.Context, at time.Time, calm, restless []string) error {
+	var statements []Statement
+	if len(calm) > 0 {
+		statements = append(statements, statement(setCalm, calm, epoch.MillisOf(at)))
+	}
+	if len(restless) > 0 {
+		statements = append(statements, statement(setCalm, restless, epoch.Millis(0)))
+	}
+	if len(statements) == 0 {
+		return nil
+	}
+	_, err := l.batch(ctx, "ledger.MarkAlarms", statements...)
 	return err
 }
 

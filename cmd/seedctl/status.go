@@ -274,7 +274,7 @@ func tableIf(shown bool, w io.Writer, rows []string) error {
 }
 
 func alarmText(a contract.AlarmState) string {
-	value := fmt.Sprintf("fewer than %d finished or reported", contract.MinFinished)
+	value := "too few finished or reported"
 	if a.Value != nil {
 		value = a.Number(*a.Value)
 	}

@@ -15,7 +15,7 @@ func TestAlarmText(t *testing.T) {
 		"slow_domains firing: 12345678 ms, fires above 5000 ms over 60 minutes":     {Name: "slow_domains", State: contract.AlarmFiring, Value: ptr(12345678.0), Threshold: 5000, Unit: contract.Milliseconds, Window: ptr(60)},
 		"file_failures ok: 0.5 %, fires above 5 % over 60 minutes":                  {Name: "file_failures", State: contract.AlarmOK, Value: ptr(0.5), Threshold: 5, Unit: contract.Percent, Window: ptr(60)},
 		"dead_letters ok: 3, fires above 100":                                       {Name: "dead_letters", State: contract.AlarmOK, Value: ptr(3.0), Threshold: 100, Unit: contract.Count},
-		"x ok: fewer than 20 finished or reported, fires above 3 % over 60 minutes": {Name: "x", State: contract.AlarmOK, Threshold: 3, Unit: contract.Percent, Window: ptr(60)},
+		"x ok: too few finished or reported, fires above 3 % over 60 minutes": {Name: "x", State: contract.AlarmOK, Threshold: 3, Unit: contract.Percent, Window: ptr(60)},
 	} {
 		if got := alarmText(a); got != want {
 			t.Errorf("got %q, want %q", got, want)

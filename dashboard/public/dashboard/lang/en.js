@@ -327,7 +327,7 @@ export default {
   "alarm.frontier_behind.link": "Hosts due longest",
   "alarm.refresh_failures.link": "Hosts of the frontier",
   "alarm.line": (name, value, threshold) => `${name}: ${value}, over ${threshold}.`,
-  "alarm.few": "Fewer than 20 were finished or reported within the window.",
+  "alarm.few": "Too few were finished or reported within the window.",
   "alarm.window": "Window",
   "alarm.always": "at any time",
   "alarm.since": "Since",

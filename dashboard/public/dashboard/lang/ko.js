@@ -302,7 +302,7 @@ export default {
   "alarm.frontier_behind.link": "가장 오래 기다린 호스트",
   "alarm.refresh_failures.link": "프런티어 호스트",
   "alarm.line": (name, value, threshold) => `${name}: ${value}, 기준 ${threshold} 초과.`,
-  "alarm.few": "기간 안에 끝나거나 보고된 항목이 20개 미만입니다.",
+  "alarm.few": "기간 안에 끝나거나 보고된 항목이 너무 적습니다.",
   "alarm.window": "기간",
   "alarm.always": "항상",
   "alarm.since": "시작",
