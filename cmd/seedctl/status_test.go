@@ -10,12 +10,12 @@ import (
 // Values and thresholds of alarms have units that people count in.
 func TestAlarmText(t *testing.T) {
 	for want, a := range map[string]contract.AlarmState{
-		"frontier_behind ok: 0 minutes, fires above 60 minutes":                     {Name: "frontier_behind", State: contract.AlarmOK, Value: ptr(0.0), Threshold: 3_600_000, Unit: contract.Milliseconds},
-		"feed_webhook firing: 75 minutes, fires above 60 minutes":                   {Name: "feed_webhook", State: contract.AlarmFiring, Value: ptr(4_530_000.0), Threshold: 3_600_000, Unit: contract.Milliseconds},
-		"slow_domains firing: 12345678 ms, fires above 5000 ms over 60 minutes":     {Name: "slow_domains", State: contract.AlarmFiring, Value: ptr(12345678.0), Threshold: 5000, Unit: contract.Milliseconds, Window: ptr(60)},
-		"file_failures ok: 0.5 %, fires above 5 % over 60 minutes":                  {Name: "file_failures", State: contract.AlarmOK, Value: ptr(0.5), Threshold: 5, Unit: contract.Percent, Window: ptr(60)},
-		"dead_letters ok: 3, fires above 100":                                       {Name: "dead_letters", State: contract.AlarmOK, Value: ptr(3.0), Threshold: 100, Unit: contract.Count},
-		"x ok: too few finished or reported, fires above 3 % over 60 minutes": {Name: "x", State: contract.AlarmOK, Threshold: 3, Unit: contract.Percent, Window: ptr(60)},
+		"frontier_behind ok: 0 minutes, fires above 60 minutes":                 {Name: "frontier_behind", State: contract.AlarmOK, Value: ptr(0.0), Threshold: 3_600_000, Unit: contract.Milliseconds},
+		"feed_webhook firing: 75 minutes, fires above 60 minutes":               {Name: "feed_webhook", State: contract.AlarmFiring, Value: ptr(4_530_000.0), Threshold: 3_600_000, Unit: contract.Milliseconds},
+		"slow_domains firing: 12345678 ms, fires above 5000 ms over 60 minutes": {Name: "slow_domains", State: contract.AlarmFiring, Value: ptr(12345678.0), Threshold: 5000, Unit: contract.Milliseconds, Window: ptr(60)},
+		"file_failures ok: 0.5 %, fires above 5 % over 60 minutes":              {Name: "file_failures", State: contract.AlarmOK, Value: ptr(0.5), Threshold: 5, Unit: contract.Percent, Window: ptr(60)},
+		"dead_letters ok: 3, fires above 100":                                   {Name: "dead_letters", State: contract.AlarmOK, Value: ptr(3.0), Threshold: 100, Unit: contract.Count},
+		"x ok: too few finished or reported, fires above 3 % over 60 minutes":   {Name: "x", State: contract.AlarmOK, Threshold: 3, Unit: contract.Percent, Window: ptr(60)},
 	} {
 		if got := alarmText(a); got != want {
 			t.Errorf("got %q, want %q", got, want)
