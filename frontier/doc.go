@@ -6,10 +6,10 @@
 //
 // Put refuses traps and what it has had, and of a domain keeps the best pages. It gives each page a score
 // and thereby one of four bands, and stores it in the back queue of its host. A host with pages stands in
-// the front queue of the band of its best page, at the second from which it may be asked. Lease takes hosts from the front queues by turns (8, 4, 2 and 1 of 15, so
+// the front queue of the band of its best page, at the second from which it may be fetched from. Lease takes hosts from the front queues by turns (8, 4, 2 and 1 of 15, so
 // that higher bands are chosen more often and none starves), those ready longest first, and of each
 // host the page whose band's turn it is there. Report ends the lease, sets the time from which the
-// host may be asked again, and puts the host back into a queue. A lease without a report ends by
+// host may be fetched from again, and puts the host back into a queue. A lease without a report ends by
 // itself: every later Lease or Acquire takes back what is over.
 //
 // Entry points (feeds, sitemaps, listing pages) are asked again and again, at an interval that
@@ -24,14 +24,14 @@
 //   - A collector acquires a registrable domain with all its hosts. While it has the domain, or waits
 //     for it, scrapers get none of them.
 //   - A refresh claims one host, as a lease does.
-//   - Of one registrable domain at most Settings.HostsPerDomain hosts are leased or claimed at once: one
+//   - At most Settings.HostsPerDomain hosts of a registrable domain are leased or claimed at once: one
 //     server often stands behind all of them. A domain with more hosts lists those (store.Domain.Active, Claims).
 //   - A collector or a refresh that never comes back may have asked a host until its time was over, so the
 //     host's interval counts from then (store.Domain.ReadyFor).
 //   - A host whose turn comes while its domain lets nobody in is parked at the domain, out of the
 //     queues, so that it costs nothing until the domain opens.
-//   - What operators excluded is neither taken in nor given out. Of a domain that is a mirror of another
-//     only the entry points are.
+//   - What operators excluded is neither taken in nor given out. If a domain mirrors another,
+//     only its entry points are.
 //
 // # Operations
 //

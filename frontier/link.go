@@ -16,7 +16,7 @@ type Link struct {
 }
 
 // ParseLink takes a URL apart, in its canonical form: all spellings of a URL give the same link. It reports
-// false for what is no URL of the web, or could not be stored.
+// false unless it is an http or https URL that can be stored.
 func ParseLink(url string) (l Link, ok bool) {
 	if len(url) > contract.MaxLinkBytes || strings.ContainsFunc(url, unusable) {
 		return l, false

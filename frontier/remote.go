@@ -17,8 +17,8 @@ type Caller interface {
 	Call(ctx context.Context, shard, operation string, request []byte) (answer []byte, err error)
 }
 
-// CallTimeout is how long a Caller waits for an answer. A shard answers in milliseconds, one that has
-// to start in a tenth of a second; of one that does not answer, nothing may be asked.
+// CallTimeout is the time that a Caller waits for an answer. A shard answers in milliseconds, one that has
+// to start in a tenth of a second; of one that does not answer, nothing may be fetched from.
 const CallTimeout = 5 * time.Second
 
 // Remotes is the frontier: all its shards.
@@ -28,13 +28,13 @@ type Remotes struct {
 	Idle   *Idle // what Lease remembers of them; nil: nothing
 }
 
-// Of gives the shard of a registrable domain.
+// Of returns the shard of a registrable domain.
 func (r Remotes) Of(domain string) Remote { return r.Shard(ShardOf(domain, r.Shards)) }
 
-// Shard gives a shard by its number, from 0.
+// Shard returns a shard by its number, from 0.
 func (r Remotes) Shard(n int) Remote { return Remote{r.Caller, shardName(n)} }
 
-// ShardNumber is the number of the shard with a name; ok is false where that is none.
+// ShardNumber returns the number of the shard with a name.
 func ShardNumber(name string) (n int, ok bool) {
 	n, err := strconv.Atoi(strings.TrimPrefix(name, "shard-"))
 	return n, err == nil && n >= 0 && name == shardName(n)

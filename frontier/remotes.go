@@ -29,7 +29,7 @@ func mergeFound(a, b []FoundHour) []FoundHour {
 // answer, the others' parts are done all the same, and the answer says what was not: the caller may
 // repeat everything, since nothing that was done is done twice.
 
-// maxParallel is how many shards one operation asks at once.
+// maxParallel is the number of shards one operation asks at once.
 const maxParallel = 6
 
 // each calls f for each of n parts, maxParallel at a time, and gives the error of each.
@@ -53,7 +53,7 @@ func errSilent(op string, errs ...error) error {
 	return &contract.Error{Kind: contract.Storage, Op: op, Message: "no shard of the frontier answers; try again later", Err: errors.Join(errs...)}
 }
 
-// refused gives the error of a shard to which the request was wrong: the same at every shard.
+// refused returns the error of a shard to which the request was wrong: the same at every shard.
 func refused(errs []error) error {
 	for _, err := range errs {
 		if err != nil && contract.KindOf(err) == contract.Validation {
@@ -63,7 +63,7 @@ func refused(errs []error) error {
 	return nil
 }
 
-// registrable gives the registrable domain of a host, "" when it has none.
+// registrable returns the registrable domain of a host, "" when it has none.
 func registrable(host string) string {
 	domain, err := publicsuffix.EffectiveTLDPlusOne(hostname(host))
 	if err != nil || contract.CheckDomain("", domain) != nil {
@@ -72,7 +72,7 @@ func registrable(host string) string {
 	return domain
 }
 
-// ofURL gives the shard of a URL.
+// ofURL returns the shard of a URL.
 func (r Remotes) ofURL(url string) (Remote, error) {
 	l, ok := ParseLink(url)
 	if domain := registrable(l.Host); ok && domain != "" {
@@ -81,7 +81,7 @@ func (r Remotes) ofURL(url string) (Remote, error) {
 	return Remote{}, contract.Invalid("url", "%.80q is not an http or https URL of a registrable domain", url)
 }
 
-// URL gives the state of one URL.
+// URL returns the state of one URL.
 func (r Remotes) URL(ctx context.Context, url string) (URLState, error) {
 	shard, err := r.ofURL(url)
 	if err != nil {
@@ -128,13 +128,13 @@ func (r Remotes) Mirror(ctx context.Context, domain, digest string) (of string, 
 	return answer.Of, err
 }
 
-// AllStats is how much the frontier has.
+// AllStats counts what all shards have.
 type AllStats struct {
 	Total  Stats // of the shards that answered
 	Shards []ShardStats
 }
 
-// ShardStats is how much a shard has.
+// ShardStats counts what one shard has.
 type ShardStats struct {
 	Name     string
 	Answered bool // otherwise the numbers are missing
@@ -162,4 +162,23 @@ func (r Remotes) Stats(ctx context.Context) (AllStats, error) {
 		return all, errSilent("frontier.Stats", errs...)
 	}
 	return all, nil
+}
+
+func (s *Stats) add(other *Stats) {
+	s.Hosts += other.Hosts
+	s.URLs += other.URLs
+	s.Entries += other.Entries
+	s.Leased += other.Leased
+	s.Refreshed += other.Refreshed
+	s.Found = mergeFound(s.Found, other.Found)
+	s.Done += other.Done
+	s.Failed += other.Failed
+	s.Answers += other.Answers
+	s.Faults += other.Faults
+	for lane := range Lanes {
+		s.Due[lane] += other.Due[lane]
+		if at := other.OldestDue[lane]; at > 0 && (s.OldestDue[lane] == 0 || at < s.OldestDue[lane]) {
+			s.OldestDue[lane] = at
+		}
+	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// Cursor is how far a reader of the feed, or of the changes, has got in each shard: a number of its log.
+// Cursor holds the position of a reader of the feed or the changes in the log of each shard.
 // The empty Cursor is the beginning of what is kept.
 type Cursor []int64
 
@@ -66,7 +66,7 @@ type AllChanges struct {
 	Followed
 }
 
-// Followed is how far a page went.
+// Followed holds the positions at which a page began and ended.
 type Followed struct {
 	From    Cursor // where it began: of a shard from whose beginning it was read, before the first item that is kept
 	Next    Cursor
@@ -121,7 +121,7 @@ func (r Remotes) Changes(ctx context.Context, from Cursor, limit int) (AllChange
 	return AllChanges{items, how}, err
 }
 
-// run is what a shard gives after a number of its log.
+// run holds the records of one shard after a position in its log.
 type run[Item any] struct {
 	items   []Item
 	next    int64
@@ -172,7 +172,7 @@ func follow[Item any](r Remotes, op string, from Cursor, limit int, ask func(sha
 	return items, how, nil
 }
 
-// mergeRuns gives up to limit items of all runs by their time, each run in its order, and how many are of each.
+// mergeRuns returns up to limit items of all runs by their time, each run in its order, and how many are of each.
 func mergeRuns[Item any](runs []run[Item], limit int, place func(Item) (number, time int64)) (items []Item, taken []int) {
 	taken = make([]int, len(runs))
 	for len(items) < limit {
@@ -193,3 +193,5 @@ func mergeRuns[Item any](runs []run[Item], limit int, place func(Item) (number, 
 	}
 	return items, taken
 }
+
+func (i FeedItem) place() (number, time int64) { return i.Sequence, i.FoundAt }

@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -88,4 +89,15 @@ func merge(pages []HostsPage, cursors []string, request *HostsRequest, errs []er
 		merged.Next = *contract.EncodeCursor(cursors)
 	}
 	return merged
+}
+
+// before reports whether a host comes first. What has no order is by name, so that pages are stable.
+func (r *HostsRequest) before(a, b *HostInfo) bool {
+	switch r.Sort {
+	case "due":
+		return a.DueAt < b.DueAt
+	case "size":
+		return a.URLs > b.URLs
+	}
+	return cmp.Or(cmp.Compare(a.Domain, b.Domain), cmp.Compare(a.Host, b.Host)) < 0
 }

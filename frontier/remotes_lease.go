@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -24,7 +25,7 @@ type idleKey struct {
 	wants string
 }
 
-// pause is how long a shard is not asked, and from when on it may have something, ms.
+// pause is the time that a shard is not asked, and from when on it may have something, ms.
 type pause struct{ until, again int64 }
 
 const (
@@ -62,7 +63,7 @@ func (i *Idle) note(shard int, wants string, p pause) {
 	i.pauses[idleKey{shard, wants}] = p
 }
 
-// forget has a shard asked again, since it was given something, or hosts of it are free again.
+// forget ends the pause of a shard that has new pages or free hosts.
 func (i *Idle) forget(shard int) {
 	if i == nil {
 		return
@@ -76,7 +77,7 @@ func (i *Idle) forget(shard int) {
 	}
 }
 
-// Lease gives URLs of all shards: of one chosen at random, and of the others what is missing. A shard
+// Lease returns URLs of all shards: of one chosen at random, and of the others what is missing. A shard
 // that does not answer is left out; it is an error only if none does. now is the time in ms since 1970.
 //
 // The lease's ID names the shards' leases, and each item's ID the one of them to which it belongs.
@@ -209,7 +210,7 @@ func (r Remotes) parseShardLease(text string) (l shardLease, ok bool) {
 	return shardLease{n, id}, ok && err == nil && n >= 0 && n < r.Shards && len(id) <= maxLeaseID
 }
 
-// maxParts is how many leases of shards one lease has: it also bounds how many calls one report makes.
+// maxParts is the number of leases of shards one lease has: it also bounds how many calls one report makes.
 const maxParts = 128
 
 // maxLeaseID is the length of a shard's lease ID: 63 bits in base 36.
@@ -234,4 +235,9 @@ func (r Remotes) parseLease(id string) map[shardLease]bool {
 		}
 	}
 	return leases
+}
+
+// wants identifies everything that a lease asks for except Max.
+func (r *LeaseRequest) wants() string {
+	return fmt.Sprintf("%s/%s/%q/%q", r.Country, r.Category, r.Types, r.Kinds)
 }

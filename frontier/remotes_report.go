@@ -10,7 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// maxFoundDomains is how many other registrable domains of the page's own shard, and of all others together, may be
+// maxFoundDomains is the number of other registrable domains of the page's own shard, and of all others together, may be
 // among the URLs that one result found; the URLs of further ones are dropped. A page that links to more is a list of links.
 const maxFoundDomains = 50
 
@@ -68,7 +68,7 @@ type reportToAll struct {
 	failed  map[int]bool
 }
 
-// reportPart is what concerns one lease of one shard.
+// reportPart has the results for the lease of one shard.
 type reportPart struct {
 	lease   shardLease
 	indexes []int // of the results
@@ -77,7 +77,7 @@ type reportPart struct {
 	answer  ReportAnswer
 }
 
-// foundThere is what was found of one domain of another shard.
+// foundThere has found URLs of a domain of another shard.
 type foundThere struct {
 	put     Put
 	indexes map[int]bool // of the results
@@ -174,7 +174,7 @@ func (p *reportToAll) gather(part *reportPart) {
 	}
 }
 
-// put gives what was found to the shards to which it belongs.
+// put returns what was found to the shards to which it belongs.
 func (p *reportToAll) put(ctx context.Context) []error {
 	puts := make([]Put, 0, len(p.found))
 	for _, domain := range slices.Sorted(maps.Keys(p.found)) {

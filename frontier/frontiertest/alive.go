@@ -50,7 +50,7 @@ func (s *testShard) end(r frontier.RefreshResult) (e frontier.RefreshEnd) {
 	return e
 }
 
-// tick gives the messages of a tick.
+// tick returns the messages of a tick.
 func (s *testShard) tick() (messages []contract.Refresh) {
 	s.t.Helper()
 	var tick frontier.Tick
@@ -351,7 +351,7 @@ func refresh(t T, db DB) {
 	expect(t, "changed", []any{end.Changed, end.Interval, end.Added, end.Announced}, []any{true, int64(8640), 3, 2})
 	expect(t, "in the feed", urlsOf(s.feed(frontier.FeedRequest{}).Items), []string{"https://a.example/1", "https://a.example/2"})
 	expect(t, "checks", len(s.state(feedURL).Entry.Checks), 3)
-	// A refresh that is lost comes again.
+	// A lost refresh is sent again.
 	for len(s.tick()) == 0 {
 		s.wait(60_000)
 	}

@@ -97,7 +97,7 @@ func refreshGoesOn(t T, db DB) {
 }
 
 // refreshGoesOnWithin: not beyond what the settings allow, nor when a collector waits, nor with what only a message can
-// have done. The host is looked at again soon then.
+// have done. The host is checked again soon then.
 func refreshGoesOnWithin(t T, db DB) {
 	next := func(s *testShard, want bool, what string) {
 		t.Helper()

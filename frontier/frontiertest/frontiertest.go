@@ -15,7 +15,7 @@ import (
 	"github.com/newsfork/seed-engine/test/cases"
 )
 
-// T is what a case reports to.
+// T receives the results of a case.
 type T = cases.T
 
 var expect = cases.Expect

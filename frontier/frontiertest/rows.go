@@ -37,7 +37,7 @@ func (c *counted) Run(sql string, args ...any) (*store.Rows, error) {
 	return rows, err
 }
 
-// written gives the rows that were written since it was last asked.
+// written returns the rows that were written since it was last asked.
 func (c *counted) written() int {
 	rows := c.rows
 	c.rows = 0

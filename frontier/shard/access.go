@@ -7,12 +7,12 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// freeAt is when a host may be asked again, in ms, if no lease and no collector has it.
+// freeAt returns when a host may be fetched from again, in ms, if no lease and no collector has it.
 func (c *call) freeAt(h *store.Host) int64 {
 	return max(c.tx.DomainOf(h).ReadyFor("", h, c.now), h.Blocked, h.Unresolved)
 }
 
-// room is how many more of the domain's hosts may be leased.
+// room returns how many more hosts of the domain can be leased.
 func (c *call) room(m *store.Domain) int {
 	if m.Excluded || m.Closed(c.now) > 0 {
 		return 0
@@ -105,7 +105,7 @@ func (c *call) leave(m *store.Domain, list *[]store.ActiveHost, id int64) {
 	}
 }
 
-// hostOf returns a host of a domain, a new one if there is none, or nil if the domain has too many.
+// hostOf returns a host of a domain, or makes it, or nil if the domain has too many.
 func (c *call) hostOf(m *store.Domain, name string) (*store.Host, error) {
 	h, added, err := c.tx.MakeHost(m, name, c.settings.Delay)
 	if err != nil || !added {

@@ -8,7 +8,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// waitGrace is how long a collector that found a domain busy is waited for, in ms, after the domain
+// waitGrace is the time that a collector that found a domain busy is waited for, in ms, after the domain
 // has become free: its message is delivered a little later than that, and in a batch that may wait for a minute.
 const waitGrace = 180_000
 
@@ -16,7 +16,7 @@ const waitGrace = 180_000
 // collector had its turn nobody else begins.
 const claimLook = 10_000
 
-// Acquire gives a domain to a collector, or says when to ask again.
+// Acquire returns a domain to a collector, or says when to ask again.
 func (s *Shard) Acquire(now int64, r frontier.AcquireRequest) (answer frontier.Acquired, err error) {
 	if err := r.Validate(); err != nil {
 		return answer, err
@@ -66,7 +66,7 @@ func (s *Shard) Acquire(now int64, r frontier.AcquireRequest) (answer frontier.A
 	return answer, err
 }
 
-// busyUntil gives until when somebody else has the domain, or one of its hosts, in ms, or when to look again; 0 when nobody
+// busyUntil returns until when somebody else has the domain, or one of its hosts, in ms, or when to look again; 0 when nobody
 // has.
 func busyUntil(c *call, m *store.Domain, owner string) (until int64, err error) {
 	if m.Owner != "" && m.Owner != owner && m.OwnerEnds > c.now {
@@ -132,7 +132,7 @@ func (s *Shard) Renew(now int64, domain, owner string, seconds int64) (kept bool
 	return kept, err
 }
 
-// Release lets others ask the hosts of a domain again, and reports whether the owner still had it.
+// Release frees a domain, and reports whether the owner still had it.
 // When another has taken it since, nothing changes but the contracts that were rewritten.
 func (s *Shard) Release(now int64, r frontier.ReleaseRequest) (released bool, err error) {
 	if err := (&frontier.AcquireRequest{Domain: r.Domain, Owner: r.Owner, Seconds: 1}).Validate(); err != nil {

@@ -28,7 +28,7 @@ type rival struct {
 	hash    uint64
 }
 
-// choose takes out what is too much: fresh pages, which are refused and may be put again, and waiting
+// choose drops the surplus: fresh pages, which are refused and may be put again, and waiting
 // ones, which are dropped and do not return.
 func (p *putBatch) choose() error {
 	over := p.ofTheOthers + int64(len(p.fresh)) - p.c.settings.URLsPerDomain
@@ -83,7 +83,7 @@ func (p *putBatch) allowance() int64 {
 	return 0
 }
 
-// rivals gives the fresh pages, and the waiting ones of the hosts from which pages may be taken.
+// rivals returns the fresh pages, and the waiting ones of the hosts from which pages may be taken.
 func (p *putBatch) rivals() (list []rival, err error) {
 	hosts, err := p.thinnable()
 	if err != nil {
@@ -105,7 +105,7 @@ func (p *putBatch) rivals() (list []rival, err error) {
 	return list, nil
 }
 
-// thinnable gives the hosts of the fresh pages, and those of the domain's others that have the most.
+// thinnable returns the hosts of the fresh pages, and those of the domain's others that have the most.
 func (p *putBatch) thinnable() ([]*store.Host, error) {
 	var hosts []*store.Host
 	for i := range p.fresh {

@@ -112,7 +112,7 @@ func writeContracts(c *call, m *store.Domain, records []store.ContractRecord, ch
 	return nil
 }
 
-// Changes gives the contracts that changed, in the order of their last change.
+// Changes returns the contracts that changed, in the order of their last change.
 func (s *Shard) Changes(now int64, r frontier.ChangesRequest) (page frontier.ChangesPage, err error) {
 	if err := frontier.CheckRange("limit", r.Limit, 1, maxFeed); err != nil {
 		return page, err

@@ -34,7 +34,7 @@ type chaos struct {
 	lost    map[string]int64             // when the time of an owner of a domain was over that never released it
 }
 
-// mayAsk checks that a host may be asked from ready on, but for its Retry-After and the like.
+// mayAsk checks that a host may be fetched from from ready on, but for its Retry-After and the like.
 func (x *chaos) mayAsk(host, domain string, ready int64) {
 	x.Helper()
 	for _, at := range [...]int64{x.asked[host], x.lost[domain]} {
@@ -67,7 +67,7 @@ const chaosDomains = 8
 
 func (x *chaos) domain() string { return fmt.Sprintf("d%d.example", x.random.IntN(chaosDomains)) }
 
-// host gives a host of a domain: the first domains have one, the last ones many.
+// host returns a host of a domain: the first domains have one, the last ones many.
 func (x *chaos) host() (host, domain string) {
 	i := x.random.IntN(chaosDomains)
 	domain = fmt.Sprintf("d%d.example", i)

@@ -13,7 +13,7 @@ import (
 // OpenTwin is set by package frontier_test, since the twin imports frontier.
 var OpenTwin func(testing.TB) (store.DB, func(func() error) error)
 
-// TestCollisions gives all names one of three ids.
+// TestCollisions returns all names one of three ids.
 func TestCollisions(t *testing.T) {
 	db, transaction := OpenTwin(t)
 	s := &Shard{DB: db, hash: func(name string) uint64 { return (1<<40 - 1 - frontier.Hash64(name)%3) << 24 }}

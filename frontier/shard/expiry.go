@@ -7,10 +7,10 @@ import (
 // The table leases: a lease and its hosts, so that URLs come back that nobody reports. Finished
 // leases are deleted by the report.
 
-// maxTries is how many attempts a page has: answers that failed and leases that ended without one.
+// maxTries is the number of attempts a page has: answers that failed and leases that ended without one.
 const maxTries = 3
 
-// maxSwept is how many leases that are over one operation takes back.
+// maxSwept is the number of leases that are over one operation takes back.
 const maxSwept = 16
 
 // wakeAt has the parked hosts of a domain looked at when the time of a collector or a refresh is over.
@@ -69,7 +69,7 @@ func (c *call) tryAgain(h *store.Host, p store.Page, due int64) {
 	h.Enqueue(p)
 }
 
-// free ends the lease of a host, which may be asked from ready on.
+// free ends the lease of a host, which may be fetched from from ready on.
 func (c *call) free(h *store.Host, ready int64) error {
 	h.Lease, h.LeaseEnds, h.Leased, h.Asked = 0, 0, nil, nil
 	h.Ready = max(h.Ready, ready)

@@ -16,11 +16,11 @@ import (
 // freshFor; what has no date is new if the caller says so (NewPage.Fresh), because it was not listed
 // when its entry point was read before.
 
-// freshFor is for how long, in ms, a page counts as new at its first sighting. Publishers date some
+// freshFor is the time for which, in ms, a page counts as new at its first sighting. Publishers date some
 // pages to the day, and list them late.
 const freshFor = 48 * 3_600_000
 
-// maxUndated is how many pages without a date one put may announce. More of them are an archive that was
+// maxUndated is the number of pages without a date one put may announce. More of them are an archive that was
 // not seen before, not what was published since.
 const maxUndated = 50
 
@@ -31,7 +31,7 @@ const (
 	maxFeed    = 200 // items of a page
 )
 
-// Feed gives new URLs in the order in which they were found.
+// Feed returns new URLs in the order in which they were found.
 func (s *Shard) Feed(now int64, r frontier.FeedRequest) (page frontier.FeedPage, err error) {
 	if err := frontier.CheckRange("limit", r.Limit, 1, maxFeed); err != nil {
 		return page, err

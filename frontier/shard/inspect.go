@@ -11,7 +11,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// maxListedHosts is of how many hosts of a domain the entry points are listed.
+// maxListedHosts caps the hosts of a domain whose entry points are listed.
 const maxListedHosts = 64
 
 // Entries lists the entry points of a domain, host by host. The one that stands for the domain itself is among
@@ -71,7 +71,7 @@ func (s *Shard) Stats(now int64) (stats frontier.Stats, err error) {
 	return stats, err
 }
 
-// oldestSlot gives the slot, in ms, of the first host in a lane that has not moved since.
+// oldestSlot returns the slot, in ms, of the first host in a lane that has not moved since.
 func oldestSlot(c *call, lane int) (int64, error) {
 	queue, err := c.tx.Queue.Read([]int{lane}, 2, func(store.Pointer) bool { return true })
 	if err != nil {
@@ -153,7 +153,7 @@ func hostInfos(c *call, ids []int64) ([]frontier.HostInfo, error) {
 	return infos, nil
 }
 
-// URL gives the state of one URL.
+// URL returns the state of one URL.
 func (s *Shard) URL(now int64, url string) (state frontier.URLState, err error) {
 	l, ok := frontier.ParseLink(url)
 	if !ok {
@@ -245,7 +245,7 @@ func (s *Shard) Pages(now int64, r frontier.PagesRequest) (answer frontier.PageL
 	return answer, err
 }
 
-// busyHosts gives the hosts of a domain that have pages which are not done.
+// busyHosts returns the hosts of a domain that have pages which are not done.
 func busyHosts(c *call, m *store.Domain) ([]*store.Host, error) {
 	ids, err := c.tx.LargestHosts(m.Hosts, store.MaxHosts)
 	if err != nil {

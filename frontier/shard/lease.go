@@ -12,7 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// Lease gives URLs to fetch: of hosts that are free and past their delay, from the front queues by
+// Lease returns URLs to fetch: of hosts that are free and past their delay, from the front queues by
 // turns, the hosts that have waited longest first.
 func (s *Shard) Lease(now int64, r frontier.LeaseRequest) (lease frontier.Lease, err error) {
 	if err := r.Validate(); err != nil {
@@ -46,7 +46,7 @@ func (s *Shard) Lease(now int64, r frontier.LeaseRequest) (lease frontier.Lease,
 	return lease, err
 }
 
-// leaser gives out the items of one lease.
+// leaser returns out the items of one lease.
 type leaser struct {
 	c       *call
 	request *frontier.LeaseRequest
@@ -89,7 +89,7 @@ func (l *leaser) serve(kind int, numbers ...int) error {
 
 func (l *leaser) missing() int { return l.request.Max - len(l.items) }
 
-// consider gives out what candidates have. The ones that cannot be asked now stay in their queue,
+// consider returns out what candidates have. The ones that cannot be asked now stay in their queue,
 // are parked at their domain, or move to when they can be asked.
 func (l *leaser) consider(kind int, candidates []store.Candidate) error {
 	ids := make([]int64, len(candidates))
@@ -123,10 +123,10 @@ func (l *leaser) consider(kind int, candidates []store.Candidate) error {
 	return nil
 }
 
-// nearMiss is how soon, in ms, a host must be free to stay in its queue; otherwise it moves.
+// nearMiss is the wait in ms up to which a host stays in its queue.
 const nearMiss = 16_000
 
-// try gives out what a host has, and reports whether its pointer must stay in the queue.
+// try returns out what a host has, and reports whether its pointer must stay in the queue.
 func (l *leaser) try(h *store.Host, kind int, at *store.Candidate) (keep bool, err error) {
 	c := l.c
 	if h == nil || h.Places[kind] != (store.Place{Queued: true, Lane: at.Lane(), Slot: at.Slot(), Types: at.Pointer.Types, Class: at.Pointer.Class}) {
@@ -209,7 +209,7 @@ func (l *leaser) givePages(h *store.Host, m *store.Domain) (keep bool, err error
 	return false, c.queue(h)
 }
 
-// share is how many pages of a host can be fetched one by one within the lease.
+// share is the number of pages of a host can be fetched one by one within the lease.
 func (l *leaser) share(h *store.Host) int {
 	n := min(l.request.PerHost, l.missing())
 	if h.Slow > 0 {
@@ -305,13 +305,13 @@ func (c *call) item(h *store.Host, m *store.Domain, p *store.Page, kind string) 
 		Priority: float64(p.Score(c.seconds())) / 1000, Title: p.Title, LastMod: p.Lastmod, CrawlDelay: h.Interval(), Partition: c.partition(h, p)}
 }
 
-// partition gives the newest partition of a page's class.
+// partition returns the newest partition of a page's class.
 func (c *call) partition(h *store.Host, p *store.Page) contract.Partition {
 	class := h.PageClass(p)
 	return c.partitionOf(class.ID, class.Day)
 }
 
-// partitionOf gives the partition of a class and a day, in days since 1970.
+// partitionOf returns the partition of a class and a day, in days since 1970.
 func (c *call) partitionOf(class, day int64) contract.Partition {
 	of := c.tx.State.ClassOf(class)
 	partition := contract.Partition{Country: of.Country, Category: of.Category}
@@ -333,7 +333,7 @@ func parseItemID(id string) (host int64, hash uint64, ok bool) {
 	return int64(h), hash, err1 == nil && err2 == nil
 }
 
-// filter is what a lease wants.
+// filter selects the pages of a lease.
 type filter struct {
 	types   uint32         // any of these
 	classes map[int64]bool // any of these; nil: all

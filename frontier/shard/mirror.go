@@ -21,7 +21,7 @@ const (
 	mirrorSHA256 = 64 // hexadecimal digits
 )
 
-// Mirror gives the domain of which another is a mirror, and remembers the first one. A domain that was
+// Mirror returns the domain of which another is a mirror, and remembers the first one. A domain that was
 // not seen with the digest for mirrorDays has lost it. Ask the shard of the digest; Remotes.Mirror does.
 func (s *Shard) Mirror(now int64, r frontier.MirrorRequest) (answer frontier.MirrorAnswer, err error) {
 	if err := contract.CheckDomain("domain", r.Domain); err != nil {

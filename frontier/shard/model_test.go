@@ -9,8 +9,8 @@ import (
 	"github.com/newsfork/seed-engine/frontier/frontiertest"
 )
 
-// model says what a shard may do, in the simplest way: which URLs wait, who has which host, and when
-// a host may be asked. Operations that the model did not foresee are errors.
+// model is the simplest description of what a shard does: which URLs wait, who has which host, and when
+// a host may be fetched from. Operations that the model did not foresee are errors.
 type model struct {
 	*world
 	random  *rand.Rand
@@ -58,7 +58,7 @@ func (m *model) host(name, domain string) *modelHost {
 	return m.hosts[name]
 }
 
-// randomHost gives a host of one of few domains, some with many hosts.
+// randomHost returns a host of one of few domains, some with many hosts.
 func (m *model) randomHost() (host, domain string) {
 	domain = fmt.Sprintf("d%d.example", m.random.IntN(6))
 	return fmt.Sprintf("h%d.%s", m.random.IntN(1+7*m.random.IntN(2)), domain), domain

@@ -66,7 +66,7 @@ func setBlock(c *call, h *store.Host, until int64) {
 	h.Ready = min(h.Ready, c.now+h.Interval())
 }
 
-// maxPatterns is how many patterns of URLs a shard takes.
+// maxPatterns is the number of patterns of URLs a shard takes.
 const maxPatterns = 1000
 
 // Exclude rules something out, or allows it again. The pages of an excluded domain or host stay

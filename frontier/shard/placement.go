@@ -7,7 +7,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// slot is the second at which a host is looked at that may be asked from at (ms) on. What is near is
+// slot is the second at which a host is checked that may be fetched from from at (ms) on. What is near is
 // exact; the longer it takes, the coarser, by an eighth at most, so that blocks fill.
 func (c *call) slot(at int64) int64 {
 	at = max(at, c.now)
@@ -19,7 +19,7 @@ func (c *call) slot(at int64) int64 {
 	return min(second, store.MaxSlot)
 }
 
-// queue gives a host its places, if it is in none that are as good.
+// queue returns a host its places, if it is in none that are as good.
 func (c *call) queue(h *store.Host) error {
 	if h.Lease != 0 || h.Excluded { // its places come when the lease ends, or the exclusion
 		return nil

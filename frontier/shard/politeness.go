@@ -5,7 +5,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// How a host's answers change when it may be asked again.
+// How a host's answers change when it may be fetched from again.
 //
 // Its interval is the delay it asks for. A 429 or 503 doubles it, from slowBase up to maxSlow, once for all
 // that was asked under one lease; every calmAnswers other answers halve it again. A Retry-After is obeyed
@@ -15,7 +15,7 @@ const (
 	calmAnswers   = 8
 	unresolvedFor = 3_600_000 // ms
 
-	// noRobotsFor is how long a host is left alone whose robots.txt cannot be read: everything is forbidden then (RFC 9309,
+	// noRobotsFor is the time that a host is left alone whose robots.txt cannot be read: everything is forbidden then (RFC 9309,
 	// 2.3.1.4), which is no fault of its pages.
 	noRobotsFor = 3_600_000 // ms
 
@@ -25,7 +25,7 @@ const (
 	retryShift = 3
 )
 
-// outcome is what an answer means for the page.
+// outcome is the meaning of a response for the page.
 type outcome int
 
 const (
@@ -35,7 +35,7 @@ const (
 	postponed         // to be asked for later, which is no fault of the page
 )
 
-// answered takes from an answer what it says about its host.
+// answered updates the host from a response, and returns its outcome.
 func (c *call) answered(h *store.Host, r *frontier.Result) outcome {
 	c.tx.Change(h)
 	switch {
@@ -75,7 +75,7 @@ func throttled(r *frontier.Result) bool { return r.Status == 429 || r.Status == 
 // slowDown doubles a host's interval.
 func (c *call) slowDown(h *store.Host) { h.Slow, h.Calm = min(h.Slow+1, store.MaxDoublings), 0 }
 
-// calm lets a host that was slowed down recover.
+// calm counts a good answer, and halves the interval after calmAnswers of them.
 func (c *call) calm(h *store.Host) {
 	if h.Slow == 0 {
 		return

@@ -242,7 +242,7 @@ func (p *putBatch) learn(r *frontier.Put) error {
 	return setMirror(p.c, m, r.MirrorOf)
 }
 
-// admit gives the host of a URL, or why the URL is refused.
+// admit returns the host of a URL, or why the URL is refused.
 func (p *putBatch) admit(url string) (*store.Host, frontier.Link, frontier.Verdict, error) {
 	l, ok := frontier.ParseLink(url)
 	switch {
@@ -267,11 +267,11 @@ func (p *putBatch) admit(url string) (*store.Host, frontier.Link, frontier.Verdi
 	return h, l, "", nil
 }
 
-// maxFoundHosts is how many hosts the reports of scrapers add to a shard in a day (UTC): READ_TOKEN suffices for
+// maxFoundHosts is the number of hosts the reports of scrapers add to a shard in a day (UTC): READ_TOKEN suffices for
 // a report, and must not decide what is crawled.
 const maxFoundHosts = 1000
 
-// host gives a host of the domain, a new one when there is none; nil when there are too many.
+// host returns a host of the domain, or makes it; nil when there are too many.
 func (p *putBatch) host(name string) (*store.Host, error) {
 	if !p.found {
 		return p.c.hostOf(p.domain, name)

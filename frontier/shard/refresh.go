@@ -15,7 +15,7 @@ const (
 	maxNewPages = 1000    // that it may put
 )
 
-// BeginRefresh gives the host of an entry point that is due to its refresh. It writes one row.
+// BeginRefresh returns the host of an entry point that is due to its refresh. It writes one row.
 func (s *Shard) BeginRefresh(now int64, r frontier.RefreshRequest) (answer frontier.RefreshGrant, err error) {
 	if r.Owner == "" || len(r.Owner) > frontier.MaxOwner {
 		return answer, contract.Invalid("owner", "an owner has 1 to %d bytes", frontier.MaxOwner)
@@ -41,7 +41,7 @@ func (s *Shard) BeginRefresh(now int64, r frontier.RefreshRequest) (answer front
 	return answer, err
 }
 
-// beginRefresh gives the host of an entry point to its refresh.
+// beginRefresh returns the host of an entry point to its refresh.
 func beginRefresh(c *call, h *store.Host, e *store.Entry, owner string) frontier.RefreshGrant {
 	begun := frontier.RefreshGrant{
 		Granted: true, Seconds: claimTime / 1000,
@@ -54,7 +54,7 @@ func beginRefresh(c *call, h *store.Host, e *store.Entry, owner string) frontier
 	return begun
 }
 
-// claimHost gives a host to a refresh. One before it that was lost is forgotten but for the delay after it.
+// claimHost returns a host to a refresh. One before it that was lost is forgotten but for the delay after it.
 func claimHost(c *call, h *store.Host, owner string) {
 	m := c.tx.DomainOf(h)
 	h.Ready = m.ReadyFor("", h, c.now)
@@ -70,7 +70,7 @@ func claimHost(c *call, h *store.Host, owner string) {
 	}
 }
 
-// refreshBusy is for how many ms a host cannot be refreshed, 0 when it can be now or soon. While
+// refreshBusy is the time for which a host cannot be refreshed, 0 when it can be now or soon. While
 // scrapers have it they get no more hosts of the domain until the refresh had its turn.
 func refreshBusy(c *call, h *store.Host) (int64, error) {
 	m := c.tx.DomainOf(h)
@@ -99,10 +99,10 @@ func refreshBusy(c *call, h *store.Host) (int64, error) {
 	return max(until-c.now, 0), nil
 }
 
-// claimOf is how a host's row names the owner of its refresh.
+// claimOf returns the number by which a host's row names the owner of its refresh.
 func claimOf(owner string) int64 { return int64(frontier.Hash48(owner)) }
 
-// findEntry gives an entry point with its host, nil when there is none.
+// findEntry returns an entry point with its host; nil if not found.
 func findEntry(c *call, domain, url string) (*store.Host, *store.Entry, error) {
 	l, ok := frontier.ParseLink(url)
 	if !ok {
@@ -203,9 +203,9 @@ func (p *putBatch) only(pages []frontier.NewPage) error {
 	return err
 }
 
-// nextRefresh gives the next entry point of a host that is due to the owner that wants it, when the refresh of one has ended:
-// without a message, and with one row less than by itself. Where that may not be now, the host is looked at again as soon
-// as it may be asked.
+// nextRefresh returns the next entry point of a host that is due to the owner that wants it, when the refresh of one has ended:
+// without a message, and with one row less than by itself. Where that may not be now, the host is checked again as soon
+// as it may be fetched from.
 func nextRefresh(c *call, h *store.Host, ended *store.Entry, owner string) (*frontier.NextRefresh, error) {
 	m := c.tx.DomainOf(h)
 	e := c.first(h, ended)

@@ -23,7 +23,7 @@ func (a *answers) Call(_ context.Context, shard, operation string, request []byt
 	return []byte(a.answer), a.err
 }
 
-// TestRemoteErrors: what a shard says keeps its kind, and what it cannot answer may be asked again.
+// TestRemoteErrors: what a shard says keeps its kind, and what it cannot answer may be fetched from again.
 func TestRemoteErrors(t *testing.T) {
 	lost := errors.New("the connection is lost")
 	for _, c := range []struct {

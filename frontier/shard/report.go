@@ -121,7 +121,7 @@ func (p *reporter) prepareFound(results []frontier.Result) error {
 	return preparePuts(p.c, puts)
 }
 
-// foundOn gives the domain and the partition of the page on which the URLs of a result were found. It reports false
+// foundOn returns the domain and the partition of the page on which the URLs of a result were found. It reports false
 // when nobody was given that page.
 func (p *reporter) foundOn(r *frontier.Result) (domain string, partition contract.Partition, ok bool) {
 	id, hash, _ := parseItemID(r.ID)

@@ -57,12 +57,12 @@ type ticker struct {
 	left     bool // hosts that are due, for the next tick
 }
 
-// perTick is how many refreshes may be given from one tick to the next.
+// perTick is the number of refreshes may be given from one tick to the next.
 func perTick(c *call) int64 {
 	return max((c.settings.PerMinute*c.settings.tickSpacing()+59_999)/60_000, 1)
 }
 
-// refreshBudget is how many refreshes may be given now, by this tick or in place of one.
+// refreshBudget is the number of refreshes may be given now, by this tick or in place of one.
 func refreshBudget(c *call) int {
 	n := perTick(c)
 	if c.settings.PerDay > 0 {
@@ -148,8 +148,8 @@ func (t *ticker) look(ids []int64, budget int) (taken int, err error) {
 	return len(hosts), nil
 }
 
-// decide gives a message for a host, if one of its entry points is due, and the second at which the
-// host is to be looked at next.
+// decide returns a message for a host, if one of its entry points is due, and the second at which the
+// host is to be checked next.
 func (t *ticker) decide(h *store.Host) (at int64) {
 	c := t.c
 	m := c.tx.DomainOf(h)
@@ -180,7 +180,7 @@ func (t *ticker) decide(h *store.Host) (at int64) {
 	return at
 }
 
-// first gives the entry point of a host that goes first, but for one; nil when operators excluded all of them.
+// first returns the entry point of a host that goes first, but for one; nil when operators excluded all of them.
 func (c *call) first(h *store.Host, but *store.Entry) *store.Entry {
 	var first *store.Entry
 	for i := range h.Entries {
@@ -192,7 +192,7 @@ func (c *call) first(h *store.Host, but *store.Entry) *store.Entry {
 	return first
 }
 
-// goesAt is from when on an entry point may be refreshed, in seconds: it is due then, or a refresh of it that
+// goesAt returns when an entry point may be refreshed, in seconds: it is due then, or a refresh of it that
 // has not ended began so long ago that others of its host had their turn.
 func (c *call) goesAt(e *store.Entry) int64 {
 	if e.Tried < e.Due {
@@ -201,7 +201,7 @@ func (c *call) goesAt(e *store.Entry) int64 {
 	return e.Tried + c.settings.lookAgain(e.Method)
 }
 
-// next gives when to tick again, in ms; 0 when nothing will be due.
+// next returns when to tick again, in ms; 0 when nothing will be due.
 func (t *ticker) next() (int64, error) {
 	c := t.c
 	soon := c.now + c.settings.tickSpacing()
@@ -274,7 +274,7 @@ func statsDue(c *call, stats *frontier.Stats) error {
 	return nil
 }
 
-// watch makes sure that a host is looked at when its first entry point is due. before is when that was
+// watch makes sure that a host is checked when its first entry point is due. before is when that was
 // before the entry points changed, in seconds; -1 when there was none.
 func (c *call) watch(h *store.Host, before int64) {
 	if first := h.NextDue(); first >= 0 && (before < 0 || first < before) {
@@ -282,7 +282,7 @@ func (c *call) watch(h *store.Host, before int64) {
 	}
 }
 
-// lookAt has a host looked at in a second.
+// lookAt schedules a check of the host.
 func (c *call) lookAt(h *store.Host, second int64) {
 	c.tx.Due.Watch(h, second)
 	if alarm := max(second*1000, c.now+c.settings.tickSpacing()); c.settings.PerMinute > 0 && (c.alarm == 0 || alarm < c.alarm) {
@@ -325,7 +325,7 @@ func (c *call) check(e *store.Entry, r *frontier.Result, same bool) (changed boo
 	return changed
 }
 
-// collectTimes is how many times as long as MaxRefresh a whole domain may be left alone: it costs many
+// collectTimes is the number of times as long as MaxRefresh a whole domain may be left alone: it costs many
 // requests, where an entry point that has not changed costs one.
 const collectTimes = 12
 

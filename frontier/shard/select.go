@@ -67,7 +67,7 @@ func newSelector(c *call, lanes []int, f *filter, hosts int) (*selector, error) 
 	return &selector{c, queue, len(lanes)}, err
 }
 
-// next gives up to n candidates; none when all lanes are at their end.
+// next returns up to n candidates; none when all lanes are at their end.
 func (s *selector) next(n int) ([]store.Candidate, error) {
 	var list []store.Candidate
 	for len(list) < n {
@@ -80,7 +80,7 @@ func (s *selector) next(n int) ([]store.Candidate, error) {
 	return list, nil
 }
 
-// choose gives the next candidate of the lane whose turn it is, else of the first that has one.
+// choose returns the next candidate of the lane whose turn it is, else of the first that has one.
 func (s *selector) choose() (k store.Candidate, ok bool, err error) {
 	turn := 0
 	if s.lanes == frontier.Bands {

@@ -9,7 +9,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// operations are what a shard can be asked. Names are never changed.
+// operations maps names to operations. Names never change.
 var operations = map[string]func(s *Shard, now int64, request []byte) (answer []byte, err error){
 	"put":     operation((*Shard).Put),
 	"put_all": operation((*Shard).PutAll),
@@ -69,7 +69,7 @@ func operation[Request, Answer any](run func(*Shard, int64, Request) (Answer, er
 	}
 }
 
-// Answer is what a call of a shard gives.
+// Answer is the result of a call.
 type Answer struct {
 	Text  []byte // the envelope
 	OK    bool   // otherwise it has an error, and the caller rolls the transaction back

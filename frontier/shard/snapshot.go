@@ -9,16 +9,16 @@ import (
 // snapshotBytes is about how much of records and parts a page has. A host is never divided.
 const snapshotBytes = 1 << 20
 
-// maxSnapshotHosts is how many hosts a page has at most.
+// maxSnapshotHosts is the number of hosts a page has at most.
 const maxSnapshotHosts = 500
 
-// domainPages is where the pages of domains begin: behind all ids of hosts.
+// domainPages is the position of the first page of domains, behind all host ids.
 const (
 	domainPages        = frontier.IdMask + 1
 	maxSnapshotDomains = 500
 )
 
-// Export gives a page of a snapshot, which begins at 0. Hosts that change between two pages are
+// Export returns a page of a snapshot, which begins at 0. Hosts that change between two pages are
 // exported as they are when their page is.
 func (s *Shard) Export(now, from int64) (page frontier.Snapshot, err error) {
 	err = s.run(now, func(c *call) error {
@@ -77,7 +77,7 @@ func exportDomains(c *call, page *frontier.Snapshot, from int64) error {
 }
 
 // Restore adds the hosts and domains of a page of a snapshot, and says how many hosts. A host of which the
-// shard has anything already stays as it is, so that a page may be restored twice, or over what has been put since.
+// shard has anything already stays as it is, so a page can be restored twice, or after newer puts.
 func (s *Shard) Restore(now int64, page frontier.Snapshot) (restored int, err error) {
 	if page.Version < 1 || page.Version > store.Version {
 		return 0, frontier.ErrNewer

@@ -8,7 +8,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// snapshotDays is how many days of snapshots are kept.
+// snapshotDays is the number of days of snapshots are kept.
 const snapshotDays = 7
 
 const day = 24 * time.Hour

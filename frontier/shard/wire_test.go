@@ -60,7 +60,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// shape gives the fields of a type as JSON has them, a line each.
+// shape returns the fields of a type as JSON has them, a line each.
 func shape(path string, typ reflect.Type) []string {
 	switch typ.Kind() {
 	case reflect.Pointer:

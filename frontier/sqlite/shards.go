@@ -65,7 +65,7 @@ func (s *Shards) Calls(operation string) int {
 	return s.calls[operation]
 }
 
-// Written is how many rows all shards wrote so far.
+// Written is the number of rows all shards wrote so far.
 func (s *Shards) Written() (rows int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

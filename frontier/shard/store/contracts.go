@@ -9,7 +9,7 @@ import (
 // partition. What counts is the domain's row, which has of each of its contracts the number of its newest
 // record; older pointers lead nowhere. So a reader gets the newest revision of a contract, once.
 
-// maxContracts is how many contracts of a domain are remembered, the last ones that changed: a domain
+// maxContracts is the number of contracts of a domain are remembered, the last ones that changed: a domain
 // that is collected daily has a contract a day.
 const MaxContracts = 64
 

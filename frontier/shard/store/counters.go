@@ -1,6 +1,6 @@
 package store
 
-// RefreshCounters is what the shard counts of its refreshes.
+// RefreshCounters count the refreshes of a shard.
 type RefreshCounters struct {
 	Day   int64 // since 1970, in UTC
 	Sent  int64 // messages on that day
@@ -14,8 +14,8 @@ func (r *RefreshCounters) counters() []*int64 {
 	return []*int64{&r.Day, &r.Sent, &r.Oldest, &r.Total, &r.Given, &r.Lent, &r.At, &r.Until}
 }
 
-// Overdue is how late the shard is with its refreshes, by the entry point that had been due longest when it was given.
-// That counts until it is given again if its refresh does not end: else it would be late at that tick alone.
+// Overdue records how late refreshes are, by the entry point that had been due longest when it was sent.
+// It stays overdue until it is retried, so one tick does not hide it.
 type Overdue struct {
 	Oldest int64 // since when it was due, in seconds; 0: none is late
 	At     int64 // when it was given
@@ -29,7 +29,7 @@ func (l *Overdue) Behind(now int64, tick *Overdue) {
 	}
 }
 
-// Since is since when something is due, in seconds; 0 when nothing is. Later than at the last tick it may be or not.
+// Since returns the due time of the oldest overdue refresh in seconds, as of the last tick; 0 if none is overdue.
 func (l *Overdue) Since(now int64) int64 {
 	if l.Oldest == 0 || now >= l.Until {
 		return 0

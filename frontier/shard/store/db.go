@@ -122,7 +122,7 @@ func (r *Rows) Blob() []byte {
 	return v
 }
 
-// Err gives the error that ended Next early.
+// Err returns the error that ended Next early.
 func (r *Rows) Err() error { return r.err }
 
 func (r *Rows) next() (kind byte, v []byte) {

@@ -5,8 +5,8 @@
 //	domains  id → the registrable domain: collector, its hosts, leased and parked ones, contracts
 //	parts    host<<12 | n → chunks of the host's seen-set (n < 1024), then its segments of up to 512 pages
 //	queue    lane<<47 | second<<14 | n → a block of up to 256 pointers to hosts
-//	leases   number of a lease → its end and hosts; −1−domain → when its parked hosts are looked at
-//	due      second<<14 | n → hosts whose entry points are to be looked at then
+//	leases   number of a lease → its end and hosts; −1−domain → when its parked hosts are checked
+//	due      second<<14 | n → hosts whose entry points are to be checked then
 //	mirrors  first bits of a digest → which domain showed it first
 //	feed     new pages in the order in which they were found; changes: contracts that changed
 //	state    counters and schema version, classes (country and category), excluded URL patterns and others

@@ -167,7 +167,7 @@ func (m *Domain) Expect(id int64) {
 	}
 }
 
-// Lost is when the time of the last owner but the given one was over that never released the domain, in ms; 0
+// Lost returns when the time of the last owner but the given one was over that never released the domain, in ms; 0
 // when there was none.
 func (m *Domain) Lost(owner string, now int64) int64 {
 	if m.Owner != "" && m.Owner != owner && m.OwnerEnds <= now {
@@ -176,7 +176,7 @@ func (m *Domain) Lost(owner string, now int64) int64 {
 	return m.LostAt
 }
 
-// ReadyFor is when a host may be asked, for the sake of its delay, by an owner that gets it now, in ms; "" stands for
+// ReadyFor returns when a host may be fetched from, for the sake of its delay, by an owner that gets it now, in ms; "" stands for
 // scrapers and refreshes. An owner or a refresh that was lost may have asked the host until its time was over.
 func (m *Domain) ReadyFor(owner string, h *Host, now int64) int64 {
 	if lost := max(m.Lost(owner, now), h.ClaimEnds); lost > 0 {
@@ -185,7 +185,7 @@ func (m *Domain) ReadyFor(owner string, h *Host, now int64) int64 {
 	return h.Ready
 }
 
-// Closed gives until when the domain lets no scraper in because of a collector, or of a refresh that waits, in ms;
+// Closed returns until when the domain lets no scraper in because of a collector, or of a refresh that waits, in ms;
 // 0 when it does.
 func (m *Domain) Closed(now int64) int64 {
 	if m.Owner != "" && m.OwnerEnds > now {
@@ -197,13 +197,13 @@ func (m *Domain) Closed(now int64) int64 {
 	return 0
 }
 
-// Claimed gives the hosts that refreshes have at the moment, if they are listed.
+// Claimed returns the hosts that refreshes have at the moment, if they are listed.
 func (m *Domain) Claimed(now int64) []ActiveHost {
 	m.Claims = slices.DeleteFunc(m.Claims, func(a ActiveHost) bool { return a.Ends <= now })
 	return m.Claims
 }
 
-// FirstEnd gives the first end of the times for which hosts are listed, in ms; 0 when none is.
+// FirstEnd returns the first end of the times for which hosts are listed, in ms; 0 when none is.
 func FirstEnd(list []ActiveHost) (ends int64) {
 	for _, a := range list {
 		if ends == 0 || a.Ends < ends {

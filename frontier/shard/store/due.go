@@ -11,7 +11,7 @@ func dueKey(second int64) int64 { return second << blockBits }
 
 func dueSecond(key int64) int64 { return key >> blockBits }
 
-// Due is the table due: blocks of hosts by the second at which they are to be looked at.
+// Due is the table due: blocks of hosts by the second at which they are to be checked.
 type Due struct {
 	tx      *Tx
 	watched map[int64][]int64 // hosts that arrived, by second
@@ -23,7 +23,7 @@ type dueBlock struct {
 	Hosts []int64
 }
 
-// DueBlocks returns the first blocks of hosts that are to be looked at until a second.
+// DueBlocks returns the first blocks of hosts that are to be checked until a second.
 func (c *Due) Blocks(until, limit int64) (blocks []dueBlock, err error) {
 	rows, err := c.tx.db.Run(`SELECT key, data FROM due WHERE key < ?1 ORDER BY key LIMIT ?2`, dueKey(until+1), limit)
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *Due) Keep(left map[int64][]int64) error {
 	return c.tx.writeData("due", blocks)
 }
 
-// FirstDue returns the first second at which a host is to be looked at; 0 if there is none.
+// FirstDue returns the first second at which a host is to be checked; 0 means not set.
 func (c *Due) First() (int64, error) {
 	rows, err := c.tx.db.Run(`SELECT min(key) FROM due`)
 	if err != nil || !rows.Next() {
@@ -53,7 +53,7 @@ func (c *Due) First() (int64, error) {
 	return dueSecond(rows.Int()), nil
 }
 
-// CountDueHosts counts the hosts that are to be looked at now, and returns the second of the first one.
+// CountDueHosts counts the hosts that are to be checked now, and returns the second of the first one.
 func (c *Due) Count() (n, first int64, err error) {
 	rows, err := c.tx.db.Run(`SELECT coalesce(sum(length(data)), 0), coalesce(min(key), 0) FROM due WHERE key < ?1`, dueKey(c.tx.seconds()+1))
 	if err != nil || !rows.Next() {
@@ -62,10 +62,10 @@ func (c *Due) Count() (n, first int64, err error) {
 	return rows.Int() / idBytes, dueSecond(rows.Int()), nil
 }
 
-// WatchHost notes that a host is to be looked at in a second.
+// WatchHost notes that a host is to be checked in a second.
 func (c *Due) Watch(h *Host, second int64) { c.watched[second] = append(c.watched[second], h.ID) }
 
-// NextDue is when the first entry point of a host is due, in seconds; -1 when it has none.
+// NextDue returns when the first entry point of a host is due, in seconds; -1 when it has none.
 func (h *Host) NextDue() int64 {
 	first := int64(-1)
 	for i := range h.Entries {

@@ -140,7 +140,7 @@ func (e *Entry) State() frontier.EntryState {
 	return frontier.EntryState{Method: e.Method, Interval: e.Interval, ETag: e.Etag, LastModified: e.Modified, LastStatus: int(e.LastStatus), ChangedAt: e.ChangedAt * 1000, Failures: int(e.Failures), Checks: e.Checks, DueAt: e.Due * 1000}
 }
 
-// LastRead is when an entry point was last seen as it was, in ms; 0 when that is not known.
+// LastRead returns when an entry point was last seen as it was, in ms; 0 when that is not known.
 func (e *Entry) LastRead() int64 {
 	for _, k := range slices.Backward(e.Checks) {
 		if !FailedStatus(k.Status) {

@@ -61,7 +61,7 @@ type hostClass struct {
 	Day int64 // days since 1970
 }
 
-// Place is where a host is queued. Of a host's pointers in the queues only the one that agrees with
+// Place is a position in the queue. Of a host's pointers in the queues only the one that agrees with
 // its place counts.
 type Place struct {
 	Queued bool
@@ -217,7 +217,7 @@ func (h *Host) Interval() int64 {
 	return max(delay, min(max(delay, slowBase)<<min(h.Slow, MaxDoublings), maxSlow))
 }
 
-// DueAt is from when the host has something to be fetched, in ms; 0 when it has nothing.
+// DueAt returns when the host has something to fetch, in ms; 0 if it has nothing.
 func (h *Host) DueAt() (at int64) {
 	for _, p := range h.Places {
 		if p.Queued && (at == 0 || p.Slot*1000 < at) {
@@ -232,7 +232,7 @@ func (h *Host) State(ready int64) frontier.HostState {
 	return frontier.HostState{Host: h.Name, Delay: h.Interval(), ReadyAt: ready, BlockedUntil: h.Blocked, RobotsExpires: h.RobotsEnds, Unresolved: h.Unresolved, Excluded: h.Excluded}
 }
 
-// Class gives the index of a class among those of the host, and adds it when it is new. Its day is that of
+// Class returns the index of a class among those of the host, and adds it when it is new. Its day is that of
 // its newest document, so only a collection moves it: of what others put it may be a day on which the
 // domain was not collected, and its entry points would be refreshed for a document that does not exist. The
 // first collection of a class sets its day, whatever others took it for.
@@ -263,10 +263,10 @@ func (h *Host) inSchedule(class uint8) bool {
 	return slices.ContainsFunc(h.Entries, func(e Entry) bool { return e.Method != "" && e.Page.Class == class })
 }
 
-// maxHostClasses is how many classes a host has; pages of further ones count to its first.
+// maxHostClasses is the number of classes a host has; pages of further ones count to its first.
 const maxHostClasses = 16
 
-// Types is the set of types of the host's pages, or of those that it had.
+// Types returns the types of the host's pages. It might include types that it had before.
 func (h *Host) Types() uint32 {
 	mask := typesOf(h.Buffer)
 	for i := range h.Segments {
@@ -275,7 +275,7 @@ func (h *Host) Types() uint32 {
 	return mask
 }
 
-// SingleClass gives the host's class, or 0 when it has several.
+// SingleClass returns the host's class, or 0 when it has several.
 func (h *Host) SingleClass() int64 {
 	if len(h.classes) == 1 {
 		return h.classes[0].ID

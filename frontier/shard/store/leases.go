@@ -7,7 +7,7 @@ type Leases struct {
 }
 
 // leaseRow is a row of the table leases: the hosts of a lease, or under the negative id of a domain
-// the time at which its parked hosts are to be looked at. Without data it is to be deleted.
+// the time at which its parked hosts are to be checked. Without data it is to be deleted.
 type leaseRow struct {
 	ends int64
 	data []byte

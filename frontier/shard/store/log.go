@@ -73,7 +73,7 @@ func (c *Logs) append(log string, records [][]byte) ([]int64, error) {
 	return numbers, c.tx.writeData(log, changed)
 }
 
-// ReadLog gives the records of a log after a number to each, in their order, until it returns false or
+// ReadLog returns the records of a log after a number to each, in their order, until it returns false or
 // maxLogBlocks are read. It reports the number of the last record that was given, and whether there may
 // be more.
 func (c *Logs) Read(log string, after int64, each func([]LogRecord) (taken int, err error)) (last int64, more bool, err error) {

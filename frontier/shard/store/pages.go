@@ -22,10 +22,10 @@ func (h *Host) thinnedSegments() []segment {
 	return h.Segments[max(0, len(h.Segments)-maxThinnedSegments):]
 }
 
-// ThinnablePages gives the pages of a host's buffer and newest segments.
+// ThinnablePages returns the pages of a host's buffer and newest segments.
 func (c *Pages) Thinnable(h *Host) ([]Page, error) { return c.unread(h, h.thinnedSegments()) }
 
-// unread gives the pages of a host's buffer and of some of its segments.
+// unread returns the pages of a host's buffer and of some of its segments.
 func (c *Pages) unread(h *Host, segments []segment) ([]Page, error) {
 	keys := make([]int64, len(segments))
 	for i := range segments {
@@ -123,7 +123,7 @@ func (c *Pages) Find(h *Host, hash uint64) (found bool, due int64, err error) {
 	return false, 0, nil
 }
 
-// AllPages gives all pages of a host, the leased ones included.
+// AllPages returns all pages of a host, the leased ones included.
 func (c *Pages) All(h *Host) ([]Page, error) {
 	waiting, err := c.unread(h, h.Segments)
 	return append(waiting, h.Leased...), err
@@ -172,7 +172,7 @@ func (c *Pages) Prefetch(hosts []*Host) error {
 	return c.Load(keys)
 }
 
-// NextPage gives the lane in which a host belongs by its most urgent page that is due, or the time
+// NextPage returns the lane in which a host belongs by its most urgent page that is due, or the time
 // (in seconds) at which the first one will be. The lane is -1 when there is none.
 func (h *Host) NextPage(now int64) (lane int, at int64) {
 	for band := range frontier.Bands {

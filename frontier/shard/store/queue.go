@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Queue is the table queue: which hosts are looked at when.
+// Queue is the table queue: which hosts are checked when.
 type Queue struct {
 	tx       *Tx
 	arrivals map[int64][]byte // pointers by the first key of their slot
 	blocks   map[int64][]byte // changed blocks; empty: to be deleted
 }
 
-// FirstSlot returns the first slot of a lane that has not come yet; 0 if there is none.
+// FirstSlot returns the first slot of a lane that has not come yet; 0 means not set.
 func (c *Queue) FirstSlot(lane int) (int64, error) {
 	rows, err := c.tx.db.Run(`SELECT min(key) FROM queue WHERE key BETWEEN ?1 AND ?2`, blockKey(lane, c.tx.seconds()+1), blockKey(lane+1, 0)-1)
 	if err != nil {
@@ -27,7 +27,7 @@ func (c *Queue) FirstSlot(lane int) (int64, error) {
 }
 
 // The queues of hosts: lanes 0 to 3 are the front queues of pages by band, entryLane that of entry
-// points. A lane is ordered by the slot (second) from which a host is to be looked at; the hosts of
+// points. A lane is ordered by the slot (second) from which a host is to be checked; the hosts of
 // a slot stand in blocks, a row each: key = lane << 47 | slot << 14 | number of the block.
 //
 // A block is a sequence of pointers: the host's id, its class (0 when it has several) and the types

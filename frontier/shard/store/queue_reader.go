@@ -87,7 +87,7 @@ WHERE queue.key IN (SELECT q.key FROM queue q WHERE q.key BETWEEN r.value->>0 AN
 	return rows.Err()
 }
 
-// Read gives the next candidate of the lane with an index among those that are read.
+// Read returns the next candidate of the lane with an index among those that are read.
 func (s *QueueReader) Read(index int) (k Candidate, ok bool, err error) {
 	l := s.lanes[index]
 	for {
@@ -105,7 +105,7 @@ func (s *QueueReader) Read(index int) (k Candidate, ok bool, err error) {
 	}
 }
 
-// scan gives the next candidate of a block. What does not match stays in it.
+// scan returns the next candidate of a block. What does not match stays in it.
 func (s *QueueReader) scan(b *queueBlock) (k Candidate, ok bool) {
 	for b.at < len(b.data) {
 		p := pointerAt(b.data, b.at)

@@ -18,10 +18,10 @@ func bandOf(score int) int {
 	return frontier.Bands - 1
 }
 
-// ageShare is what timeliness contributes to a priority: 0.5 (news value) × 0.3 (timeliness).
+// ageShare is the share of timeliness in a priority: 0.5 (news value) × 0.3 (timeliness).
 const ageShare = 150
 
-// timeliness is what a page's date is worth to its score at now, in thousandths of the priority:
+// timeliness returns the share of a page's date in its score at now, in thousandths:
 // the table of news value (1 day 1.0, 7 days 0.8, 30 days 0.6, 90 days 0.4, older 0.2, no date 0.3)
 // times ageShare. Times are seconds.
 func timeliness(lastmod, now int64) int {

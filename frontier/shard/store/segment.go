@@ -41,7 +41,7 @@ func (h *Host) segmentKey(number int64) int64 {
 	return h.ID<<partBits | firstSegment + number
 }
 
-// freeSegment gives the number of a new segment, whose part no segment has that is still read.
+// freeSegment returns the number of a new segment, whose part no segment has that is still read.
 func (h *Host) freeSegment() int64 {
 	for {
 		number := h.nextSegment
@@ -148,7 +148,7 @@ func (h *Host) Has(region int) bool {
 	return slices.ContainsFunc(h.Segments, func(s segment) bool { return s.region[region].left > 0 })
 }
 
-// maxExtract is how many pages a lease with filters takes out of a segment, which it then writes.
+// maxExtract is the number of pages a lease with filters takes out of a segment, which it then writes.
 const maxExtract = 16
 
 // The buffer is what a host's row keeps of its next pages. Above maxBuffer it is cut to minBuffer.

@@ -5,7 +5,7 @@ import (
 )
 
 // HostsFrom returns the ids of hosts from one on, at most limit and as many as their records and parts have bytes,
-// and the id of the next one; 0 if there is none.
+// and the id of the next one; 0 means not set.
 func (c *Tx) HostsFrom(from, limit, bytes int64) (ids []int64, next int64, err error) {
 	rows, err := c.db.Run(`SELECT h.id, length(h.record) + (SELECT coalesce(sum(length(p.data)), 0) FROM parts p WHERE p.key BETWEEN h.id << 12 AND (h.id << 12) + 4095)
 FROM hosts h WHERE h.id >= ?1 ORDER BY h.id LIMIT ?2`, from, limit+1)

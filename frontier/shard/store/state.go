@@ -40,7 +40,7 @@ const (
 	stateRows
 )
 
-// State is what a shard has once: its counters, its classes and the patterns of excluded URLs.
+// State holds what a shard has once: its counters, its classes and the patterns of excluded URLs.
 type State struct {
 	Version, Reader int64 // of the writer; the least that may read
 	Hosts           int64
@@ -162,7 +162,7 @@ func (c *Tx) open() error {
 	return rows.Err()
 }
 
-// loadState gives the rows of the state. The table is missing in the first call only, which is not worth a statement in each.
+// loadState returns the rows of the state. The table is missing in the first call only, which is not worth a statement in each.
 func (c *Tx) loadState() (*Rows, error) {
 	const load = `SELECT key, data FROM state`
 	rows, err := c.db.Run(load)
@@ -184,10 +184,10 @@ func (s *State) Exclude(patterns []string) {
 	s.Patterns, s.Excludes = patterns, contract.NewExclusions(list)
 }
 
-// maxClasses is what a pointer has room for. Further classes count to the last one.
+// maxClasses is the largest class that a pointer can hold. Further classes count to the last one.
 const maxClasses = 1<<16 - 1
 
-// Class gives the id of a class, a new one when there is none.
+// Class returns the id of a class, or makes it.
 func (s *State) Class(class frontier.Class) int64 {
 	i := slices.Index(s.Classes, class)
 	if i < 0 {
@@ -211,7 +211,7 @@ func (c *Tx) SetLastSnapshot(date string) error {
 	return err
 }
 
-// LastSnapshot gives the day of the last one, "" when there is none.
+// LastSnapshot returns the day of the last one; "" before the first one.
 func (c *Tx) LastSnapshot() (date string, err error) {
 	rows, err := c.db.Run(`SELECT data FROM state WHERE key = ?1`, int64(stateSnapshot))
 	if err != nil {

@@ -51,7 +51,7 @@ func (c *Tx) ChangeDomain(m *Domain) { c.changedDomains[m.ID] = true }
 
 func (c *Tx) DomainChanged(m *Domain) bool { return c.changedDomains[m.ID] }
 
-// LoadedHost returns a host that was loaded before; nil if there is none.
+// LoadedHost returns a host that was loaded before; nil if not found.
 func (c *Tx) LoadedHost(id int64) *Host { return c.hosts[id] }
 
 // DomainOf returns the domain of a host that was loaded with it.
@@ -90,7 +90,7 @@ func Begin(db DB, now int64, hash func(string) uint64) (*Tx, error) {
 
 // ---- loading
 
-// Hosts gives hosts by their ids, in the same order; nil for one that does not exist.
+// Hosts returns hosts by their ids, in the same order; nil for one that does not exist.
 func (c *Tx) Hosts(ids []int64) ([]*Host, error) {
 	missing := ids[:0:0]
 	for _, id := range ids {
@@ -187,11 +187,11 @@ func (c *Tx) LoadDomainsOf(hosts []*Host) error {
 	return err
 }
 
-// maxProbes is how many ids in a row are tried for a name. Ids have 40 bits, so of a million hosts
+// maxProbes is the number of ids in a row are tried for a name. Ids have 40 bits, so of a million hosts
 // in a shard half a name shares its id with another.
 const maxProbes = 16
 
-// find gives the ids of names: where each stands, or would be made.
+// find returns the ids of names: where each stands, or would be made.
 func find[T any](c *Tx, names []string, load func([]int64) ([]T, error), is func(T, string) (found, free bool)) ([]int64, error) {
 	ids := make([]int64, len(names))
 	open := make([]int, len(names)) // indexes of names that are still looked for
@@ -221,7 +221,7 @@ func find[T any](c *Tx, names []string, load func([]int64) ([]T, error), is func
 	return nil, ErrCollisions
 }
 
-// HostsNamed gives hosts by their names; nil for one that does not exist, with the id it would get.
+// HostsNamed returns hosts by their names; nil for one that does not exist, with the id it would get.
 func (c *Tx) HostsNamed(names []string) ([]*Host, []int64, error) {
 	ids, err := find(c, names, c.Hosts, func(h *Host, name string) (bool, bool) {
 		return h != nil && h.Name == name, h == nil
@@ -233,7 +233,7 @@ func (c *Tx) HostsNamed(names []string) ([]*Host, []int64, error) {
 	return hosts, ids, err
 }
 
-// HostNamed gives a host by its name, nil when there is none.
+// HostNamed returns a host by its name; nil if not found.
 func (c *Tx) HostNamed(name string) (*Host, error) {
 	hosts, _, err := c.HostsNamed([]string{name})
 	if err != nil {
@@ -242,14 +242,14 @@ func (c *Tx) HostNamed(name string) (*Host, error) {
 	return hosts[0], nil
 }
 
-// FindDomains gives the ids of domains by their names: where each stands, or would be made.
+// FindDomains returns the ids of domains by their names: where each stands, or would be made.
 func (c *Tx) FindDomains(names []string) ([]int64, error) {
 	return find(c, names, c.Domains, func(m *Domain, name string) (bool, bool) {
 		return m != nil && m.Name == name, m == nil
 	})
 }
 
-// DomainNamed gives a domain by its name; nil when there is none, with the id it would get.
+// DomainNamed returns a domain by its name; nil if not found, with the id it would get.
 func (c *Tx) DomainNamed(name string) (*Domain, int64, error) {
 	ids, err := c.FindDomains([]string{name})
 	if err != nil {
@@ -258,7 +258,7 @@ func (c *Tx) DomainNamed(name string) (*Domain, int64, error) {
 	return c.domains[ids[0]], ids[0], nil
 }
 
-// MakeDomain gives a domain by its name, a new one when there is none.
+// MakeDomain returns a domain by its name, or makes it.
 func (c *Tx) MakeDomain(name string) (*Domain, error) {
 	m, err := c.OpenDomain(name)
 	if err == nil && m.stored == nil {
@@ -278,10 +278,10 @@ func (c *Tx) OpenDomain(name string) (*Domain, error) {
 	return m, nil
 }
 
-// maxHosts is how many hosts a domain may have: a domain that makes up hosts without end is a trap.
+// maxHosts is the number of hosts a domain may have: a domain that makes up hosts without end is a trap.
 const MaxHosts = 4096
 
-// MakeHost returns a host of a domain, a new one if there is none, or nil if the domain has too many.
+// MakeHost returns a host of a domain, or makes it, or nil if the domain has too many.
 func (c *Tx) MakeHost(m *Domain, name string, delay int64) (h *Host, added bool, err error) {
 	hosts, ids, err := c.HostsNamed([]string{name})
 	if err != nil {
@@ -552,7 +552,7 @@ func numbers(list []int64) string {
 	return string(append(b, ']'))
 }
 
-// adopt takes the expected hosts of domains that have a row by now among their hosts. Nothing has changed by that:
+// adopt moves hosts that now have a row from expected to known. Nothing has changed by that:
 // the rows of the domains say it in other words.
 func (c *Tx) adopt(domains []*Domain) error {
 	var ids []int64

@@ -13,7 +13,7 @@ var TypeNames = []string{
 
 const maxTypes = 32
 
-// TypeNumber gives the number of a type; what is not one counts as unknown.
+// TypeNumber returns the number of a type; what is not one counts as unknown.
 func TypeNumber(name string) uint8 {
 	return uint8(max(slices.Index(TypeNames, name), 0))
 }
