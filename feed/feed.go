@@ -20,7 +20,7 @@ const (
 	JSON Kind = "json" // https://www.jsonfeed.org/version/1.1/
 )
 
-// Summary is what a feed amounts to.
+// Summary describes a feed as a whole.
 type Summary struct {
 	Kind      Kind // "" for what is no feed: Problem says what it is
 	Title     string

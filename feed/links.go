@@ -8,7 +8,7 @@ import (
 	"github.com/newsfork/seed-engine/sitemap"
 )
 
-// maxHead is how much of a page is searched for links, in bytes. Heads are seldom a tenth of it.
+// maxHead is the number of bytes of a page that are searched for links. Real heads seldom have a tenth of it.
 const maxHead = 512 << 10
 
 // WellKnown are the paths where sites put a feed that no page declares, most frequent first.

@@ -9,13 +9,12 @@ import (
 	"github.com/newsfork/seed-engine/swar"
 )
 
-// AppendCanonical appends the URL that stands for all spellings of loc, an absolute URL: scheme in lower
-// case, host as Host gives it, no default port, no fragment, percent-encoded as browsers do, no duplicate
-// slashes, no parameters that only say where a visitor came from; a copy of a page for phones (AMP) or for
-// printers is the page. It reports false for what is no URL of the web, or carries credentials; what it
-// appended then is of no use.
+// AppendCanonical appends the canonical form of loc, an absolute URL: scheme in lower case, host as Host returns it,
+// no default port, no fragment, percent-encoding as in browsers, no duplicate slashes, no tracking parameters. Copies
+// of a page for phones (AMP) or printers become the page. It reports false for anything else than a web URL without
+// credentials; what it appended then is of no use.
 //
-// URLs are stored and compared in this form. A change of it makes those that it affects look new.
+// URLs are stored and compared in this form, so a change of it makes the affected URLs look new.
 func AppendCanonical(dst, loc []byte) ([]byte, bool) {
 	loc = withoutFragment(loc)
 	dst, n, ok := appendOrigin(dst, loc)
@@ -54,8 +53,8 @@ func withoutFragment(loc []byte) []byte {
 	return bytes.TrimSpace(loc)
 }
 
-// appendOrigin appends scheme and authority of loc as AppendCanonical does, and returns where they end in loc. ok is
-// false for what is no URL of the web.
+// appendOrigin appends scheme and authority of loc as AppendCanonical does, and returns their end in loc. ok is false
+// if loc is not a web URL.
 func appendOrigin(dst, loc []byte) (_ []byte, end int, ok bool) {
 	scheme, authority, ok := split(loc)
 	if !ok {
@@ -144,9 +143,9 @@ func SchemeEnd[T string | []byte](s T) int {
 	return 0
 }
 
-// AppendAuthority appends an authority with its host as Host gives it; user and port stay as they are. It
-// reports false where there is no host, or an internationalised one that is not valid. A host in ASCII is
-// not checked further, A-labels included: no request goes to one that is wrong.
+// AppendAuthority appends an authority with its host as Host returns it; user and port stay as they are. It reports
+// false for a missing host or an invalid internationalised one. ASCII hosts, A-labels included, are not checked
+// further: no request goes to a wrong one.
 func AppendAuthority(dst, authority []byte) ([]byte, bool) {
 	user := bytes.LastIndexByte(authority, '@') + 1
 	dst = append(dst, authority[:user]...)

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// sniffLength is how much of a document is looked at to find out its charset.
+// sniffLength is the size of the prefix in which a charset is looked for, in bytes.
 const sniffLength = 4 << 10
 
 // Names of charsets that are guessed as well as declared.
@@ -137,8 +137,8 @@ func Decode(r io.Reader, contentType string) (text io.Reader, charsetName string
 	return transform.NewReader(b, enc.NewDecoder()), name
 }
 
-// pairsToDoubt is how many characters of flawless UTF-8 outweigh the declaration of another charset:
-// one where its letters are single bytes, more where pairs of bytes can look like UTF-8 by chance.
+// pairsToDoubt returns the number of characters of valid UTF-8 that outweigh the declaration of another charset: one
+// if its letters are single bytes, more if pairs of its bytes can look like UTF-8 by chance.
 func pairsToDoubt(name string) int {
 	switch name {
 	case eucKR, eucJP, shiftJIS, gb18030:

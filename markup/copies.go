@@ -50,9 +50,9 @@ func isIdle(field []byte) bool {
 	return copyParameters[string(name)] && (len(value) == 0 || yes[string(value)]) || formParameters[string(name)] && copyForms[string(value)]
 }
 
-// original returns the length of a path without the segment that makes it that of a copy, which it removes in place:
-// "/2026/story-7/amp", "/amp/2026/story-7" and "/story-7.amp.html" are copies. "/guides/print" is none: what remains
-// has to look like the name of a page.
+// original removes the segment that marks a path as a copy, in place, and returns the new length:
+// "/2026/story-7/amp", "/amp/2026/story-7" and "/story-7.amp.html" are copies. "/guides/print" is not: the rest must
+// look like the name of a page.
 func original(path []byte) int {
 	for {
 		n := withoutExtension(path[:withoutLast(path[:withoutFirst(path)])])

@@ -558,7 +558,7 @@ func zoneOffset(low []byte) (offset int, ok bool) {
 	return 0, false
 }
 
-// FirstPage is when the first web page was published: nothing on the web is older.
+// FirstPage is the publication of the first web page: nothing on the web is older.
 var FirstPage = time.Date(1990, 12, 20, 0, 0, 0, 0, time.UTC)
 
 // Plausible reports whether something can have changed at t: not before there was a web, and not in

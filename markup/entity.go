@@ -30,8 +30,8 @@ func Unescape(b []byte) (out []byte, undefined bool) {
 	return b[:w], undefined
 }
 
-// reference decodes the reference at the start of b. It returns the character, 0 for an unknown name,
-// and the length of the reference, 0 when there is none.
+// reference decodes the reference at the start of b. It returns the character, 0 for an unknown name, and the length
+// of the reference, 0 without one.
 func reference(b []byte) (rune, int) {
 	end := 0
 	for i := 1; i < len(b) && i < MaxReference; i++ {

@@ -233,8 +233,8 @@ func urlByte(c byte) bool {
 
 const hex = "0123456789ABCDEF"
 
-// encode appends s with everything that may not stand in a URL percent-encoded. White space around
-// a line break is how documents wrap long URLs: it is dropped, as are control characters.
+// encode appends s with invalid characters of a URL percent-encoded. It drops control characters, and white space
+// around line breaks, at which documents wrap long URLs.
 func encode(dst, s []byte) []byte {
 	for i := 0; i < len(s); i++ {
 		c := s[i]

@@ -9,9 +9,8 @@ type Tag struct {
 	attrs   Attributes
 }
 
-// NextTag returns the next tag of b from i on, with tolerance for the errors of real documents, and where to continue
-// behind it; next is -1 when there is none. Comments are skipped. The content of HTML's script, style and
-// the like is the caller's to skip.
+// NextTag returns the next tag of b from i on, and the index after it, or -1 without one. It tolerates the errors of
+// real documents and skips comments. The caller has to skip the content of script, style and the like.
 func NextTag(b []byte, i int) (t Tag, next int) {
 	for {
 		if i = NextLT(b, i); i < 0 || i+1 == len(b) {
@@ -45,8 +44,8 @@ func NextTag(b []byte, i int) (t Tag, next int) {
 	}
 }
 
-// EndTag returns where the end tag of an element begins whose content is that of b from i on; the end of b when there
-// is none. So the content of raw text elements (script, style and the like) can be skipped.
+// EndTag returns the index of an element's end tag in b, if its content begins at i, or len(b). Callers use it to
+// skip raw text elements such as script and style.
 func EndTag(b []byte, i int, name []byte) int {
 	for {
 		at := bytes.Index(b[i:], []byte("</"))
@@ -71,8 +70,7 @@ func (t *Tag) Attr(name string) string {
 	return string(Trim(value))
 }
 
-// Resolve returns the absolute http or https URL that ref means in the document at base; ok is
-// false when there is none.
+// Resolve returns the absolute http or https URL of ref in the document at base; ok is false if there is none.
 func Resolve(base string, ref []byte) (loc string, ok bool) {
 	l, _ := ParseLocation([]byte(base))
 	b, ok := l.Resolve(nil, Trim(ref))

@@ -19,10 +19,10 @@ const (
 	CalendarTrap      // a page of a calendar for a date far from now
 )
 
-// MaxSegments is how many segments the path of a page has at most.
+// MaxSegments is the maximum number of segments in the path of a page.
 const MaxSegments = 20
 
-// maxRepeats is how often a segment is in the path of a page at most.
+// maxRepeats is the maximum number of times that a segment occurs in the path of a page.
 const maxRepeats = 2
 
 // TrapOf judges a URL by the segments of its path, none of them empty, and its query without "?".

@@ -80,8 +80,8 @@ func (a *automaton) link(state int32) {
 	}
 }
 
-// step gives the state behind one more byte. It is what the time for a path goes into, and a call is dear
-// in WebAssembly: so it looks for the child itself.
+// step returns the state after one more byte. It dominates the cost of a path, and calls are slow in WebAssembly, so
+// it searches for the child itself.
 func (a *automaton) step(state int32, c byte) int32 {
 	labels, first := a.states.labels, a.states.first
 	for state > 0 {

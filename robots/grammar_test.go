@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// oddBytes are what real files have where the grammar has none of it, and text that looks like syntax.
+// oddBytes occur in real files but not in the grammar, or look like syntax.
 var oddBytes = []string{"\x00", "\x00\x00", "\f", "\v", "\u0085", "\u00a0", "\u2028", "\ufeff", "\x7f", "\x1b", "\xff", "\xfe"}
 
 // grammarText writes a file by the grammar of RFC 9309 section 2.2, with odd bytes in all places. Each
@@ -55,8 +55,7 @@ var (
 	plainLine = regexp.MustCompile(`(?is)^[ \t]*(user-agent|allow|disallow)[ \t]*:[ \t]*([^#]*?)[ \t]*(?:#.*)?$`)
 )
 
-// plainAllowed reads a file by the grammar and nothing but the grammar, one rule after the other. Of a
-// line what stands behind a NUL does not count.
+// plainAllowed interprets a file by the grammar alone, rule by rule. It ignores what follows a NUL in a line.
 func plainAllowed(body, agent, path string) bool {
 	type line struct{ key, value string }
 	var lines []line

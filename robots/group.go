@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Group is what a file says to one crawler: its groups for that crawler merged, or those for "*"
-// where none names it (RFC 9309 section 2.2.1).
+// Group has the rules of a file for one crawler: its groups for that crawler merged, or else those for "*" (RFC 9309
+// section 2.2.1).
 type Group struct {
 	// Name is the first User-agent value that picked the group, as written: the crawler's name or
 	// "*". It is "" where the file speaks to neither, and everything is allowed.
 	Name string
-	// Line is where that User-agent line stands, counted from 1.
+	// Line is the line of that User-agent, counted from 1.
 	Line int
 
 	rules   []Rule   // the one that decides first
@@ -121,9 +121,8 @@ func (g *Group) Match(url string) (Rule, bool) {
 	return *rule, true
 }
 
-// MaxSteps is how many steps of Group.Cost are worth taking for the URLs of one domain: some 10 s in
-// WebAssembly. The files and sitemaps of real sites take a hundredth of it, or a tenth. Only rules made for
-// it take more, those with many parts which the URLs have in an order that nearly matches.
+// MaxSteps bounds Group.Cost for the URLs of one domain: some 10 s in WebAssembly. Real sites take at most a tenth of
+// it. Only rules made to be slow take more, with many parts that URLs contain in almost the right order.
 const MaxSteps = 400_000_000
 
 // Cost is Allowed with what it took, in steps of some 20 ns each in WebAssembly: about the length of the

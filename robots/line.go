@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// kind is what a line says.
+// kind is the kind of a line.
 type kind uint8
 
 const (

@@ -6,13 +6,11 @@ import (
 	"sync"
 )
 
-// matcher finds, of the rules of a group, the one that decides about a path. What that costs does not
-// grow with the rules: what they have in common is looked at once, and those without a wildcard, or with
-// one at the start, cost a look-up however many they are. Only of patterns with several parts ("/*a*b") do
-// those count whose first parts occur in this order.
+// matcher finds the rule of a group that decides about a path. Its cost does not grow with the number of rules:
+// common prefixes are compared once, and rules without a wildcard, or with only a leading one, cost one look-up in
+// all. Patterns with several parts ("/*a*b") cost time only if their first parts occur in the path in this order.
 //
-// Rules are numbered by rank: of those that match a path, that of the lowest decides. All paths begin
-// with a slash.
+// Rules are numbered by rank: the lowest rank that matches decides. All paths begin with a slash.
 type matcher struct {
 	begins table      // patterns without wildcard, and the starts of chains
 	ends   table      // those of "/*x$", backwards
@@ -216,8 +214,7 @@ func (m *matcher) matchEnd(path string) int32 {
 	return unmatched
 }
 
-// match gives the rank of the rule that decides about a path, which begins with a slash, and how many
-// steps that took.
+// match returns the rank of the rule that decides about a path, and the number of steps that took.
 func (m *matcher) match(path string) (rank int32, steps int) {
 	best := int32(unmatched)
 	start := find(m.begins, path)

@@ -16,8 +16,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxBytes is how much of a file is read: the 500 KiB that RFC 9309 section 2.5 asks for. Give
-// Parse one byte more where there is more, so that it sees that the file was cut.
+// MaxBytes is the part of a file that is read, the 500 KiB of RFC 9309 section 2.5. Pass Parse one byte more of a
+// longer file, so that it knows that the file is truncated.
 const MaxBytes = 512_000
 
 // File is a parsed robots.txt file.
@@ -48,12 +48,12 @@ func Parse(body []byte) *File {
 		if f := parseText(marked, truncated); f.IsHTML || len(f.records) > 0 {
 			return f
 		}
-		// Editors and servers also put the mark of UTF-16 before a text that is none.
+		// Editors and servers also write the UTF-16 mark before text in other encodings.
 	}
 	return parseText(decode(body), truncated)
 }
 
-// parseText reads a body as text. Of one that was truncated the last line is incomplete.
+// parseText parses a body as text. If it is truncated, its last line is incomplete.
 func parseText(text string, truncated bool) *File {
 	f := &File{Truncated: truncated}
 	if truncated {
@@ -152,7 +152,7 @@ func cutMark(body []byte) (marked string, rest []byte) {
 	return "", body
 }
 
-// decode gives body, which has no mark of UTF-16, as UTF-8 without byte order mark.
+// decode returns a body without a UTF-16 mark as UTF-8 without a byte order mark.
 func decode(body []byte) string {
 	if len(body) >= 4 {
 		switch zero := [4]bool{body[0] == 0, body[1] == 0, body[2] == 0, body[3] == 0}; zero {

@@ -21,7 +21,7 @@ func encodeUTF16(s string, big bool) []byte {
 	return b
 }
 
-// TestBytes has what a text file cannot contain: bytes that are no UTF-8, and marks cut short.
+// TestBytes has cases that a text file cannot contain: invalid UTF-8 and truncated marks.
 func TestBytes(t *testing.T) {
 	for _, c := range []struct {
 		name, body, url string
@@ -50,7 +50,7 @@ func TestBytes(t *testing.T) {
 		{"NUL before a comment", "User-agent: *\nDisallow: /x\x00# why\nDisallow: /y", "/y", false},
 		{"NUL in UTF-16", string(encodeUTF16("\ufeffUser-agent: *\nDisallow: /x$\x00\x00", false)), "/x", false},
 
-		// A mark of UTF-16 before what is none.
+		// A UTF-16 mark before other text.
 		{"little-endian mark before ASCII", "\xff\xfeUser-agent: *\nDisallow: /x", "/x", false},
 		{"big-endian mark before ASCII", "\xfe\xffUser-agent: *\nDisallow: /x", "/x", false},
 		{"mark before ASCII of odd length", "\xff\xfeUser-agent: *\nDisallow: /xy", "/xy", false},

@@ -91,13 +91,13 @@ func (s *search) matchChains(start int32) {
 	for len(s.stack) > 0 {
 		v := s.stack[len(s.stack)-1]
 		s.stack = s.stack[:len(s.stack)-1]
-		s.goOn(v)
+		s.follow(v)
 	}
 }
 
-// goOn looks for the parts that may follow. Of a node with more of them than the path has words, it asks
-// for those of the words.
-func (s *search) goOn(v visit) {
+// follow visits the parts that may come next. If there are more of them than words left in the path, it looks the
+// words up instead.
+func (s *search) follow(v visit) {
 	if !s.mayDecide(v.node, v.at) { // a better rule was found since, or the path has no such end from here on
 		return
 	}
@@ -151,7 +151,7 @@ func (s *search) mayDecide(node, at int32) bool {
 	return s.m.strongest[node] < s.best && (tail < 0 || s.last[tail] >= at)
 }
 
-// next gives the first place of a word from at on, where there is one.
+// next returns the first position of a word from at on, if any.
 func (s *search) next(word, at int32) int32 {
 	s.steps++
 	if s.first[word] >= at {

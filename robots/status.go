@@ -2,21 +2,20 @@ package robots
 
 import "time"
 
-// MaxRedirects is how many redirects in a row are followed, across hosts too; the rules found
-// apply to the host first asked (RFC 9309 section 2.3.1.2).
+// MaxRedirects is the number of redirects in a row that are followed, across hosts too. The rules apply to the first
+// host (RFC 9309 section 2.3.1.2).
 const MaxRedirects = 5
 
-// MaxAge is how long a fetched file may be used (RFC 9309 section 2.4).
+// MaxAge limits the use of a fetched file (RFC 9309 section 2.4).
 const MaxAge = 24 * time.Hour
 
-// Access is what asking for /robots.txt came to, in the terms of RFC 9309 section 2.3.1.
+// Access is the outcome of a request for /robots.txt, in the terms of RFC 9309 section 2.3.1.
 type Access uint8
 
 const (
 	// Successful: there is a file, and its rules apply.
 	Successful Access = iota
-	// Unavailable: the host says there is none (any 4xx, a web page, redirects without end), and
-	// everything is allowed.
+	// Unavailable: the host has none (any 4xx, a web page, endless redirects). Everything is allowed.
 	Unavailable
 	// Unreachable: it is unclear whether there is one (5xx, network errors), and nothing is allowed.
 	Unreachable
@@ -34,11 +33,11 @@ type Fetched struct {
 	Stored      *File  // what the request was conditional on, or nil
 }
 
-// Result is what an attempt came to.
+// Result is the outcome of an attempt.
 type Result struct {
 	Access Access
-	// File has the rules that apply, for every Access: those of the file or of the stored file, none,
-	// or one that forbids everything.
+	// File has the rules that apply, for every Access: those of the fetched or the stored file, none, or one that
+	// forbids everything.
 	File *File
 	// Exists: the host has a robots.txt file.
 	Exists bool

@@ -51,7 +51,7 @@ func beginsWith(text, start string) bool {
 	return len(text) >= len(start) && text[:len(start)] == start
 }
 
-// find gives the longest entry that text begins with, or -1. The others are its ancestors.
+// find returns the longest entry that is a prefix of text, or -1. The entry's ancestors are the others.
 func find[T string | []byte](t table, text T) int32 {
 	i := int32(sort.Search(len(t), func(i int) bool { return t[i].text > string(text) })) - 1
 	if i < 0 {

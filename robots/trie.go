@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// trie has a node for every start that some sequences share. Nodes are numbered breadth first from
-// the root, 0; so the children of one are neighbours, in the order of their labels.
+// trie has a node for every common prefix of its sequences. Nodes are numbered breadth first from the root, 0, so the
+// children of a node are neighbours, ordered by label.
 type trie[L cmp.Ordered] struct {
 	labels []L     // of the step from the parent; that of the root says nothing
 	first  []int32 // child of each node, the next node's first child being the end
@@ -45,10 +45,10 @@ func newTrie[L cmp.Ordered](sequences [][]L) trie[L] {
 	return t
 }
 
-// children gives the nodes from low up to high.
+// children returns the range of a node's children.
 func (t *trie[L]) children(node int32) (low, high int32) { return t.first[node], t.first[node+1] }
 
-// end gives the node where a sequence of the trie ends.
+// end returns the node at which a sequence of the trie ends.
 func (t *trie[L]) end(sequence []L) int32 {
 	node := int32(0)
 	for _, label := range sequence {
@@ -57,7 +57,7 @@ func (t *trie[L]) end(sequence []L) int32 {
 	return node
 }
 
-// child gives the child with a label, or 0.
+// child returns the child with a label, or 0.
 func (t *trie[L]) child(node int32, label L) int32 {
 	if c := t.search(node, label); c < t.first[node+1] && t.labels[c] == label {
 		return c
@@ -65,7 +65,7 @@ func (t *trie[L]) child(node int32, label L) int32 {
 	return 0
 }
 
-// search gives the first child with a label that is not less, or the node behind the last child.
+// search returns the first child with a label that is not less, or the node after the last child.
 func (t *trie[L]) search(node int32, label L) int32 {
 	low, high := t.children(node)
 	for low < high {

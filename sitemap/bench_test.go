@@ -17,7 +17,7 @@ type generated struct {
 	n          int
 }
 
-// reader gives the document from a ring of 1,000 entries, so that reading costs next to nothing.
+// reader reads the document from a ring of 1,000 entries, so that reading costs next to nothing.
 func (g generated) reader() io.Reader {
 	var ring strings.Builder
 	for i := range 1000 {

@@ -74,7 +74,7 @@ func corpus(t testing.TB) []expectation {
 	return doc.Cases
 }
 
-// document is what Parse made of a document, with every entry.
+// document is the result of Parse with every entry.
 type document struct {
 	Summary
 	entries []string // one line each, all fields
@@ -200,7 +200,7 @@ func (x *expectation) check(t *testing.T, d document) {
 	}
 }
 
-// pieces gives a document in pieces of random length.
+// pieces reads a document in pieces of random length.
 type pieces struct {
 	data []byte
 	rnd  *rand.Rand

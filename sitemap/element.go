@@ -109,7 +109,7 @@ func (k key) element(name []byte) element {
 	return none
 }
 
-// space is what a prefix stands for.
+// space is the namespace of a prefix.
 type space uint8
 
 const (

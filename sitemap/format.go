@@ -28,7 +28,7 @@ var formats = [...]format{
 	{kind: Atom, root: tagFeed, entry: tagEntry, feed: true, typedText: true, mediaTypes: []string{"application/atom+xml"}},
 }
 
-// htmlPage is what a web page is taken for: nothing in it counts, unless the root of a format follows.
+// htmlPage is the format of a web page: nothing in it counts, unless the root of another format follows.
 var htmlPage = format{root: tagHTML, feed: true}
 
 // byRoot and byEntry find formats by their elements; of several with the same entry byEntry has the first.
@@ -54,8 +54,7 @@ func (k Kind) IsFeed() bool {
 	return slices.ContainsFunc(formats[:], func(f format) bool { return f.feed && f.kind == k })
 }
 
-// FeedOf returns the kind of feed that is served with a media type, given in lower case and without
-// parameters; "" when that is none.
+// FeedOf returns the kind of feed that a media type stands for, in lower case and without parameters, or "".
 func FeedOf(mediaType string) Kind {
 	for _, f := range formats {
 		if slices.Contains(f.mediaTypes, mediaType) {

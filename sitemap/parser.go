@@ -55,7 +55,7 @@ func newParser(base string, now time.Time, fn func(*Entry)) *parser {
 	return p
 }
 
-// webPage gives up the document: what follows is HTML.
+// webPage gives up the document, since HTML follows.
 func (p *parser) webPage() {
 	if p.format == nil {
 		p.format = &htmlPage
@@ -410,8 +410,7 @@ func (p *parser) detail(local, prefix, attrs []byte, empty bool) (group bool) {
 	return false
 }
 
-// picture takes the URL of a picture from the attributes of its element. One whose type says that it is
-// something else is none.
+// picture reads a picture's URL from the attributes of its element, unless its type says it is something else.
 func (p *parser) picture(e element, attrs []byte) {
 	if !p.details || p.entry == none || p.e.Image != nil {
 		return
@@ -485,7 +484,7 @@ func (p *parser) commit() {
 		p.buf = p.buf[:p.fieldAt]
 		return
 	}
-	// What is not kept as text makes room again.
+	// Free the buffer for what is not kept as text.
 	switch e {
 	case tagLoc, tagLink:
 		p.takeRef(v, byLink)
@@ -542,8 +541,8 @@ func (p *parser) commit() {
 	p.buf = p.buf[:p.fieldAt]
 }
 
-// takeRef takes the text of a loc. One that was cut is no URL, and one that refers to an entity that the
-// document defines is only one if it is absolute without it.
+// takeRef reads the text of a loc. A truncated one is not a URL. One with an entity that the document defines is a
+// URL only if it is absolute without the entity.
 func (p *parser) takeRef(v []byte, rank int) {
 	p.ref, p.refRank = v, rank
 	if p.cut || p.undefined && markup.SchemeEnd(v) == 0 {
@@ -585,7 +584,7 @@ func frequency(v []byte) string {
 	return ""
 }
 
-// parsePriority reads a decimal from 0 to 1; -1 when it is none.
+// parsePriority parses a decimal from 0 to 1, or returns -1.
 func parsePriority(v []byte) float32 {
 	value, scale := 0, 0
 	for i, c := range v {
@@ -710,7 +709,7 @@ func (p *parser) finish() Summary {
 	return *s
 }
 
-// problem says what a document is that is none of ours.
+// problem describes a document of an unknown format.
 func (p *parser) problem() string {
 	switch {
 	case p.format == &htmlPage:

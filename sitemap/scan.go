@@ -15,7 +15,7 @@ const (
 	maxField = 16 << 10 // longest text kept of one element
 )
 
-// mode is what the document is being read as.
+// mode is the current way of reading the document.
 type mode uint8
 
 const (
@@ -256,8 +256,8 @@ func (p *parser) leaf(b []byte, i int, name []byte) int {
 	return end + 1
 }
 
-// wait asks for more input from the tag at b[i] on. When there is none, the tag is cut: it says no
-// more than what the document was to be.
+// wait requests more input from the tag at b[i] on. At the end of the input the tag is incomplete, and so is the
+// document.
 func (p *parser) wait(b []byte, i int, last bool) int {
 	if !last {
 		return i

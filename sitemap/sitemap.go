@@ -74,7 +74,7 @@ type News struct {
 	Language []byte
 }
 
-// Summary is what a document amounts to.
+// Summary describes a document as a whole.
 type Summary struct {
 	Kind     Kind
 	URLs     int // pages and feed items with a usable loc
@@ -107,8 +107,7 @@ type Summary struct {
 	Problem   string // what is wrong with the document, if anything
 }
 
-// IsNews reports whether a document is a news sitemap: most of its entries are articles of Google News,
-// which are to be listed for two days
+// IsNews reports whether most entries of a document are articles of Google News
 // (https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap).
 func (s *Summary) IsNews() bool { return s.NewsEntries > 0 && 2*s.NewsEntries >= s.URLs }
 

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// maxGzipLayers is how often a document may be compressed over again: servers compress what is
-// gzip already, and some tools do it once more.
+// maxGzipLayers caps nested compression: servers compress files that are gzip already, and some tools do so once
+// more.
 const maxGzipLayers = 3
 
 // source is the uncompressed document: it decompresses gzip wherever it finds it, regardless of name

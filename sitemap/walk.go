@@ -25,7 +25,7 @@ var WellKnown = []string{
 	"/sitemap.txt",
 }
 
-// Source is how a sitemap was found.
+// Source says how a sitemap was found.
 type Source string
 
 const (
@@ -41,14 +41,12 @@ type Candidate struct {
 	Parent string // the index that names it, for FromIndex
 }
 
-// Walk decides which sitemap of a site to request next: those that robots.txt names, then the
-// children of the indexes among them, and the well-known paths only while nothing else was found but
-// news, of which a sitemap covers no more than two days. News comes first, then what changed last. No
-// document is requested twice, whichever way leads to it.
+// Walk decides which sitemap of a site to request next: those that robots.txt names, then the children of indexes,
+// then well-known paths while nothing but news was found, since a news sitemap covers only two days. News comes
+// first, then what changed last. No document is requested twice.
 //
-// The caller fetches: it takes Next until there is none, or until it has spent what it wants to
-// spend, and reports the outcome of each candidate with Redirect, Child and Read. A candidate that it
-// may not or cannot fetch needs no report.
+// The caller calls Next until it returns no candidate or its budget is spent, and reports each outcome with Redirect,
+// Child or Read. A candidate that cannot be fetched needs no report.
 type Walk struct {
 	origin string
 	now    time.Time
@@ -64,7 +62,7 @@ type Walk struct {
 	order     int
 }
 
-// maxForgotten bounds the memory of what there was no room for. Of more nothing is counted.
+// maxForgotten caps the candidates that are remembered only by hash, for lack of space. Beyond it nothing is counted.
 const maxForgotten = 1 << 16
 
 // pending is a candidate with what it is worth.
@@ -76,7 +74,7 @@ type pending struct {
 	order   int
 }
 
-// class is what the name of a sitemap suggests about its content.
+// class is the content that a sitemap's name suggests.
 type class uint8
 
 const (
@@ -175,7 +173,7 @@ func (w *Walk) take(key string) bool {
 	return true
 }
 
-// forget notes a candidate for which there is no room.
+// forget remembers a candidate by hash only.
 func (w *Walk) forget(key string) {
 	if len(w.forgotten) < maxForgotten {
 		w.forgotten[maphash.String(w.seed, key)] = struct{}{}
@@ -252,8 +250,8 @@ func classify(u string) class {
 	return result
 }
 
-// dateInName finds the day, month or year that large sites name the parts of an archive by, such as
-// sitemap-2024-05.xml, 2024/05/01.xml and 20240501.xml; zero when there is none.
+// dateInName returns the day, month or year in the name of a part of an archive, such as sitemap-2024-05.xml,
+// 2024/05/01.xml or 20240501.xml, or the zero time.
 func dateInName(u string) time.Time {
 	for i := len(u) - 4; i >= 0; i-- {
 		if u[i] != '1' && u[i] != '2' || i > 0 && isDigit(u[i-1]) {

@@ -31,7 +31,7 @@ type site struct {
 	}
 }
 
-// outcome is what walking over a site came to.
+// outcome is the result of a walk over a site.
 type outcome struct {
 	listed  []string
 	allowed bool
@@ -305,7 +305,7 @@ func TestWalkCountsWhatIsNotRead(t *testing.T) {
 			t.Errorf("%d are not read, want %d", n, 299-i)
 		}
 	}
-	// One that was forgotten comes back when there is room again.
+	// A forgotten candidate returns when others have been read.
 	drain(w)
 	left := w.Unread()
 	w.Child(index, []byte(origin+"/3.xml"), time.Time{})
@@ -328,7 +328,7 @@ func TestWalkForgetsBounded(t *testing.T) {
 	}
 }
 
-// A news sitemap lists two days: the site's main sitemap is looked for on, but no other one of news.
+// A news sitemap lists two days only, so the walk still looks for the site's main sitemap, but for no other news.
 func TestWalkLooksOnAfterNews(t *testing.T) {
 	const origin = "https://a.example"
 	w := NewWalk(origin, nil, 20, clock)

@@ -10,7 +10,7 @@ func Load(b []byte, i int) uint64 {
 	return *(*uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(b)), i))
 }
 
-// Store writes w as eight bytes of b from i on, the lowest first; it panics when there is no room for them.
+// Store writes w to eight bytes of b from i on, little-endian. It panics if b is too short.
 func Store(b []byte, i int, w uint64) {
 	_, _ = b[i], b[i+7]
 	*(*uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(b)), i)) = w

@@ -16,7 +16,7 @@ func Zeroes(w uint64) uint64 { return (w - Ones) &^ w }
 // Match marks the bytes of w that are c. The lowest mark is exact; higher ones may be false alarms.
 func Match(w uint64, c byte) uint64 { return Zeroes(w^Ones*uint64(c)) & Highs }
 
-// First returns which of the eight bytes has the lowest mark, 8 when there is none.
+// First returns the index of the byte with the lowest mark, or 8 without marks.
 func First(marks uint64) int { return bits.TrailingZeros64(marks) >> 3 }
 
 // Equal reports whether a and b are the same, as bytes.Equal does. That compares byte by byte in WebAssembly.
