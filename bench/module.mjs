@@ -87,7 +87,7 @@ function packageOf(name, known) {
   return "";
 }
 
-/** What has a line of its own: a room of the project, a package of Go's, a module of others. */
+/** Returns the line of the table for a package: a folder of the project, a package of Go's, a module of others. */
 function lineOf(path) {
   if (path === project) return "main";
   if (path.startsWith(`${project}/`)) return path.slice(project.length + 1).split("/")[0];

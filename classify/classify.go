@@ -73,7 +73,7 @@ type Context struct {
 	Authority string
 }
 
-// Text is what a page is called elsewhere, by which there is more to go by than its URL. What nothing says is "".
+// Text has the names that other pages give a page, each "" if unknown.
 type Text struct {
 	Title   string // of the page: in a raw record, a feed's item, a news sitemap
 	Anchor  string // of a link to the page, such as an entry of the home page's menu
@@ -97,7 +97,7 @@ type Evidence struct {
 	DomainContext   []string `json:"domain_context"`   // "government", "news_media"
 }
 
-// Source is where a word stands by which a page is classified.
+// Source names the text in which a keyword was found.
 type Source string
 
 // The sources of words.

@@ -15,8 +15,7 @@ import (
 	"github.com/newsfork/seed-engine/classify/internal/urltext"
 )
 
-// Model is what URLs are classified by: the words that are known and the weights of all features. It is safe for
-// concurrent use.
+// Model classifies URLs: it has the known words and the weights of all features. It is safe for concurrent use.
 type Model struct {
 	words   *lexicon.Words
 	weights *linear.Model
@@ -34,8 +33,8 @@ const modelParts = 3
 //go:embed model.sum
 var modelSum string
 
-// ModelPath is where the model of this build is among the files that are deployed with it. Another model has another
-// path, so a program never reads the model of its successor.
+// ModelPath is the path of this build's model among the deployed files. Another model has another path, so a program
+// never reads its successor's.
 func ModelPath() string { return "/classify/" + strings.TrimSpace(modelSum) + ".model" }
 
 // ModelSum returns what identifies the model in a file.

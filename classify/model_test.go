@@ -26,7 +26,7 @@ var model = sync.OnceValue(func() *Model {
 	return m
 })
 
-// TestModelOfAnotherBuild: another model, one that is cut off, and what is none are refused.
+// Another model, a truncated one and other files are refused.
 func TestModelOfAnotherBuild(t *testing.T) {
 	file := modelBytes()
 	other := bytes.Clone(file)

@@ -2,8 +2,8 @@ package classify
 
 import "math"
 
-// Site is what the other pages of a site say about a page: for each class the logarithm by which they make it more
-// or less probable. Only the differences count.
+// Site is the evidence of a site's other pages about a page: for each class the log-odds that they add. Only the
+// differences count.
 type Site [Classes]float64
 
 // The weight of a page's neighbours. They are no independent witnesses: a layout that misleads the classifier
@@ -53,15 +53,16 @@ func (s *Site) Best() Class {
 	return Class(best)
 }
 
-// vouching is what it says of a page that a list of news has it, by class; unlisted is the same of the others.
-var vouching = map[Type]float64{News: 1, PressRelease: 0.8, Announcement: 0.4, Multimedia: 0.2, Event: 0, Unknown: -2}
+// newsListWeight is the log-odds, by class, that a page listed by a news feed has it; unlisted is the same for other
+// classes.
+var newsListWeight = map[Type]float64{News: 1, PressRelease: 0.8, Announcement: 0.4, Multimedia: 0.2, Event: 0, Unknown: -2}
 
 const unlisted = -1
 
 // Vouch adds that a list of news has the page, or pages like it: weight is 1 for a news sitemap, less for a feed.
 func (s *Site) Vouch(weight float64) {
 	for c, t := range types {
-		x, ok := vouching[t]
+		x, ok := newsListWeight[t]
 		if !ok {
 			x = unlisted
 		}
@@ -72,7 +73,8 @@ func (s *Site) Vouch(weight float64) {
 // streamWeight is less than the weight of a feed, since pages that are edited one by one may be dated day by day, too.
 const streamWeight = 2
 
-// streaming is how far a class consists of items that appear day by day, rather than of pages that stay and are edited.
+// streaming is the extent to which a class consists of items that appear day by day, rather than of pages that are
+// edited.
 var streaming = map[Type]float64{
 	News: 1, PressRelease: 1, Announcement: 1, Event: 1,
 	Publication: 0.5, Report: 0.5, Statistics: 0.5, Multimedia: 0.5, Regulation: 0.5,

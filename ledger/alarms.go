@@ -68,7 +68,7 @@ type SavedAlarm struct {
 	Name  string
 	State string
 	Since time.Time
-	// CalmSince is when the value of a firing alarm went well below its limit, without rising since; else zero.
+	// CalmSince is the time since when the value of a firing alarm has been well below its limit, or zero.
 	CalmSince time.Time
 }
 

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// sniffLength is the size of the prefix in which a charset is looked for, in bytes.
+// sniffLength is the size of the prefix that is searched for a charset, in bytes.
 const sniffLength = 4 << 10
 
 // Names of charsets that are guessed as well as declared.

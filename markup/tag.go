@@ -70,7 +70,7 @@ func (t *Tag) Attr(name string) string {
 	return string(Trim(value))
 }
 
-// Resolve returns the absolute http or https URL of ref in the document at base; ok is false if there is none.
+// Resolve returns the absolute http or https URL of ref in the document at base; ok is false without one.
 func Resolve(base string, ref []byte) (loc string, ok bool) {
 	l, _ := ParseLocation([]byte(base))
 	b, ok := l.Resolve(nil, Trim(ref))

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Group has the rules of a file for one crawler: its groups for that crawler merged, or else those for "*" (RFC 9309
-// section 2.2.1).
+// Group holds the rules of a file for one crawler: its groups for that crawler merged, or else those for "*" (RFC
+// 9309 section 2.2.1).
 type Group struct {
 	// Name is the first User-agent value that picked the group, as written: the crawler's name or
 	// "*". It is "" where the file speaks to neither, and everything is allowed.

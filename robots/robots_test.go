@@ -21,7 +21,7 @@ func encodeUTF16(s string, big bool) []byte {
 	return b
 }
 
-// TestBytes has cases that a text file cannot contain: invalid UTF-8 and truncated marks.
+// Invalid UTF-8 and truncated marks, which a text file cannot contain.
 func TestBytes(t *testing.T) {
 	for _, c := range []struct {
 		name, body, url string

@@ -36,7 +36,7 @@ type Fetched struct {
 // Result is the outcome of an attempt.
 type Result struct {
 	Access Access
-	// File has the rules that apply, for every Access: those of the fetched or the stored file, none, or one that
+	// File holds the rules that apply, for every Access: those of the fetched or the stored file, none, or one that
 	// forbids everything.
 	File *File
 	// Exists: the host has a robots.txt file.

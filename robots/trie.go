@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// trie has a node for every common prefix of its sequences. Nodes are numbered breadth first from the root, 0, so the
+// trie stores sequences with their common prefixes. Nodes are numbered breadth first from the root, 0, so the
 // children of a node are neighbours, ordered by label.
 type trie[L cmp.Ordered] struct {
 	labels []L     // of the step from the parent; that of the root says nothing

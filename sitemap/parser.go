@@ -55,7 +55,7 @@ func newParser(base string, now time.Time, fn func(*Entry)) *parser {
 	return p
 }
 
-// webPage gives up the document, since HTML follows.
+// webPage ends the document where HTML follows.
 func (p *parser) webPage() {
 	if p.format == nil {
 		p.format = &htmlPage

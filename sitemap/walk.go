@@ -25,7 +25,7 @@ var WellKnown = []string{
 	"/sitemap.txt",
 }
 
-// Source says how a sitemap was found.
+// Source names the way to a sitemap.
 type Source string
 
 const (

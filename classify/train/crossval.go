@@ -150,7 +150,8 @@ func measure(all []*prediction, guess func(*prediction) lexicon.Role) figures {
 	return f
 }
 
-// calibrate gives the predictions of each fold the temperatures by those of the other folds, and returns those by all.
+// calibrate sets the temperatures of each fold's predictions from those of the other folds, and returns the
+// temperatures fitted on all.
 func calibrate(all []*prediction) linear.Temperatures {
 	for fold := range folds {
 		t := temperatures(filter(all, func(p *prediction) bool { return p.fold != fold }))

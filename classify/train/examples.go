@@ -43,7 +43,7 @@ type example struct {
 // people are the types that annotators gave a page without seeing each other's: two by its URL and text, one by its URL alone.
 type people struct{ first, second, alone lexicon.Role }
 
-// origin is where an example comes from. Only labelled ones are measured, the others are for training only.
+// origin is the origin of an example. Only labelled examples are measured; the others are for training only.
 type origin uint8
 
 const (
@@ -438,7 +438,7 @@ func types(label string, secondary []string) (lexicon.Role, []lexicon.Role, erro
 	return first, others, nil
 }
 
-// outline is what near-duplicates share: the URL in lower case, without scheme and www, all numbers alike.
+// outline is equal for near-duplicates: the URL in lower case, without scheme and www, with all numbers alike.
 func outline(u string) string {
 	u = strings.TrimSuffix(strings.ToLower(u), "/")
 	if _, after, ok := strings.Cut(u, "://"); ok {

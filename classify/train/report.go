@@ -229,7 +229,7 @@ func scoreOf(c lexicon.Role, all []*prediction, guess func(*prediction) lexicon.
 	return score{int(n), both / max(guessed, 1), both / max(n, 1), 2 * both / max(n+guessed, 1)}
 }
 
-// languageTable has a row for each language with at least minURLs; the others share one.
+// languageTable makes a row of each language with at least minURLs; the others share one.
 func languageTable(all []*prediction) string {
 	const minURLs = 25
 	byLang := map[string][]*prediction{}

@@ -48,7 +48,7 @@ var asciiWord = func() (t [128]byte) {
 // FoldASCII folds a byte below 0x80. It returns 0 for one that is not part of a word.
 func FoldASCII(c byte) byte { return asciiWord[c&0x7F] }
 
-// latin1 and latinExtended list the base letters of U+00C0–U+024F, ' ' where there is none.
+// latin1 and latinExtended list the base letters of U+00C0–U+024F, ' ' for signs without one.
 const latin1 = "aaaaaaaceeeeiiiidnooooo ouuuuytsaaaaaaaceeeeiiiidnooooo ouuuuyty"
 
 const latinExtended = "aaaaaaccccccccddddeeeeeeeeeegggggggghhhhiiiiiiiiiiiijjkkkllllllllllnnnnnnnnnoooooooorrrrrrssssssssttttttuuuuuuuu" +

@@ -16,7 +16,7 @@ type Sense struct {
 	Strength Strength
 }
 
-// anchor is where a word of the lexicon may match.
+// anchor restricts the positions at which a word of the lexicon matches.
 type anchor uint8
 
 const (
@@ -44,8 +44,8 @@ type trie struct {
 	spare []meaning // slab for new lists, so that most words need no allocation
 }
 
-// nodeBits are what a search needs of a node, in one load: the byte that leads to the node after it, 0 for none; whether other
-// edges lead from it; and, from listShift on, 1 + the index in lists of the word that ends here, 0 for none.
+// nodeBits holds a node in one word: the byte that leads to the next node, 0 without one; whether other edges lead
+// from it; and, from listShift on, 1 + the index in lists of the word that ends here, or 0.
 type nodeBits uint32
 
 const (
@@ -58,7 +58,7 @@ const (
 // edge leads to the root.
 type edge struct{ key, child uint32 }
 
-// newTrie returns a trie with room for about the number of nodes, which must be a power of two.
+// newTrie returns a trie with capacity for about the given number of nodes, a power of two.
 func newTrie(nodes int) *trie {
 	t := &trie{
 		nodes: make([]nodeBits, 0, nodes), edges: make([]edge, nodes/2), spare: make([]meaning, nodes/8),
@@ -83,7 +83,7 @@ func (t *trie) slot(key uint32) uint32 {
 	return i
 }
 
-// step returns the child of a node by a byte, 0 when there is none.
+// step returns the child of a node by a byte, or 0.
 func (t *trie) step(node uint32, b byte) uint32 { return t.child(node, t.nodes[node], b) }
 
 // child is step for a node with these bits.
@@ -203,8 +203,8 @@ func window(text []byte, i int) (w uint64) {
 	return w
 }
 
-// addFront records how a word begins. A short one may be followed by anything, unless it matches as a whole word only: those
-// are looked for wherever a word of a text is as short.
+// addFront records the beginning of a word. Anything may follow a short one, unless it matches only as a whole word:
+// those are searched for in words of the same length.
 func (l *Lexicon) addFront(word string, inside bool, a anchor) {
 	n, w := len(word), window([]byte(word), 0)
 	switch {
@@ -471,7 +471,7 @@ func (l *Lexicon) Find(dst []Match, text []byte, starts []bool) []Match {
 	return dst
 }
 
-// Reach is where the searches for words that begin in a word stand at its end.
+// Reach is the state of the searches in a word at its end.
 type Reach struct{ begin, inside uint32 } // nodes, 0 for none that goes on
 
 // ReachOf returns the reach of a word. ok is false where too many words go on from its middle.
@@ -487,8 +487,7 @@ func (l *Lexicon) ReachOf(word []byte) (r Reach, ok bool) {
 	return r, true
 }
 
-// crossing is the number of letters at the end of a word in which words that begin anywhere are looked for when it is clear
-// what follows.
+// crossing is the number of letters at the end of a word that are searched for words that continue behind it.
 const crossing = 3
 
 // MayCross reports whether a word of the lexicon may begin in the word text[begin:end], which has a reach, and end behind it.
@@ -524,7 +523,7 @@ func (l *Lexicon) Begins(text []byte, begin, end int) bool {
 	return l.begin.ends(0, text[begin:])
 }
 
-// walk returns the node that a word leads to, 0 where there is none, or nothing behind it.
+// walk returns the node of a word, or 0 if there is no such node, or nothing follows it.
 func (t *trie) walk(word []byte) uint32 {
 	node := t.first[word[0]]
 	for i := 1; i < len(word) && node != 0; i++ {

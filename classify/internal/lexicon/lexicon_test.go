@@ -131,7 +131,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// BenchmarkRead is what the first URL of an instance waits for.
+// BenchmarkRead measures the wait of an instance's first URL.
 func BenchmarkRead(b *testing.B) {
 	b.ReportAllocs()
 	general, hosts := texts(b)

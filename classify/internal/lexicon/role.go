@@ -3,8 +3,8 @@
 // data/, one file for each group of languages.
 package lexicon
 
-// Role is what a word indicates: one of the 23 content types, or a property of the page that is no type of its
-// own but helps to distinguish the types.
+// Role is the meaning of a word: one of the 23 content types, or a property of the page that helps to distinguish
+// them.
 type Role uint8
 
 // The content types come first, in the order of the discovery document; the order is that of the
@@ -96,7 +96,7 @@ func ParseRole(name string) (Role, bool) {
 	return 0, false
 }
 
-// Strength is how reliably a word indicates its role.
+// Strength is the reliability with which a word indicates its role.
 type Strength uint8
 
 // The strengths, weakest first, with the mark of the data files' section headers.

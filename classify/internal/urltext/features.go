@@ -5,9 +5,9 @@ import (
 	"github.com/newsfork/seed-engine/classify/internal/lexicon"
 )
 
-// Features are what the model sees of a URL; each is present or absent. A tied feature is evidence for one content
-// type of a kind that all types share ("a strong word of this type is the whole last segment"), so its weight is
-// learned once for all types; a plain feature has a weight for each type.
+// Features are the model's input, each present or absent. A tied feature is evidence for one content type of a kind
+// that all types share ("a strong word of this type is the whole last segment"), so its weight is learned once for
+// all types. A plain feature has a weight for each type.
 type Features struct {
 	Tied  []Tied
 	Plain []uint16 // in no particular order; only words of titles occur twice

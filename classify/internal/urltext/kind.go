@@ -6,7 +6,7 @@ import (
 	"github.com/newsfork/seed-engine/classify/internal/lexicon"
 )
 
-// Kind is what a path segment looks like.
+// Kind is the apparent content of a path segment.
 type Kind uint8
 
 // The kinds of segments.

@@ -160,7 +160,7 @@ func (r *Reading) readHost() {
 	r.nameSenses = r.appendHostSenses(r.nameSenses[:0], &r.Name)
 }
 
-// appendHostSenses appends the senses of a label by the words for hosts. A word that may not match anywhere must
+// appendHostSenses appends the senses of a label by the words for hosts. A word that does not match everywhere must
 // be the whole label: "time" is a magazine, "time-tables" is not.
 func (r *Reading) appendHostSenses(dst []lexicon.Sense, s *Segment) []lexicon.Sense {
 	r.match = r.Words.Hosts.Find(r.match[:0], s.Text, s.starts)

@@ -126,8 +126,8 @@ func marks(text string) (m byte) {
 	return m
 }
 
-// capitals are how the words of a text begin: the first one with a small letter, as in the middle of a sentence, with a
-// capital, or a letter that is neither; and of all words none, few, most, or all with a capital, or every letter is one.
+// capitals describes the capitals of a text in one byte: whether its first word begins with a small letter, a capital
+// or neither, and whether none, few, most or all words begin with a capital, or every letter is one.
 func capitals(text string) byte {
 	const (
 		small = 1 + iota

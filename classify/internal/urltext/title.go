@@ -9,8 +9,8 @@ import (
 // The features of a URL that ends in a title are those of the title (its words and their types) and those of
 // everything else, its frame. Sites have many titles but few frames.
 
-// ReadTitle reads the last segment of a path by itself, and reports whether it is a title. The name of a document
-// is none, since it is judged together with its path. Afterwards the Reading is of nothing but the segment.
+// ReadTitle reads the last segment of a path by itself, and reports whether it is a title. File names are not titles,
+// since they are judged with their path. Afterwards the Reading holds the segment only.
 func (r *Reading) ReadTitle(segment string) bool {
 	r.mem.reset()
 	r.Query = r.Query[:0]

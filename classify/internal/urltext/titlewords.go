@@ -8,8 +8,8 @@ import (
 	"github.com/newsfork/seed-engine/classify/internal/lexicon"
 )
 
-// Titles of a site share most of their words. What the lexicon has in a word does not depend on its neighbours as long as no
-// word of the lexicon begins in it and ends behind it; so it is looked up once.
+// Titles of a site share most of their words. A word's entries in the lexicon do not depend on its neighbours unless
+// an entry begins in it and ends behind it, so each word is searched for once.
 
 const (
 	maxTitleWord = 16 // bytes of a word that is kept
@@ -17,7 +17,7 @@ const (
 	wordSlotBits = 11
 )
 
-// titleWord is what is found in a word of small letters by itself.
+// titleWord holds the entries of a lower-case word by itself.
 type titleWord struct {
 	letters [2]uint64 // the word, the first letter lowest; zero for a free slot
 	reach   lexicon.Reach
