@@ -211,7 +211,7 @@ type Acquired struct {
 	LastOwned int64
 }
 
-// HostState tells a collector about a host. Instants are in ms; 0 means not set.
+// HostState describes a host to a collector. Instants are in ms; 0 means not set.
 type HostState struct {
 	Host          string
 	Delay         int64 // ms between requests

@@ -154,7 +154,7 @@ func (l *leaseOfAll) ask(ctx context.Context, width int) error {
 			l.remotes.Idle.note(shard, "", pause{l.now + silentFor, l.now + silentFor})
 			continue
 		case len(leases[i].Items) == 0 && l.gave[shard]:
-			// It has no more because of this very lease: once that is reported, it may have something at once.
+			// It is empty because of this lease: once that is reported, it might have items at once.
 		case len(leases[i].Items) == 0:
 			again := max(leases[i].RetryAfter, 1) * 1000
 			l.remotes.Idle.note(shard, l.wants, pause{l.now + min(again, maxIdle), l.now + again})

@@ -68,7 +68,7 @@ type reportToAll struct {
 	failed  map[int]bool
 }
 
-// reportPart has the results for the lease of one shard.
+// reportPart collects the results for the lease of one shard.
 type reportPart struct {
 	lease   shardLease
 	indexes []int // of the results
@@ -77,7 +77,7 @@ type reportPart struct {
 	answer  ReportAnswer
 }
 
-// foundThere has found URLs of a domain of another shard.
+// foundThere collects found URLs of a domain of another shard.
 type foundThere struct {
 	put     Put
 	indexes map[int]bool // of the results

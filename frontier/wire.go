@@ -38,7 +38,7 @@ const (
 	CodeNewer            = "newer_version"
 )
 
-// Envelope is what a shard answers.
+// Envelope wraps a shard's answer.
 type Envelope[Answer any] struct {
 	Answer *Answer    `json:"answer,omitempty"`
 	Error  *WireError `json:"error,omitempty"`

@@ -69,8 +69,8 @@ type Sender struct {
 	Now         func() time.Time
 }
 
-// Run delivers new items unless it has to wait, after a failure or for another run. A receiver that does not accept
-// them is no error: a later run tries again.
+// Run delivers new items unless it has to wait, after a failure or for another run. A receiver that refuses them is
+// not an error: a later run tries again.
 func (s *Sender) Run(ctx context.Context) error {
 	if s.URL == "" {
 		return nil
@@ -161,8 +161,8 @@ func (r *drain) next(ctx context.Context) (*contract.FeedDelivery, error) {
 	return batch, nil
 }
 
-// pending reads the items of the pending delivery again. It returns nil if there is none or it can no longer be read,
-// because it is too old or a shard does not answer. Its items then belong to another delivery.
+// pending reads the items of the pending delivery again. It returns nil without one, or if the items are too old or a
+// shard does not answer. Its items then belong to another delivery.
 func (r *drain) pending(ctx context.Context, from frontier.Cursor) *frontier.AllFeed {
 	if r.state.Pending == "" {
 		return nil

@@ -126,8 +126,8 @@ func feedNew(t T, db DB) {
 	expect(t, "items", len(items), 4)
 }
 
-// refusedFresh: of an archive that is put at once nothing is announced. The pages for which there was no room are not
-// taken for seen: they may be put again.
+// refusedFresh: an archive that is put at once is not announced. Pages that were refused are not seen: they can be
+// put again.
 func refusedFresh(t T, db DB) {
 	s := newShard(t, db)
 	s.local.URLsPerHost = 10

@@ -256,7 +256,7 @@ func mirrorDigests(t T, db DB) {
 	}
 }
 
-// mirrorDomain: of a mirror only the entry points are asked; its pages wait until it is none any more.
+// mirrorDomain: only the entry points of a mirror are fetched; its pages wait until it stops being one.
 func mirrorDomain(t T, db DB) {
 	s := newShard(t, db)
 	for i := range 6 {

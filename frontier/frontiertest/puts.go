@@ -73,7 +73,7 @@ func bestOfDomain(t T, db DB) {
 	expect(t, "of the same score", s.put("a.example", frontier.NewPage{URL: "https://a.example/same", Priority: 0.3}).Pages, []frontier.Verdict{frontier.DomainFull})
 	expect(t, "of another domain", s.put("b.example", ranked("b.example", 0, 300)...).Added, 300)
 
-	// What was fetched makes room for what was refused.
+	// Fetched pages free space for those that were refused.
 	for range 10 {
 		s.settle(s.request(frontier.LeaseRequest{Max: 20, PerHost: 20}), 200)
 		s.wait(1000)

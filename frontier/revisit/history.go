@@ -2,9 +2,9 @@ package revisit
 
 import "math"
 
-// History is what the looks at a page taught about it, in two bytes: a gamma distribution of the factor by which the
-// page changes more often than an average page of its type. Both bytes are on logarithmic scales. The zero value is
-// a page that was never looked at again.
+// History summarises the looks at a page in two bytes: a gamma distribution of the factor by which the page changes
+// more often than an average page of its type. Both bytes are on logarithmic scales. The zero value stands for a page
+// without looks.
 type History struct {
 	shape  uint8 // 0: no looks yet; 1–255: shapes from minShape to maxShape
 	factor uint8 // 1–255: mean factors from minFactor to maxFactor

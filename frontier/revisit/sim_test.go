@@ -9,7 +9,7 @@ import (
 	"github.com/newsfork/seed-engine/epoch"
 )
 
-// copied is what a crawler knows of a page, and which version of it it has.
+// copied is a crawler's knowledge of a page, and the version of it that was fetched.
 type copied struct {
 	*livePage
 	version int // of the live page
@@ -79,7 +79,7 @@ func freshness(w *world, r rule, budget float64) float64 {
 	return s.fresh / s.worth
 }
 
-// advance brings the live page to now.
+// advance moves the live page to now.
 func (c *copied) advance(now float64) {
 	for c.version < len(c.changes) && c.changes[c.version] <= now {
 		c.version++
@@ -98,7 +98,7 @@ func (c *copied) readLastmod(now float64) {
 	}
 }
 
-// hour brings the live pages to now, reads lastmods every third hour, and adds up what is fresh.
+// hour advances the live pages to now, reads lastmods every third hour, and adds up what is fresh.
 func (s *sim) hour(live []int, now float64, tick int) []int {
 	rest := live[:0]
 	for _, i := range live {

@@ -16,7 +16,7 @@ type world struct {
 	lastmods []habit    // by host
 }
 
-// kind is how the pages of one content type behave in the world, of which the policies know nothing.
+// kind is the true behaviour of pages of one content type, which the policies do not know.
 type kind struct {
 	contentType string
 	share       float64 // of all pages
@@ -27,7 +27,7 @@ type kind struct {
 	lasts       float64 // mean days until it is deleted
 }
 
-// mix is what a world is drawn from.
+// mix has the parameters of a world.
 type mix struct {
 	kinds               []kind
 	correction          float64 // mean age of an article when it is corrected
@@ -71,7 +71,7 @@ func (m *mix) pick(rng *rand.Rand) *kind {
 	return &m.kinds[len(m.kinds)-1]
 }
 
-// habit is what a host does about lastmod.
+// habit is a host's use of lastmod.
 type habit int
 
 const (

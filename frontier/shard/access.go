@@ -12,8 +12,8 @@ func (c *call) freeAt(h *store.Host) int64 {
 	return max(c.tx.DomainOf(h).ReadyFor("", h, c.now), h.Blocked, h.Unresolved)
 }
 
-// room returns how many more hosts of the domain can be leased.
-func (c *call) room(m *store.Domain) int {
+// availableHosts returns how many more hosts of the domain can be leased.
+func (c *call) availableHosts(m *store.Domain) int {
 	if m.Excluded || m.Closed(c.now) > 0 {
 		return 0
 	}
@@ -55,14 +55,14 @@ func (c *call) park(m *store.Domain, h *store.Host, kind int) {
 	c.tx.ChangeDomain(m)
 }
 
-// unpark returns parked hosts to their places, as many as the domain lets in. A host that has moved
-// or has nothing left is forgotten. While a collector or refreshes keep them out, the end of that time is
-// noted, since they may never come back.
+// unpark returns parked hosts to their places, as many as the domain admits. It forgets hosts that have moved or have
+// nothing left. While a collector or refreshes keep hosts out, it schedules a wake-up at the end of that time, since
+// they might never return.
 func (c *call) unpark(m *store.Domain) error {
 	if len(m.Parked) == 0 {
 		return nil
 	}
-	n := c.room(m)
+	n := c.availableHosts(m)
 	if ends := cmp.Or(m.Closed(c.now), store.FirstEnd(m.Claims)); n == 0 && ends > 0 && c.tx.DomainChanged(m) {
 		c.wakeAt(m, ends)
 	}

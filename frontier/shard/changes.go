@@ -130,7 +130,7 @@ func (s *Shard) Changes(now int64, r frontier.ChangesRequest) (page frontier.Cha
 // followPointers adds the contracts to which pointers lead, until the page is full.
 func followPointers(c *call, page *frontier.ChangesPage, records []store.LogRecord, limit int) (taken int, err error) {
 	for taken < len(records) && len(page.Items) < limit && err == nil {
-		// As many as the page has room for, so that no more domains are loaded than are needed.
+		// No more than fit on the page, so that only the needed domains are loaded.
 		next := records[taken:min(taken+limit-len(page.Items), len(records))]
 		err = followAll(c, page, next)
 		taken += len(next)

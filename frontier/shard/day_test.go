@@ -12,7 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// rhythm is how often sites of a kind publish.
+// rhythm is a publishing frequency.
 type rhythm struct {
 	name     string
 	share    int   // of a hundred domains

@@ -13,7 +13,7 @@ const maxTries = 3
 // maxSwept is the number of leases that are over one operation takes back.
 const maxSwept = 16
 
-// wakeAt has the parked hosts of a domain looked at when the time of a collector or a refresh is over.
+// wakeAt schedules a check of a domain's parked hosts for the end of a collector's or refresh's time.
 func (c *call) wakeAt(m *store.Domain, ends int64) { c.tx.Leases.Set(-m.ID-1, ends, []byte{0}) }
 
 // sweep ends the leases whose time is over, and lets in hosts whose domain has become free. Their

@@ -102,8 +102,8 @@ func (p *putBatch) announce(h *store.Host, l frontier.Link, n *frontier.NewPage)
 	p.news = append(p.news, announced{freshKey{h.ID, frontier.Hash48(l.Path)}, h, q.Lastmod > 0, q.Kind, item})
 }
 
-// publish adds to the feed what was announced. A page for which there was no room in the queues is in the feed
-// all the same, and must not be there again. One that is in neither may be put again.
+// publish adds announced pages to the feed. A page that did not fit into the queues is announced all the same, and
+// only once. A page in neither can be put again.
 func (p *putBatch) publish() error {
 	undated := 0
 	for _, n := range p.news {

@@ -210,8 +210,7 @@ func urlState(c *call, state *frontier.URLState, h *store.Host, url string, hash
 // is beyond it is left out.
 const maxListedBytes = 4 << 20
 
-// Pages lists the pages of a domain that are not done, in no order that means anything. Of those that are done a shard
-// has only hashes.
+// Pages lists the unfinished pages of a domain in no particular order. A shard has only hashes of finished ones.
 func (s *Shard) Pages(now int64, r frontier.PagesRequest) (answer frontier.PageList, err error) {
 	if err := contract.CheckDomain("domain", r.Domain); err != nil {
 		return answer, err

@@ -162,7 +162,7 @@ func (l *leaser) try(h *store.Host, kind int, at *store.Candidate) (keep bool, e
 	if err := c.list(m); err != nil {
 		return false, err
 	}
-	if c.room(m) == 0 {
+	if c.availableHosts(m) == 0 {
 		if ends := m.Closed(c.now); ends > 0 {
 			l.passOver(ends)
 		}

@@ -59,8 +59,7 @@ func (s *Shard) Mirror(now int64, r frontier.MirrorRequest) (answer frontier.Mir
 	return answer, err
 }
 
-// setMirror notes of which domain another is a mirror. When it is none any more, its pages are queued that
-// wait.
+// setMirror records that a domain mirrors another. If it stops mirroring, its waiting pages are queued.
 func setMirror(c *call, m *store.Domain, of string) error {
 	if m.MirrorOf == of {
 		return nil

@@ -92,7 +92,7 @@ func (m *model) put() {
 	m.dropped(domain, full)
 }
 
-// dropped takes out the pages that made room for better ones.
+// dropped removes the pages that better ones displaced.
 func (m *model) dropped(domain string, full bool) {
 	if m.shard.Settings.URLsPerDomain > 1000 {
 		if full {

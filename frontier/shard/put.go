@@ -407,7 +407,7 @@ func (p *putBatch) touch(h *store.Host) {
 	}
 }
 
-// finish queues the fresh pages, the best ones if there is not room for all, and their hosts.
+// finish queues the fresh pages, only the best if not all fit, and their hosts.
 func (p *putBatch) finish() error {
 	if err := p.choose(); err != nil {
 		return err

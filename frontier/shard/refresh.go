@@ -203,9 +203,9 @@ func (p *putBatch) only(pages []frontier.NewPage) error {
 	return err
 }
 
-// nextRefresh returns the next entry point of a host that is due to the owner that wants it, when the refresh of one has ended:
-// without a message, and with one row less than by itself. Where that may not be now, the host is checked again as soon
-// as it may be fetched from.
+// nextRefresh grants the owner of a refresh that ended the host's next due entry point: without a message, and with
+// one row less than a refresh of its own. If that is not possible now, it schedules a check of the host for when it
+// is.
 func nextRefresh(c *call, h *store.Host, ended *store.Entry, owner string) (*frontier.NextRefresh, error) {
 	m := c.tx.DomainOf(h)
 	e := c.first(h, ended)

@@ -294,8 +294,8 @@ func TestFrozenShards(t *testing.T) {
 		t.Errorf("a page of nothing but the shard that is missing: %v", err)
 	}
 
-	// A report and a put say what was not taken, and may be repeated. Here the shard does its part,
-	// but says nothing.
+	// A report and a put name what was not accepted, and can be repeated. Here the shard does its part, but its
+	// answer is lost.
 	delete(s.frozen, "shard-1")
 	s.lost["shard-2"] = true
 	report := frontier.Report{Lease: l.ID}

@@ -90,7 +90,7 @@ func (w *world) ceiling(what string, got, most float64) {
 	}
 }
 
-// TestRowsOfAFullDomain: pages that make room for better ones cost no more than the first ones.
+// Pages that displace others cost no more than the first ones.
 func TestRowsOfAFullDomain(t *testing.T) {
 	for _, hosts := range []int{1, 5, 50} {
 		w := newWorld(t)
@@ -112,7 +112,7 @@ func TestRowsOfAFullDomain(t *testing.T) {
 	}
 }
 
-// TestRowsOfFoundURLs: the few URLs that a page links to do not make their full domain room each time.
+// The few URLs that a page links to do not thin out a full domain each time.
 func TestRowsOfFoundURLs(t *testing.T) {
 	w := newWorld(t)
 	w.shard.Settings.URLsPerDomain = 0 // the default

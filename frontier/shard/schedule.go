@@ -21,9 +21,8 @@ const (
 	minTickSpacing = 1000   // the same, where intervals are short
 )
 
-// queueRefreshes adds the messages for the entry points that are due: at most one of a host, and not more than
-// the settings allow. One whose refresh does not end is given again. What operators excluded, and hosts that
-// somebody has, are left for later.
+// queueRefreshes adds messages for due entry points: at most one a host, within the settings. An entry point whose
+// refresh does not end is queued again. Excluded and busy hosts are left for later.
 func queueRefreshes(c *call, tick *frontier.Tick) error {
 	if c.settings.PerMinute <= 0 {
 		return nil
@@ -148,8 +147,7 @@ func (t *ticker) look(ids []int64, budget int) (taken int, err error) {
 	return len(hosts), nil
 }
 
-// decide returns a message for a host, if one of its entry points is due, and the second at which the
-// host is to be checked next.
+// decide adds a message for a host with a due entry point, and returns the second of its next check.
 func (t *ticker) decide(h *store.Host) (at int64) {
 	c := t.c
 	m := c.tx.DomainOf(h)

@@ -298,7 +298,7 @@ func BenchmarkSimulation(b *testing.B) {
 	}
 }
 
-// processorTime is what the process has used, which does not depend on what else the machine does.
+// processorTime returns the CPU time of the process, which other processes do not change.
 func processorTime(t testing.TB) time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

@@ -76,8 +76,8 @@ func exportDomains(c *call, page *frontier.Snapshot, from int64) error {
 	return nil
 }
 
-// Restore adds the hosts and domains of a page of a snapshot, and says how many hosts. A host of which the
-// shard has anything already stays as it is, so a page can be restored twice, or after newer puts.
+// Restore adds the hosts and domains of a snapshot's page, and returns the number of hosts added. Known hosts stay as
+// they are, so a page can be restored twice, or after newer puts.
 func (s *Shard) Restore(now int64, page frontier.Snapshot) (restored int, err error) {
 	if page.Version < 1 || page.Version > store.Version {
 		return 0, frontier.ErrNewer

@@ -17,7 +17,7 @@ const day = 24 * time.Hour
 // is done by then.
 const maxAlarmGap = 3_600_000 // ms
 
-// Tick says what is to be done now.
+// Tick returns the work that is due now.
 func (s *Shard) Tick(now int64, r frontier.TickRequest) (tick frontier.Tick, err error) {
 	// Shards begin their days at different hours, so that their snapshots are not made all at once.
 	began := time.Duration(frontier.Hash64(r.Shard)%86_400) * time.Second

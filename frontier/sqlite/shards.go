@@ -58,7 +58,7 @@ func (s *Shards) Call(_ context.Context, name, operation string, request []byte)
 	return answer.Text, err
 }
 
-// Calls is how often an operation was called, whether it failed or not.
+// Calls returns the number of calls of an operation, failed ones included.
 func (s *Shards) Calls(operation string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// errDamaged is what a stored record that does not decode gives. The call fails and is rolled back.
+// errDamaged is returned for a stored record that does not decode. The call fails and is rolled back.
 var errDamaged = errors.New("frontier: a stored record is damaged")
 
 // decoder reads a stored record. What is missing or malformed sets err and reads as zero, so that a

@@ -99,7 +99,7 @@ func (r *Rows) Next() bool {
 	return true
 }
 
-// Int reads the next column as an integer, 0 when it is none.
+// Int reads the next column as an integer, or returns 0.
 func (r *Rows) Int() int64 {
 	if kind, v := r.next(); kind == valueInt {
 		return int64(math.Float64frombits(binary.LittleEndian.Uint64(v)))

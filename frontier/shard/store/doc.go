@@ -1,4 +1,4 @@
-// Package store has the tables of a shard, packed so that an operation writes few rows: rows written are the price,
+// Package store keeps the tables of a shard, packed so that an operation writes few rows: rows written are the price,
 // and an entry of an index is one more. There are no indexes, and what belongs together is one row:
 //
 //	hosts    id → the host: delays, lease, its next pages (buffer), 64 recent hashes, entry points

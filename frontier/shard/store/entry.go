@@ -126,7 +126,7 @@ func (e *Entry) Validators(etag, modified, sha256 string) {
 	}
 }
 
-// Digest shortens a SHA-256 in hexadecimal; "" when it is none.
+// Digest shortens a hexadecimal SHA-256. It returns "" for anything else.
 func Digest(sha256 string) string {
 	b, err := hex.DecodeString(sha256)
 	if err != nil || len(b) < digestBytes {

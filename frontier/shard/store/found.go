@@ -9,7 +9,7 @@ import (
 // What a shard announced within the last hours is counted with its other counters, in a row that is written with every
 // page anyway: whoever wants to see it need not read the feed.
 
-// countedHours is for how many hours, the current one included.
+// countedHours is the number of hours that are counted, including the current one.
 const countedHours = 24
 
 // foundHour is a FoundHour as it is stored.

@@ -61,8 +61,7 @@ type hostClass struct {
 	Day int64 // days since 1970
 }
 
-// Place is a position in the queue. Of a host's pointers in the queues only the one that agrees with
-// its place counts.
+// Place is a position in the queue. Only the pointer that agrees with its host's place counts.
 type Place struct {
 	Queued bool
 	Lane   int

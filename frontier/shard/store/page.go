@@ -35,8 +35,7 @@ const (
 	pageDue
 )
 
-// appendPage packs a page. Of its path only what differs from the beginning of the path before it is
-// written.
+// appendPage packs a page. It writes only the part of the path that differs from the start of the path before.
 func appendPage(b []byte, p *Page, before string) []byte {
 	flags := min(p.Tries, 15) << 4
 	if p.HTTP {

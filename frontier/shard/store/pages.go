@@ -172,8 +172,8 @@ func (c *Pages) Prefetch(hosts []*Host) error {
 	return c.Load(keys)
 }
 
-// NextPage returns the lane in which a host belongs by its most urgent page that is due, or the time
-// (in seconds) at which the first one will be. The lane is -1 when there is none.
+// NextPage returns the lane of the host's most urgent due page, or the second at which its first page becomes due.
+// The lane is -1 without pages.
 func (h *Host) NextPage(now int64) (lane int, at int64) {
 	for band := range frontier.Bands {
 		if h.Has(band) {
@@ -277,8 +277,8 @@ func (c *Pages) Extract(h *Host, types uint32, wanted func(*Page) bool) (bool, e
 	return false, nil
 }
 
-// Spill moves what is too much for the buffer into the newest segment, or a new one. The most urgent
-// pages stay, and of those that wait for a time the first.
+// Spill moves pages that exceed the buffer into the newest segment, or a new one. The most urgent pages stay, then
+// those that become due first.
 func (c *Pages) Spill(h *Host) error {
 	if len(h.Buffer) <= maxBuffer {
 		return nil

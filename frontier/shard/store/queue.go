@@ -80,7 +80,7 @@ func (c *Queue) Append(h *Host, p Place) {
 	c.arrivals[key] = appendPointer(c.arrivals[key], Pointer{h.ID, p.Class, p.Types})
 }
 
-// FlushQueue writes what has arrived, into the last block of each slot as far as it has room.
+// Flush writes the arrived pointers, into the last block of each slot as far as they fit.
 func (c *Queue) Flush() error {
 	if len(c.arrivals) == 0 {
 		return nil

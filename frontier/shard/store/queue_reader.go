@@ -13,7 +13,7 @@ type QueueReader struct {
 	looked int // pointers
 }
 
-// laneReader is where a selector is in a lane.
+// laneReader is a selector's position in a lane.
 type laneReader struct {
 	number int
 	blocks []*queueBlock

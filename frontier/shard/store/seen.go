@@ -18,7 +18,7 @@ const (
 // SeenSet knows which URLs a host has had.
 type SeenSet struct{ tx *Tx }
 
-// ChunkKey is where the hash of a host's URL belongs.
+// ChunkKey returns the key of the chunk that holds the hash of a host's URL.
 func (h *Host) ChunkKey(hash uint64) int64 {
 	return h.ID<<partBits | int64(hash>>(48-h.seenBits))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// Version is the version of the tables and records that this program writes. Migrations only add, so that for the
-// minutes of a deploy the program before can work on with what the next one has written.
+// Version is the version of the tables and records that this program writes. Migrations only add, so during a deploy
+// the previous program can read the records of the next.
 const Version = 1
 
 // oldestReader is the least version of a program that can work with what this one writes.
