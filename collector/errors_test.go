@@ -96,7 +96,7 @@ func TestErrorsOfEveryDocument(t *testing.T) {
 	}
 }
 
-// TestFeed_RequestedOnce: one that is declared at a path where feeds are looked for is neither asked nor listed twice.
+// A feed that is declared at a well-known path is requested and listed once.
 func TestFeed_RequestedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := healthy()

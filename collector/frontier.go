@@ -36,8 +36,8 @@ func canonical(link string) string {
 	return link
 }
 
-// read keeps the validators of an entry point. sum is the digest of its content, or nil if there is none. It is not
-// used for truncated content.
+// read keeps the validators of an entry point. sum is the digest of its content, or nil. Truncated content has no
+// digest.
 func (f *findings) read(a *fetch.Answer, sum hash.Hash, charset string, truncated bool) {
 	v := validators{etag: a.Header.Get("ETag"), lastModified: a.Header.Get("Last-Modified"), charset: charset}
 	if sum != nil && !truncated && !a.Body.Truncated() {
@@ -197,7 +197,7 @@ func termsOf(how *discovery.FetchContract) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// announce tells the readers of changes about the document. It may be called twice.
+// announce publishes the document to readers of changes. It may be called twice.
 func (s *saving) announce(ctx context.Context, doc *contract.Document) error {
 	change := Announcement(s.message.Partition, doc)
 	if s.visit.deferred(change) {
@@ -231,8 +231,8 @@ func newPages(pages []discovery.Page, before bool) []frontier.NewPage {
 	return list
 }
 
-// entries returns the document's entry points that the previous document lacks; after a complete collection all of
-// them, and the removals of those that are gone.
+// entries returns the document's entry points that the previous document lacks. After a complete collection it
+// returns all of them, and the removals of lost ones.
 func (s *saving) entries(old, doc *contract.Document, how *discovery.FetchContract) []frontier.NewEntry {
 	var before []frontier.NewEntry
 	switch {

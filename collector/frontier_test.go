@@ -454,8 +454,7 @@ func TestReuse_WithinAVisit(t *testing.T) {
 	})
 }
 
-// TestReuse_NotIf: the domain is asked itself when the evidence is old, older than what was requested, changed
-// or gone.
+// The domain is collected if the evidence is old, older than the request, changed or gone.
 func TestReuse_NotIf(t *testing.T) {
 	for name, change := range map[string]func(*testing.T, *world, *contract.DomainMessage){
 		"an hour is over": func(*testing.T, *world, *contract.DomainMessage) { time.Sleep(61 * time.Minute) },

@@ -75,7 +75,7 @@ func (r *rulings) groupOf(link string) *robots.Group {
 }
 
 // verdict reports whether robots.txt allows a canonical URL. If the authority's own file was not read, another file
-// of the host applies. ok is false if there is none, or the rulings are exhausted. It might yield.
+// of the host applies. ok is false without a file, or if the rulings are exhausted. It might yield.
 func (r *rulings) verdict(link string) (allowed, ok bool) {
 	group := r.groupOf(link)
 	if group == nil || r.exhausted() {

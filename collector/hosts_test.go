@@ -172,8 +172,7 @@ func TestOtherHostsWithinTheBudget(t *testing.T) {
 	}
 }
 
-// TestTheLastRequestsAreForTheHomePage: no other host is asked for its robots.txt with what is kept for the
-// home page and feeds.
+// The requests that are kept for the home page and feeds are not spent on another host's robots.txt.
 func TestTheLastRequestsAreForTheHomePage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := healthy()

@@ -93,8 +93,8 @@ func (l *likeness) digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// mirrorOf returns the domain with the same content that was found first. It returns "" if there is none, or the
-// shard that would know does not answer: the site gets no second visit for that.
+// mirrorOf returns the domain that showed the same content first. It returns "" for the first domain, or if the shard
+// that knows does not answer: the site gets no second visit for that.
 func (b *Batch) mirrorOf(ctx context.Context, domain string, f *findings) string {
 	digest := f.site.likeness.digest()
 	if digest == "" {

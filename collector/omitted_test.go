@@ -126,8 +126,7 @@ func TestGuessesAreNoErrors(t *testing.T) {
 	}
 }
 
-// TestNewsAtWellKnownPath: a news sitemap does not stand for the site's sitemap, which is looked for on and
-// becomes the root.
+// A news sitemap at a well-known path does not end the search for the site's sitemap, which becomes the root.
 func TestNewsAtWellKnownPath(t *testing.T) {
 	const news = `<urlset xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>https://example.com/today</loc><news:news><news:title>Today</news:title></news:news></url></urlset>`
 	const main = "<urlset><url><loc>https://example.com/a</loc></url><url><loc>https://example.com/b</loc></url></urlset>"

@@ -15,7 +15,7 @@ import (
 )
 
 // Evidence locates the stored files of a collection, which other partitions reuse for a while. The zero value means
-// there is none.
+// that no such files exist.
 type Evidence struct {
 	Partition contract.Partition
 	At        time.Time // before the first request
@@ -56,7 +56,7 @@ func (r *reused) describe(d *contract.Document) {
 var errChanged = errors.New("collector: the evidence has changed")
 
 // reuse copies the evidence of the domain's last complete collection in another partition to the message's. It
-// returns nil if there is none recent enough, or it was changed or deleted since.
+// returns nil without recent evidence, or if the evidence was changed or deleted since.
 func (v *Visit) reuse(ctx context.Context, m *contract.DomainMessage) (*reused, error) {
 	if !v.MayReuse(m) {
 		return nil, nil

@@ -15,7 +15,7 @@ const maxReviewedLists = 10
 // Review applies the batch's exclusions to the document of a domain after one was added or, with lifted, removed. It
 // sends no requests, and may be repeated.
 //
-// It returns the document, or nil if there is none.
+// It returns the document, or nil if the domain has no document.
 func (b *Batch) Review(ctx context.Context, p contract.Partition, domain string, lifted bool) (*contract.Document,
 	error) {
 	s := &saving{batch: b, dir: contract.DomainDir{Partition: p, Domain: domain}, again: true}

@@ -127,7 +127,7 @@ func (s *store) read(ctx context.Context, key string) ([]byte, error) {
 	return data, contract.Wrap(contract.Storage, "collector.read", err)
 }
 
-// document reads the stored document and its ETag. It returns nil if there is none.
+// document reads the stored document and its ETag, or returns nil.
 func (s *store) document(ctx context.Context, dir contract.DomainDir) (*contract.Document, string, error) {
 	body, err := s.Get(ctx, dir.Document())
 	if errors.Is(err, r2.ErrNotFound) {

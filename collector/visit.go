@@ -44,7 +44,7 @@ type Lease struct {
 	Admit     fetch.Admit // asks for the right to send requests to a host
 }
 
-// Visit starts the work on a domain. Without a lease it may send requests to every host.
+// Visit starts the visit to a domain. Without a lease it may send requests to every host.
 func (b *Batch) Visit(domain string) *Visit {
 	return &Visit{batch: b, domain: domain, checkpoints: map[string]checkpoint{}}
 }

@@ -146,7 +146,7 @@ func (f *follower) read(t *testing.T, w *enginetest.World) {
 	}
 }
 
-// startSites has sites collected, with entry points that are asked every least to most seconds.
+// startSites collects sites with entry points that are due every least to most seconds.
 func startSites(t *testing.T, w *enginetest.World, p *publisher, least, most int, hosts ...string) {
 	t.Helper()
 	p.began = time.Now()

@@ -108,7 +108,7 @@ func TestComplete_NothingTwiceNothingLost(t *testing.T) {
 	for kind, value := range map[string]string{"domain": host, "host": host,
 		"url": "https%3A%2F%2Flive-a.sg%2Ffeed*"} {
 		begin, end := excluded(kind, value)
-		// what was excluded is looked at every six hours
+		// excluded domains are checked every six hours
 		faults[kind+" excluded"] = fault{begin: begin, end: end, quiet: true, later: 7 * time.Hour}
 	}
 	for name, c := range faults {

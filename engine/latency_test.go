@@ -71,10 +71,10 @@ func healthyMessage(domain string) *contract.DomainMessage {
 	return &m
 }
 
-// TestCriticalPath: how long a domain takes where every operation takes as long as in production, beside the answers
-// and waits of its hosts, with no time for computing. It is what has to come one after the other: the checkpoint that
-// may be there with the lease beside it, what the frontier takes, document, checkpoint; then the release and the
-// ledger. Where hosts are asked without an interval, there is not always time enough to store the evidence meanwhile.
+// The time of a domain beside its hosts' answers and pauses, with production latencies and no time for computing:
+// what has to happen in sequence. These are the look for the checkpoint with the lease beside it, the put, document
+// and checkpoint; then release and ledger. Without a request interval there is not always time to store the evidence
+// meanwhile.
 func TestCriticalPath(t *testing.T) {
 	for _, c := range []struct {
 		domains, interval int // ms

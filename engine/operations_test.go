@@ -53,8 +53,8 @@ func (p plan) files(n int) []string {
 	return contents
 }
 
-// TestStatus_DashboardExample brings about the numbers of the workflow document's example. They agree with each
-// other: every total is the sum of its parts, and the rates are shares of domains_total, to two decimals.
+// The numbers of the workflow document's example: every total is the sum of its parts, and the rates are shares of
+// domains_total, to two decimals.
 func TestStatus_DashboardExample(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
@@ -122,8 +122,8 @@ func TestStatus_DashboardExample(t *testing.T) {
 	})
 }
 
-// TestLedger_Down: while the database fails on every call the pipeline ends with all checkpoints, and
-// reconcile brings the same status as a run with it.
+// If the database fails on every call, the pipeline still ends with all checkpoints, and reconcile leads to the same
+// status.
 func TestLedger_Down(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve

@@ -92,8 +92,8 @@ func scrape(ctx context.Context, t *testing.T, w *enginetest.World, seconds int6
 	return fetched
 }
 
-// TestPoliteness: one request at a time a host, with the pause between, whatever the number of events, and
-// while scrapers work on the same hosts. Each host is collected once, and its other document reuses that.
+// One request at a time a host, with the pause between, for any number of events, and beside scrapers on the same
+// hosts. Each host is collected once, and its other document reuses that.
 func TestPoliteness(t *testing.T) {
 	const hosts, scrapers = 40, 4
 	other := day

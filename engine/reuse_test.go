@@ -18,8 +18,8 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// TestReuse_YearOfOneSite: its daily partitions are one collection, though their messages come twice, in any order,
-// and several events work on them at once.
+// A year of daily partitions is one collection, although messages are delivered twice, in any order, and to several
+// events at once.
 func TestReuse_YearOfOneSite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("collects 365 partitions")

@@ -124,8 +124,8 @@ func TestSchedule_DeletedDocument(t *testing.T) {
 	})
 }
 
-// tickAt has the alarm of the shard of a domain go off at its time, as many times as it takes, until it sends
-// something or a time is over. It returns when it sent, and 0 for never.
+// tickAt runs the alarm of a domain's shard at its times until it sends something or a time is over. It returns the
+// time of the send, or 0 for never.
 func tickAt(t *testing.T, w *enginetest.World, domain string, next *time.Time, within time.Duration) time.Duration {
 	t.Helper()
 	began := time.Now()

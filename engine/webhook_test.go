@@ -200,8 +200,8 @@ func TestWebhook_DeadReceiver(t *testing.T) {
 	})
 }
 
-// TestWebhook_ResponseIsLost: it deals with deliveries, and its answer is lost. They come again under their ids with
-// the same items, although others were found meanwhile.
+// The receiver accepts deliveries, but its answer is lost. They are repeated under their ids with the same items,
+// although others were found meanwhile.
 func TestWebhook_ResponseIsLost(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		r, a := receive(t, w), &articles{T: t, w: w}
@@ -220,8 +220,8 @@ func TestWebhook_ResponseIsLost(t *testing.T) {
 	})
 }
 
-// TestWebhook_RunIsKilled: whichever call kills the event, deliveries come again with the same items; and two runs at
-// once deliver nothing twice.
+// Whichever call kills the event, deliveries are repeated with the same items, and two concurrent runs deliver
+// nothing twice.
 func TestWebhook_RunIsKilled(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		r, a := receive(t, w), &articles{T: t, w: w}
@@ -270,9 +270,8 @@ func TestWebhook_ConcurrentRuns(t *testing.T) {
 	})
 }
 
-// TestWebhook_ShardIsDown: of a shard that is away items come later; a delivery that was begun comes again without it
-// under another id; what operators excluded does not come; and of what became too old for a receiver that was away it
-// is said that it is gone.
+// Items of a shard that is away are delivered later. A delivery that was begun is repeated without them under another
+// id. Excluded items are not delivered, and items that became too old are reported as gone.
 func TestWebhook_ShardIsDown(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		r, a := receive(t, w), &articles{T: t, w: w}

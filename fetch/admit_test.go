@@ -14,7 +14,7 @@ import (
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 )
 
-// admitting has a session ask for the right to each host: errors by host, and what was asked for.
+// admitting refuses hosts by name, and records the hosts that a session wants.
 type admitting struct {
 	refuse map[string]error
 	give   fetch.Admission

@@ -91,8 +91,8 @@ func (l *Limiter) Visits(belongs func(host string) bool) []Visit {
 	return visits
 }
 
-// ReadyAt returns when all hosts are ready for the next request to which this event sent one, and for which belongs
-// returns true. interval is Config.Interval.
+// ReadyAt returns the time when every host that this event sent a request to, and for which belongs returns true, is
+// ready for the next one. interval is Config.Interval.
 func (l *Limiter) ReadyAt(interval time.Duration, belongs func(host string) bool) (at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -48,9 +48,9 @@ type Admission struct {
 	ReadyAt time.Time       // of the first request
 }
 
-// The errors for requests that a Session did not send, or cancelled in the case of ErrHostBusy. Their kind is
-// Validation; that of ErrDeadline, ErrHostBusy and ErrCrawlDelay is Timeout, that of ErrFrontier Storage.
-// ErrRobotsUnknown has the kind of its cause.
+// The errors for requests that a Session did not send, or cancelled in the case of ErrHostBusy. ErrDeadline,
+// ErrHostBusy and ErrCrawlDelay have the kind Timeout, ErrFrontier has Storage, ErrRobotsUnknown that of its cause,
+// and all others have Validation.
 var (
 	// ErrHostBusy: the host is leased to somebody else, or not ready for long.
 	ErrHostBusy = errors.New("host busy")
@@ -169,8 +169,8 @@ func (s *Session) Stats() Stats {
 }
 
 // Fetch requests t.URL and follows redirects, with Guard, rules and pause before every request. It retries network
-// errors, timeouts, 5xx, and 429 with a Retry-After. It waits for RetryBase, 2·RetryBase, … or the Retry-After, as
-// long as retries, requests and time are left. A response of any status is no error.
+// errors, timeouts, 5xx, and 429 with a Retry-After, after RetryBase, 2·RetryBase, … or the Retry-After, as long as
+// retries, requests and time are left. A response of any status is a success.
 func (s *Session) Fetch(ctx context.Context, t Target) (*Answer, error) {
 	s.open.Close()
 	a := &Answer{URL: t.URL, Body: emptyBody()}

@@ -19,7 +19,7 @@ import (
 
 var epoch = time.Date(2026, 1, 28, 15, 0, 0, 0, time.UTC)
 
-// config has the documented defaults.
+// config returns the documented defaults.
 func config() fetch.Config {
 	return fetch.Config{
 		UserAgent:     "NewsforkBot/1.0 (+https://newsfork.com/bot)",
@@ -222,8 +222,7 @@ func TestCrawlDelay(t *testing.T) {
 	}
 }
 
-// TestLongCrawlDelay: a delay above the limit is neither shortened nor waited for. When it has passed all the
-// same the host may be asked.
+// A delay above the limit is neither shortened nor waited for. After it has passed, the host may be fetched from.
 func TestLongCrawlDelay(t *testing.T) {
 	w := newWorld(map[string]fetchtest.Page{"https://a.example/": {}, "https://b.example/": {}})
 	ask := func(link string) error {

@@ -77,7 +77,7 @@ func (b *nativeBody) Close() error {
 	return b.content.Close()
 }
 
-// gunzip decompresses a body from its first Read on, so that an empty body is no error.
+// gunzip decompresses a body from its first Read on, so that an empty body does not fail.
 type gunzip struct {
 	from io.Reader
 	zip  *gzip.Reader

@@ -17,8 +17,8 @@ import (
 
 const largest = contract.MaxMessageBytes - contract.MessageOverhead
 
-// odd gives a message about a domain of size bytes, with fields put in, that changes however
-// it is written again: HTML's characters, line separators, escapes, and spacing that nobody would choose.
+// odd returns a message about a domain, with further fields, that changes if it is serialised again: HTML's
+// characters, line separators, escapes and odd spacing.
 func odd(domain string, size int, fields string) string {
 	text := "{\r\n\t" + strings.TrimPrefix(strings.TrimSuffix(domainBody(domain), "}"),
 		"{") + fields + " ,\n \"note\" :\t\"\\u0041\\/ 한국어 "

@@ -41,7 +41,7 @@ type Processor interface {
 
 // Batch is step 3 for the messages of one event. Its visits and refreshes share connections and the turns of hosts.
 type Batch interface {
-	// Visit starts the work on a domain, once a batch.
+	// Visit starts the visit to a domain, once a batch.
 	Visit(domain string) Visit
 	// Hosts returns what the event learned about the hosts of a registrable domain.
 	Hosts(domain string) []frontier.Visit

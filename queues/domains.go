@@ -49,7 +49,7 @@ func firstSent(m Message, work *contract.DomainMessage) time.Time {
 // and the platform kills the event after thirteen, with everything that it has not recorded.
 const latestStart = 150 * time.Second
 
-// domainEvent is the work on one batch of DOMAIN_QUEUE.
+// domainEvent is one batch of DOMAIN_QUEUE.
 type domainEvent struct {
 	start      time.Time
 	consumer   *Consumer

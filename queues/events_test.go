@@ -33,8 +33,8 @@ func (wallClock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// collecting has f's domains collected by the real step 3, from a web in which every host names more
-// sitemaps than anyone may ask for.
+// collecting replaces f's domains by the real step 3, on a web in which every host names more sitemaps than a
+// collection requests.
 func (f *fixture) collecting(t *testing.T, requests int) *fetchtest.Web {
 	web := &fetchtest.Web{Clock: wallClock{}, Serve: func(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 		page := fetchtest.Page{Body: "<urlset></urlset>", Latency: time.Millisecond}

@@ -95,8 +95,8 @@ func TestLease_LastsAsLongAsTheWork(t *testing.T) {
 	}
 }
 
-// TestLease_NotForCollectedDomains: a merge asks the domain for nothing. Its lease is asked for speculatively; the
-// shard gives none for a domain that has its contract, and takes it back where it did not know.
+// A merge needs no request to the domain. Its lease is acquired speculatively; the shard refuses it if the domain has
+// its contract, and takes it back if it did not know.
 func TestLease_NotForCollectedDomains(t *testing.T) {
 	f := newFixture(t)
 	f.steps.done = true
@@ -214,8 +214,7 @@ func TestLease_ReleaseReportsHosts(t *testing.T) {
 	}
 }
 
-// TestLease_CarriesEvidence: the collector learns where the domain was collected before, and the frontier where
-// it has been now.
+// The collector learns where the domain was collected before, and the frontier where it has been now.
 func TestLease_CarriesEvidence(t *testing.T) {
 	f := newFixture(t)
 	at := time.Now().Add(-time.Hour).Truncate(time.Millisecond)

@@ -39,7 +39,7 @@ func (s *settlement) record(add func(c *ledger.Changes)) {
 	add(&s.changes)
 }
 
-// end acknowledges a message if err is nil. Otherwise settle retries it. start is when the work on it began.
+// end acknowledges a message if err is nil. Otherwise settle retries it. start is the beginning of its processing.
 func (s *settlement) end(m Message, start time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *settlement) settle(ctx context.Context) {
 }
 
 // giveUp stores a malformed message as a dead letter without retries, and reports whether that succeeded. The dead
-// letter has the message's id, so a redelivery stores the same one.
+// letter has the message's id, so a redelivery overwrites it with itself.
 func (s *settlement) giveUp(ctx context.Context, m Message, why *ledger.Failure) bool {
 	letter := deadletters.Message{ID: m.ID(), Body: m.Body(), Sent: m.Sent(), Failure: why}
 	err := s.consumer.DeadLetters.Put(ctx, contract.SiblingQueue(s.queue, contract.DeadLetterQueue),

@@ -171,8 +171,8 @@ func (o *shard) written() int {
 	return o.db.Written
 }
 
-// Alarm has the alarm of a shard go off, as worker/frontier.mjs does it, and returns when it is to go off
-// next. An event may die with each of the calls to the platform that it makes.
+// Alarm runs the alarm of a shard, as worker/frontier.mjs does, and returns the time of the next one. The event may
+// die with any of its calls to the platform.
 func (w *World) Alarm(name string) (next time.Time, err error) {
 	w.t.Helper()
 	o := w.Frontier.shard(name)

@@ -31,7 +31,7 @@ func urls(t *testing.T, r frontier.Remotes, domain string) int64 {
 	return s.URLs
 }
 
-// TestShard_FrozenIsATimeout: its caller gets an error after the time that it waits, others work on.
+// A frozen shard fails its own callers only.
 func TestShard_FrozenIsATimeout(t *testing.T) {
 	Run(t, func(t *testing.T, w *World) {
 		r := w.Frontier.Remotes() // newsfork.com is on shard-10

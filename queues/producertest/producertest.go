@@ -15,13 +15,12 @@ import (
 	"github.com/newsfork/seed-engine/test/cases"
 )
 
-// T is what a case reports to.
+// T receives the results of a case.
 type T = cases.T
 
 var expectKind = cases.ExpectKind
 
-// Received gives the bodies of the delivered messages that contain mark, as soon as there are n, or
-// those there are when no more come.
+// Received returns the bodies of the delivered messages that contain mark, once there are n or no more arrive.
 type Received func(mark string, n int) []string
 
 // Case is one property. Every message that it sends contains mark, which nothing else may use.

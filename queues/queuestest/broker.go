@@ -35,8 +35,8 @@ type Broker struct {
 	Events int
 	// Shuffle, when set, picks the messages of a batch, and how many they are, by chance.
 	Shuffle *rand.Rand
-	// Copies is how often each message is delivered that is not retried; 1 when 0. The platform promises
-	// at least one delivery.
+	// Copies is the number of deliveries of each message that is not retried; 0 means 1. The platform promises at
+	// least one.
 	Copies int
 	// Withhold, when set, reports whether a message is to stay where it is.
 	Withhold func(queue string, body []byte) bool
@@ -102,7 +102,7 @@ type batch struct {
 	messages []*message
 }
 
-// due removes and returns the batches that are delivered now. If there are none, next is the time of the next one, or
+// due removes and returns the batches that are delivered now. Without any, next is the time of the next batch, or
 // zero if the queues are empty.
 func (b *Broker) due(now time.Time) (batches []batch, next time.Time) {
 	b.mu.Lock()
@@ -122,8 +122,8 @@ func (b *Broker) due(now time.Time) (batches []batch, next time.Time) {
 	return batches, next
 }
 
-// take removes and returns a batch that is full or has waited long enough. If there is none, at is the time of the
-// next one, or zero if the queue is empty.
+// take removes and returns a batch that is full or has waited long enough. Without one, at is the time of the next
+// batch, or zero if the queue is empty.
 func (b *Broker) take(q Queue, now time.Time) (taken []*message, at time.Time) {
 	var ready []*message
 	for _, m := range b.waiting[q.Name] {

@@ -147,11 +147,10 @@ describe("failing stores", () => {
 
 describe("the API on workerd", () => {
   let engine;
-  before(
-    async () => (engine = await startEngine({ vars: { ...quick, ENVIRONMENT: "production", API_TOKEN: "secret" } })),
-  );
+  const token = "a-token-of-production";
+  before(async () => (engine = await startEngine({ vars: { ...quick, ENVIRONMENT: "production", API_TOKEN: token } })));
   after(() => engine?.close());
-  const authorization = { authorization: "Bearer secret" };
+  const authorization = { authorization: `Bearer ${token}` };
 
   test("requests without the token are refused", async () => {
     for (const [method, path] of [
