@@ -152,8 +152,8 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// wrongSameAs reads a file and returns what SameAs says wrongly of a record and the one before it; "" if nothing.
-// equal counts the fields that both have and write alike, said those of which SameAs says so.
+// wrongSameAs reads a file and returns the wrong reports of SameAs, or "". equal counts the fields on which both
+// records agree, said those that SameAs reported.
 func wrongSameAs(r *Reader, src io.Reader) (wrong string, equal, said int) {
 	type value struct{ json, text []byte }
 	var before [fieldCount]value
@@ -209,7 +209,7 @@ func TestSameAs(t *testing.T) {
 	if wrong != "" || said < equal*9/10 || equal == 0 {
 		t.Errorf("%s; %d of %d", wrong, said, equal)
 	}
-	// A key that comes again outweighs what is the same at its first place.
+	// A repeated key outweighs the equal value at its first position.
 	twice := `{"language":"a","x":1,"language":"b"},{"language":"a"},{"language":"a"},{"language":"a","language":"b"},{"language":"a","language":"b"}`
 	if wrong, _, said := wrongSameAs(r, strings.NewReader("["+twice+"]")); wrong != "" || said != 1 {
 		t.Errorf("%s; %d", wrong, said)

@@ -89,7 +89,7 @@ func (f *fixture) giveUp(t *testing.T, queue, id, body string, why contract.Kind
 	}
 }
 
-// giveUpTwo gives up a file, as "seed", and a domain that had been busy, as "domain".
+// giveUpTwo stores dead letters of a file, "seed", and of a busy domain, "domain".
 func (f *fixture) giveUpTwo(t *testing.T) {
 	t.Helper()
 	f.giveUp(t, "newsfork-seed-dev", "seed", seedBody(), contract.Parse)

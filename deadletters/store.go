@@ -160,7 +160,7 @@ func addGivenUp(c *ledger.Changes, l ledger.DeadLetter) {
 
 var errUnreadable = errors.New("not a dead letter")
 
-// read returns a stored dead letter. Its error is r2.ErrNotFound if there is none, and wraps errUnreadable if it
+// read returns a stored dead letter. Its error is r2.ErrNotFound for a missing one, and wraps errUnreadable if it
 // cannot be parsed.
 func (s *Store) read(ctx context.Context, key string) (*contract.DeadLetter, error) {
 	body, err := s.Bucket.Get(ctx, key)

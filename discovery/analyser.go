@@ -86,11 +86,11 @@ type Analyser struct {
 	pages  pool
 	title  []byte // of the URL that is being added
 
-	researched pages           // the best that Score was given, by priority: they leave half of Pages to others
-	best       []candidate     // those of Result; nil while it is out of date
-	since      map[uint64]bool // keys of what was offered since Restore; nil without
-	said       map[uint64]said // by keyOf a URL
-	also       string          // see Include
+	researched pages                // the best that Score was given, by priority: they leave half of Pages to others
+	best       []candidate          // those of Result; nil while it is out of date
+	since      map[uint64]bool      // keys of what was offered since Restore; nil without
+	urlSources map[uint64]urlSource // by keyOf a URL
+	also       string               // see Include
 	texts      texts
 	survey     *survey // nil while it is out of date
 	listings   top     // pages that may list news
@@ -207,7 +207,7 @@ func within(host []byte, domain string) bool {
 	return inside && (len(sub) == 0 || sub[len(sub)-1] == '.')
 }
 
-// Include has the URLs of another registrable domain count as those of the domain, which has moved there.
+// Include counts the URLs of another registrable domain as the domain's own, since it has moved there.
 func (a *Analyser) Include(domain string) { a.also, a.inside = domain, nil }
 
 // first adds the URL of a.buf, which was not seen before.
@@ -263,7 +263,7 @@ func (a *Analyser) improve(r *record, rank uint8, date uint32, hint Hint) {
 	r.rank, r.lastmod, r.hint, r.class = rank, date, hint, c.class
 }
 
-// exclude returns the counter of the reason to exclude a URL, nil when there is none.
+// exclude returns the counter of the reason to exclude a URL, or nil.
 func (a *Analyser) exclude(p *page) *int {
 	s := &a.stats
 	reasons := [...]*int{markup.DeepTrap: &s.Traps.TooDeep, markup.RepeatedTrap: &s.Traps.Repeated, markup.SessionTrap: &s.Traps.Session, markup.CalendarTrap: &s.Traps.Calendar}
@@ -321,7 +321,7 @@ func (a *Analyser) estimate(p *page, rank uint8, date uint32) candidate {
 	return c
 }
 
-// estimate is what estimate made of a page and from what: a page that is alike has no other scores.
+// estimate caches the scores of a page for pages that are alike.
 type estimate struct {
 	class      classify.Class
 	rank       uint8
@@ -393,7 +393,7 @@ func (a *Analyser) valueAt(p *page, c classify.Class, date uint32) NewsValue {
 	return v
 }
 
-// dated returns the date of a page: that which was found with its URL, else that of the URL itself; 0 for none.
+// dated returns the date of a page: the one found with its URL, else the one in the URL, else 0.
 func (a *Analyser) dated(p *page, found uint32) uint32 {
 	if found > 0 {
 		return found
@@ -495,8 +495,8 @@ func (a *Analyser) Score(url string) Scored {
 	return s
 }
 
-// Classify classifies a URL as the list of those that matter does: with the texts and the site that were added.
-// ok is false for what is no URL of the domain.
+// Classify classifies a URL as in the result, with the texts and the site that were added. ok is false for a URL of
+// another domain.
 func (a *Analyser) Classify(url string) (k classify.Classification, ok bool) {
 	if valid, inside := a.canonical([]byte(url)); !valid || !inside || len(a.buf) > MaxURLLength {
 		return k, false
@@ -505,8 +505,8 @@ func (a *Analyser) Classify(url string) (k classify.Classification, ok bool) {
 	return a.classification(&p), true
 }
 
-// Assess classifies and scores a URL by itself, whatever was added. knownType is its type where the caller knows
-// it, else "". What is no URL is of type Unknown and of priority 0.
+// Assess classifies and scores a URL by itself, ignoring what was added. knownType is its type if the caller knows
+// it, else "". Anything but a URL has type Unknown and priority 0.
 func (a *Analyser) Assess(url string, m Method, lastmod time.Time, knownType classify.Type) (t classify.Type, priority float64) {
 	if valid, _ := a.canonical([]byte(url)); !valid {
 		return classify.Unknown, 0

@@ -86,7 +86,7 @@ func BenchmarkFiveDomains(b *testing.B) {
 	}
 }
 
-// BenchmarkResult is what comes after the last URL.
+// BenchmarkResult measures the work after the last URL.
 func BenchmarkResult(b *testing.B) {
 	sightings := sitemapSightings(50_000)
 	a := NewAnalyser(testOptions())

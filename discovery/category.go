@@ -7,7 +7,7 @@ import (
 	"github.com/newsfork/seed-engine/classify"
 )
 
-// minAssessed is how many pages of a group must have been assessed for the others to be counted like them.
+// minAssessed is the number of assessed pages of a group from which the others count like them.
 const minAssessed = 3
 
 // group is the URLs of a pattern that are of one type by their shapes.
@@ -36,8 +36,8 @@ func (a *Analyser) outcomesOf(assessed []candidate) outcomes {
 	return o
 }
 
-// usual returns the class of most of the assessed URLs of a group of a number of URLs, its own if there is none, and how
-// many of them were not assessed.
+// usual returns the class of most assessed URLs of a group, or the group's own, and the number of URLs that were not
+// assessed.
 func (o outcomes) usual(g group, size int) (most classify.Class, others int) {
 	found := o[g]
 	if found == nil {

@@ -19,10 +19,10 @@ const (
 	maxKept      = 99
 )
 
-// Crawl decides which pages of one host to look at, breadth first: pages that the home page links to and
-// pages that the patterns of the domain suggest. It requests only what robots.txt allows for certain, and nothing
-// that was seen before. The caller fetches, by HEAD: it calls Next until there is none, or its budget is spent, and
-// Answer with each reply. Pages worth keeping are added to the Analyser, at most maxURLsPerCategory of a type.
+// Crawl chooses the pages of one host to request, breadth first: pages that the home page links to, and pages that
+// the domain's patterns suggest. It chooses only pages that robots.txt certainly allows and that nothing has listed.
+// The caller sends HEAD requests: it calls Next until it returns nothing or the budget is spent, and Answer with each
+// reply. Pages worth keeping are added to the Analyser, at most maxURLsPerCategory of a type.
 type Crawl struct {
 	a        *Analyser
 	origin   string

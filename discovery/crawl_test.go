@@ -99,10 +99,10 @@ func TestCrawlForbidden(t *testing.T) {
 	}
 }
 
-// open lets everything be requested.
+// open allows every request.
 func open(string) (allowed, decided bool) { return true, true }
 
-// TestCrawlFromPatterns: a site whose home page is none is looked at where raw URLs and sitemaps suggest.
+// A site without a usable home page is crawled from raw URLs and sitemaps.
 func TestCrawlFromPatterns(t *testing.T) {
 	for name, home := range map[string]Reply{
 		"missing":   {Status: 404, ContentType: "text/html", Links: untitled("https://x.com/news/of-the-error-page")},
@@ -211,8 +211,7 @@ func TestCrawlEnds(t *testing.T) {
 	}
 }
 
-// TestCrawlCategories: of one category the crawl keeps no more than the contract recommends, and requests
-// no more; there is room for others still.
+// The crawl keeps and requests no more of one category than the contract recommends, which leaves space for others.
 func TestCrawlCategories(t *testing.T) {
 	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.com", Now: testNow, Robots: open})
 	c := a.Crawl("https://x.com/", htmlPage())

@@ -41,8 +41,7 @@ type DiscoveredURL struct {
 	Action          Action   `json:"recommended_action"`
 }
 
-// URLPattern is what several URLs have in common, with placeholders such as {year} and {slug} for
-// segments that differ.
+// URLPattern generalises similar URLs, with placeholders such as {year} and {slug} for segments that differ.
 type URLPattern struct {
 	Pattern     string        `json:"pattern"`
 	ContentType classify.Type `json:"content_type"` // of most of its URLs
@@ -139,14 +138,14 @@ type EntryPoint struct {
 	EntryHistory
 }
 
-// EntryAnswer is what the collection received from an entry point; all null where it was not read.
+// EntryAnswer is the answer of an entry point to the collection; all fields are null if it was not fetched.
 type EntryAnswer struct {
 	ETag         *string        `json:"etag"` // as sent, with its quotes
 	LastModified *contract.Time `json:"last_modified"`
 	Charset      *string        `json:"charset"` // that the content was found to be in, by its WHATWG name
 }
 
-// EntryHistory is how an entry point was found when it was looked at. Documents of earlier versions have none.
+// EntryHistory has the results of the checks of an entry point. Documents of earlier versions lack it.
 type EntryHistory struct {
 	CheckedAt   *contract.Time           `json:"checked_at"`    // the last time
 	ChangedAt   *contract.Time           `json:"changed_at"`    // when it last had something new; null if it never had
@@ -168,7 +167,7 @@ const (
 	HTMLEntry        EntryMethod = "html"
 )
 
-// Method is how a URL was found.
+// Method says how a URL was found.
 type Method string
 
 // The ways to find a URL.
@@ -203,7 +202,7 @@ type NewsValue struct {
 	Overall       float64   `json:"overall_score"`
 }
 
-// Frequency is how often pages of a kind change.
+// Frequency is the rate at which pages of a kind change.
 type Frequency string
 
 // The frequencies.

@@ -13,8 +13,8 @@ import (
 // SourceID identifies an entry point in a Sighting.
 type SourceID int
 
-// Source is an entry point: a feed or sitemap that lists URLs. Of a sitemap index, the index is the entry point, and
-// the URLs in its children count for it.
+// Source is an entry point: a feed or sitemap that lists URLs. The URLs of a sitemap index's children count for the
+// index.
 type Source struct {
 	Method EntryMethod `json:"method"`
 	URL    string      `json:"url"`
@@ -168,8 +168,8 @@ func (a *Analyser) Contract(t Terms) FetchContract {
 	return c
 }
 
-// usable returns the entry points that may be asked, in canonical form. Of one that is there in several spellings it
-// returns one that was read, if any was.
+// usable returns the entry points that may be fetched, in canonical form. If one has several spellings, it returns
+// one that was read, if any.
 func (a *Analyser) usable(entries []EntryPoint) []EntryPoint {
 	kept := entries[:0]
 	at := map[string]int{}
@@ -288,8 +288,8 @@ func (a *Analyser) node(url string) nodeID {
 	return a.tree.home(r.node)
 }
 
-// ValidUntil is when to collect a domain again: after the shortest interval of its entry points, or that of
-// Irregular when it has none.
+// ValidUntil returns the time of a domain's next collection: after the shortest interval of its entry points, or that
+// of Irregular.
 func (c *FetchContract) ValidUntil(now time.Time) time.Time {
 	shortest := intervalMinutes(Irregular)
 	for i, e := range c.EntryPoints {

@@ -89,7 +89,7 @@ func TestHomeIsAnEntryPoint(t *testing.T) {
 	}
 }
 
-// TestNumberedIsNoList: one of many pages of a name is no page that lists news.
+// One of many numbered pages of a name does not list news.
 func TestNumberedIsNoList(t *testing.T) {
 	a := ministry()
 	add(a, "https://www.mom.gov.sg/news-3", FromSitemap, ago(day))
@@ -115,7 +115,7 @@ func TestListsByItself(t *testing.T) {
 	}
 }
 
-// TestEmptyContract: what is absent is [] or {}, and the domain is looked at again all the same.
+// Absent lists are [] or {}, and the domain is collected again all the same.
 func TestEmptyContract(t *testing.T) {
 	c := ministry().Contract(Terms{UserAgent: "Bot/1.0"})
 	if got := text(t, c); got != `{"user_agent":"Bot/1.0","allowed":false,"crawl_delay_seconds":0,"max_concurrency":1,"robots_expires_at":null,"content_signals":{},"entry_points":[]}` {
@@ -181,7 +181,7 @@ func TestManySources(t *testing.T) {
 		}
 		return took
 	}
-	// The fastest of several runs of both: other work on the machine makes a run slower, never faster.
+	// The fastest of several runs of both, since other work on the machine only makes a run slower.
 	few, many := cost(14_400), cost(57_600)
 	for range 15 {
 		if many <= 10*few {

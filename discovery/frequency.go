@@ -23,9 +23,9 @@ func frequencyOf(rhythm Frequency, t classify.Type, h Hint) Frequency {
 	return cmp.Or(rhythm, h.frequency(), usualFrequency(t))
 }
 
-// rhythm is how often pages change by the dates of their last changes alone, "" for fewer than minDates: seconds since
-// 1970, ascending, distinct, all plausible. Equal dates count once, because a site that stamps all pages alike dates
-// none of them.
+// rhythm returns the frequency of changes from their dates alone, or "" for fewer than minDates: seconds since 1970,
+// ascending, distinct, all plausible. Equal dates count once, because a site that stamps all pages alike dates none
+// of them.
 func rhythm(dates []uint32, now time.Time) Frequency {
 	if len(dates) < minDates {
 		return ""

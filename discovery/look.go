@@ -7,7 +7,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// Look is what an analysis says of one of its URLs.
+// Look is the analysis of one URL.
 type Look struct {
 	Scored
 	Title   *string
@@ -46,10 +46,10 @@ func Advise(url string, t classify.Type, priority float64) Action {
 	return action(priority, t, p.isLogin())
 }
 
-// Analysed is how many URLs were added that count.
+// Analysed returns the number of URLs that were added and count.
 func (a *Analyser) Analysed() int { return a.stats.Analyzed }
 
-// ruling is what robots.txt and operators say of a URL in canonical form; nil where Options.Robots does not decide.
+// ruling returns whether robots.txt and operators allow a canonical URL, or nil if Options.Robots does not decide.
 func (a *Analyser) ruling(url string) *bool {
 	if a.ruledOut(url) {
 		return new(bool)

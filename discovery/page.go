@@ -176,8 +176,8 @@ var assetExtensions = words("jpg jpeg png gif svg webp avif bmp tif tiff ico css
 // body is a segment without its extension.
 func (p *page) body(i int) string { return p.segments[i][:p.bodies[i]] }
 
-// extension returns the extension of a segment in lower case, and where its dot is; "" and the end of the segment when
-// there is none that is recognised.
+// extension returns the known extension of a segment in lower case and the index of its dot, or "" and the segment's
+// length.
 func extension(segment string) (name string, dot int) {
 	if strings.IndexByte(segment, '.') < 0 {
 		return "", len(segment)

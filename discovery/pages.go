@@ -48,7 +48,7 @@ func (o *pool) offer(p *page, c candidate, title []byte) {
 	o.sections[p.sectionKey()%pageSections].offer(c, title)
 }
 
-// entitle gives a title to a candidate that has none.
+// entitle sets the title of a candidate without one.
 func (o *pool) entitle(url, title []byte) {
 	if len(title) == 0 {
 		return
@@ -215,7 +215,7 @@ func (h *pages) offer(c candidate, title []byte) {
 	}
 }
 
-// entitle gives a title to a candidate that has none.
+// entitle sets the title of a candidate without one.
 func (h *pages) entitle(url, title []byte) {
 	if i, found := h.at[string(url)]; found && h.heap[i].title == "" {
 		h.heap[i].title = shortTitle(title)

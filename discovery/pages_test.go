@@ -191,7 +191,7 @@ func TestPagesOfAStateAreWhatIsNew(t *testing.T) {
 	}
 }
 
-// BenchmarkPages has a sitemap list its URLs oldest first, so that each is better than those before.
+// BenchmarkPages adds a sitemap oldest first, so that each URL is better than those before.
 func BenchmarkPages(b *testing.B) {
 	for _, kept := range []int{0, 500} {
 		b.Run(fmt.Sprint(kept), func(b *testing.B) {

@@ -92,7 +92,7 @@ func (t *tree) add(p *page) nodeID {
 	return at
 }
 
-// child returns the child with the token t.token, which it adds if there is none.
+// child returns the child with the token t.token, adding it if necessary.
 func (t *tree) child(parent nodeID, name bool) nodeID {
 	for c := t.nodes[parent].first; c != noNode; c = t.nodes[c].next {
 		if t.nodes[c].token == string(t.token) {

@@ -36,10 +36,10 @@ type entrant struct {
 	pattern  nodeID
 }
 
-// ranked returns the MaxDiscovered best of list in the order of an editor: the current listings of up to maxLeading
-// sections; then by priority, the newest first of equals, with nothing that stands aside above a dated article, and
-// with the listings of further sections as if they had no date.
-// Of one section, and of one pattern, there are at most maxAlike unless nothing else is left.
+// ranked returns the best MaxDiscovered of list in an editor's order. The current listings of up to maxLeading
+// sections lead. The rest follows by priority, the newest first among equals. Nothing that stands aside is above a
+// dated article, and listings of further sections count as undated. A section and a pattern have at most maxAlike
+// URLs unless nothing else is left.
 func (a *Analyser) ranked(list []candidate) []candidate {
 	entrants := make([]entrant, len(list))
 	lowest, lowestNews := 0, 0 // of dated articles, and of all news but the lists of it
@@ -114,8 +114,8 @@ func (a *Analyser) entrant(c candidate) entrant {
 // worthStep is the difference in priority, in thousandths, below which the newer of two articles comes first.
 const worthStep = 25
 
-// worth is the priority of an article to an editor: by the day in its URL, which is that of its publication, where a
-// site has since touched all its pages; how certain its type is counts half; and small differences do not.
+// worth returns an article's priority to an editor. The day in its URL goes before a later lastmod of the whole site,
+// the confidence of its type counts half, and small differences do not count.
 func (a *Analyser) worth(p *page, e entrant) int {
 	v := a.value(p, e.class, e.date)
 	score := priority(v.Overall, (1+e.confidence)/2, quality(p), methodScore(methods[e.rank]))
@@ -183,8 +183,8 @@ func leadWith(sorted []entrant, lowest int) []entrant {
 	return append(leading, others...)
 }
 
-// mixed takes the first MaxDiscovered, at most maxAlike of a section and of a pattern; if there are not enough, the first
-// of those that were left out: of other patterns, then any. Their order stays.
+// mixed returns the first MaxDiscovered, at most maxAlike of a section and of a pattern. If they are too few, it adds
+// the first of the others: of other patterns, then any. The order stays.
 func mixed(sorted []entrant) []entrant {
 	patterns, sections := map[nodeID]int{}, map[string]int{}
 	taken := make([]bool, len(sorted))

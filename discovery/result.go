@@ -53,8 +53,7 @@ func (a *Analyser) Result() Discovery {
 	return d
 }
 
-// contenders are the URLs of which the list of those that matter is made, assessed one by one: the best, and the best
-// of each type.
+// contenders returns the candidates for the result, assessed one by one: the best, and the best of each type.
 func (a *Analyser) contenders() []candidate {
 	var list []candidate
 	taken := map[string]bool{}
@@ -102,7 +101,7 @@ func (a *Analyser) discovered(c *candidate, f Frequency) DiscoveredURL {
 	if allowed, decided := a.robots(c.url); decided {
 		d.Allowed = &allowed
 	}
-	heard := a.said[keyOf([]byte(c.url))]
+	heard := a.urlSources[keyOf([]byte(c.url))]
 	d.RawURL, d.Language = contract.Text(heard.raw), contract.Text(cmp.Or(heard.language, p.language()))
 	if at := a.dated(&p, c.lastmod); at > 0 {
 		d.Lastmod = contract.At(time.Unix(int64(at), 0))
@@ -191,7 +190,7 @@ func (a *Analyser) patterns(o outcomes) (list []URLPattern, omitted int) {
 	return list, omitted
 }
 
-// supported returns the patterns with the most URLs, without type, and the number of those that have enough.
+// supported returns the patterns with the most URLs, without type, and the number of patterns with enough support.
 func (a *Analyser) supported() (best []learned, all int) {
 	var found []learned
 	own := a.surveyed().own

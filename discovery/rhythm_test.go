@@ -110,7 +110,7 @@ func TestSpread(t *testing.T) {
 		{slices.Repeat([]uint16{5}, 8), 1},
 		{[]uint16{5, 5, 5, 9}, 1.6},
 	} {
-		if got := spread(c.days); got != c.want {
+		if got := effectiveDays(c.days); got != c.want {
 			t.Errorf("%v: %v, want %v", c.days, got, c.want)
 		}
 	}

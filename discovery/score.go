@@ -148,7 +148,7 @@ func action(priority float64, t classify.Type, login bool) Action {
 	return Ignore
 }
 
-// scheduledPriority is where the recommendation to fetch a page soon begins.
+// scheduledPriority is the least priority of a page that should be fetched soon.
 const scheduledPriority = 0.6
 
 // High and medium priority begin here.

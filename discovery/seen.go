@@ -14,7 +14,7 @@ import (
 // learned.
 const maxSeen = 100_000
 
-// record is what is kept of every URL: enough to correct the counts when it is found again.
+// record holds what it takes to correct the counts when a URL is found again.
 type record struct {
 	lastmod uint32 // seconds since 1970, 0 for none
 	rank    uint8  // rankOf its method, 0 when it was excluded
@@ -38,7 +38,7 @@ type seen struct {
 // keyBits is the length of a key: two of 100,000 URLs share one with a chance of 1 in 50,000.
 const keyBits = 48
 
-// keyOf hashes a canonical URL (FNV-1a, then mixed). Keys are stored, so this may not change.
+// keyOf hashes a canonical URL (FNV-1a, then mixed). Keys are stored, so it must not change.
 func keyOf[T string | []byte](url T) uint64 {
 	const prime = 1099511628211
 	h, i := uint64(14695981039346656037), 0

@@ -186,7 +186,7 @@ func isDate(s string) bool {
 
 func isMonthName(s string) bool { return monthOf(s) > 0 }
 
-// monthOf returns the month of a number or name, 0 for what is none.
+// monthOf returns the month of a number or name, or 0.
 func monthOf(s string) time.Month {
 	if between(s, 1, 12) {
 		return time.Month(number(s))
@@ -257,7 +257,7 @@ func dateOf(s string) date {
 	return date{number(s[6:]), number(s[3:5]), number(s[:2])}
 }
 
-// time reports whether there is such a day: 30 February is none.
+// time returns the day, and reports whether it exists: 30 February does not.
 func (d date) time() (time.Time, bool) {
 	at := time.Date(d.year, time.Month(d.month), d.day, 0, 0, 0, 0, time.UTC)
 	return at, d.month > 0 && at.Day() == d.day

@@ -75,17 +75,17 @@ func (v *votes) anyNews() bool {
 	return v.feeds > 0 || v.news > 0
 }
 
-// survey is what the URLs of a domain say of each other, by patterns. It depends on the URLs alone, not on their
-// order, and is made when something asks for it.
+// survey is the evidence of a domain's URLs about each other, by pattern. It depends on the URLs alone, not on their
+// order, and is computed on demand.
 type survey struct {
 	own   []votes    // of each node
 	below []votes    // of the nodes below it
 	days  [][]uint16 // of the last changes of each node's pages, since 1970
-	leans map[nodeID]*lean
+	leans map[nodeID]*patternEvidence
 }
 
-// lean is what the pages of a pattern say about one of them.
-type lean struct {
+// patternEvidence is the evidence of a pattern's pages about one of them.
+type patternEvidence struct {
 	site   classify.Site
 	stream bool // they are dated day by day
 }
@@ -98,7 +98,7 @@ func (a *Analyser) surveyed() *survey {
 	a.texts.trim()
 	s := &survey{
 		own: make([]votes, len(a.tree.nodes)), below: make([]votes, len(a.tree.nodes)),
-		days: make([][]uint16, len(a.tree.nodes)), leans: map[nodeID]*lean{},
+		days: make([][]uint16, len(a.tree.nodes)), leans: map[nodeID]*patternEvidence{},
 	}
 	a.seen.all(func(r *record) {
 		if n := a.tree.home(r.node); n != noNode && r.rank > 0 {
@@ -131,7 +131,7 @@ func (a *Analyser) neighbours(p *page) (site *classify.Site, hints []string) {
 	}
 	s := a.surveyed()
 	n := a.tree.home(r.node)
-	if l := s.lean(n, a.tree); l != nil {
+	if l := s.evidence(n, a.tree); l != nil {
 		site = &l.site
 		hints = append(hints, "neighbours_"+string(site.Best().Type()))
 		if l.stream {
@@ -187,14 +187,14 @@ func (a *Analyser) settle(p *page, class classify.Class, confidence float64) (cl
 	return class, confidence
 }
 
-// vouchedConfidence is how sure it is that something is news of which only a list of news says so.
-const vouchedConfidence = 0.5
+// listedConfidence is the confidence in a page as news if only a news list says so.
+const listedConfidence = 0.5
 
 // vouch corrects the class of a page by where it was found: what feeds and news sitemaps list is news, unless it looks
 // like anything else.
 func vouch(class classify.Class, confidence float64, rank uint8) (classify.Class, float64) {
 	if class.Type() == classify.Unknown && rank >= rankOf(FromNewsSitemap) {
-		return newsClass, vouchedConfidence
+		return newsClass, listedConfidence
 	}
 	return class, confidence
 }
@@ -226,8 +226,8 @@ const (
 	vouchedBeside    = 0.6
 )
 
-// lean returns what the pages of a pattern say about one of them, nil for nothing.
-func (s *survey) lean(n nodeID, t *tree) *lean {
+// evidence returns the evidence of a pattern, or nil.
+func (s *survey) evidence(n nodeID, t *tree) *patternEvidence {
 	if n == noNode || n == root {
 		return nil
 	}
@@ -238,9 +238,9 @@ func (s *survey) lean(n nodeID, t *tree) *lean {
 	if v.of.total() < minAlike && t.nodes[n].name {
 		v = &s.below[n]
 	}
-	var l *lean
+	var l *patternEvidence
 	if v.of.total() >= minAlike {
-		l = &lean{site: classify.Lean((*[classify.Classes]int32)(&v.of))}
+		l = &patternEvidence{site: classify.Lean((*[classify.Classes]int32)(&v.of))}
 		if weight := s.rhythm(n); weight > 0 {
 			l.site.Stream(weight)
 			l.stream = true
@@ -253,7 +253,7 @@ func (s *survey) lean(n nodeID, t *tree) *lean {
 // rhythm returns how much the dates of a pattern's pages look like those of a stream of dated items: from 0, which says
 // nothing, to 1.
 func (s *survey) rhythm(n nodeID) float64 {
-	days := spread(s.days[n])
+	days := effectiveDays(s.days[n])
 	if days < minDays {
 		return 0
 	}
@@ -261,9 +261,9 @@ func (s *survey) rhythm(n nodeID) float64 {
 	return min(max((perPage-editedShare)/(streamShare-editedShare), 0), 1)
 }
 
-// spread is over how many days pages are spread evenly, by the inverse of Simpson's index: as many as there are where each
-// has equally many pages, 1 where nearly all are of one day. It sorts days.
-func spread(days []uint16) float64 {
+// effectiveDays returns the effective number of publication days (inverse Simpson index): the number of days if each
+// has equally many pages, 1 if nearly all pages share a day. It sorts days.
+func effectiveDays(days []uint16) float64 {
 	slices.Sort(days)
 	alike, run := 0, 0 // pairs of pages of one day, each page with itself included
 	for i, d := range days {

@@ -36,7 +36,7 @@ type State struct {
 	Unlisted int                         `json:"failures_unlisted,omitempty"`
 	Titles   []StateTitle                `json:"titles,omitempty"` // by key; absent in states of earlier versions, as Links
 	Links    []Link                      `json:"links,omitempty"`  // of the home page, in its order
-	// By key, the forms of URLs in the places that list them; by rank and language, the keys of URLs, see storeSaid.
+	// By key, the forms of URLs in the places that list them; by rank and language, the keys of URLs, see storeURLSources.
 	Raw       []StateTitle      `json:"raw,omitempty"`
 	Languages map[string][]byte `json:"languages,omitempty"`
 }
@@ -113,7 +113,7 @@ func (a *Analyser) State() *State {
 		s.Titles = append(s.Titles, StateTitle{key, a.texts.titles[key].rank, a.texts.titles[key].text})
 	}
 	s.Links = a.texts.links
-	a.storeSaid(s)
+	a.storeURLSources(s)
 	for i := range a.sources {
 		o := &a.sources[i]
 		stored := StateSource{Source: o.Source, Types: map[classify.Type]int{}, Newest: o.newest}

@@ -20,9 +20,9 @@ func (a *Analyser) recommend(n nodeID, p *page, c *candidate) {
 	}
 }
 
-// allowedPatterns are patterns that were found, of which each page that is recommended has one: first the most useful,
-// then those of which there are only few pages. The names of articles give way to {slug}, so that the next article has
-// the pattern too, and where there are more than maxAllowedPatterns those of sections; none at all restricts nothing.
+// allowedPatterns returns patterns of the site such that each recommended page has one: first the most useful, then
+// those of few pages. Names of articles become {slug}, so that the next article matches too, and beyond
+// maxAllowedPatterns patterns of sections replace them. An empty list restricts nothing.
 func (a *Analyser) allowedPatterns(useful []URLPattern, best []candidate) []string {
 	list := []string{}
 	if a.loose || a.scored[noNode] {
@@ -74,8 +74,8 @@ func (a *Analyser) allowedPatterns(useful []URLPattern, best []candidate) []stri
 	return list
 }
 
-// minNumbered is how many pages of the first level have to be numbered alike, as "post-1", to be taken for articles: a
-// section may have a number in its name.
+// minNumbered is the number of pages on the first level with the same name but for a number, as "post-1", from which
+// they are articles: a section may have a number in its name.
 const minNumbered = 3
 
 // articles are those patterns of nodes that end in the name of one article: no list, in a section in which it is news or

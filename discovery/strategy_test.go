@@ -135,7 +135,7 @@ func TestStrategy(t *testing.T) {
 		}
 		checkStrategy(t, domain, a, urls)
 	}
-	// A site with more sections than there is room for.
+	// A site with more sections than patterns fit.
 	a := ministry()
 	var urls []string
 	for i := range 200 {
@@ -148,8 +148,7 @@ func TestStrategy(t *testing.T) {
 	}
 }
 
-// TestNextArticle: the patterns of a site with few pages have room for the article of tomorrow, and for no section that
-// was not seen.
+// The patterns of a site with few pages match tomorrow's article, and no section that was not seen.
 func TestNextArticle(t *testing.T) {
 	a := ministry()
 	var urls []string

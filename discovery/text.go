@@ -101,8 +101,8 @@ func (t *texts) learn(links []Link) {
 	}
 }
 
-// section returns the text of the link to the section that a page belongs to, "" when there is none: the menu entry
-// with a field of its query, or with the longest beginning of its path.
+// section returns the text of the link to a page's section, or "": the menu entry that shares a query field, or has
+// the longest common path.
 func (t *texts) section(p *page) string {
 	for f := range menuFields(p.query) {
 		if text := t.menus[f]; text != "" {

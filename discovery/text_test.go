@@ -12,7 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/classify/embedded"
 )
 
-// found returns what is said of a URL in the list of those that matter.
+// found returns the classification of a URL in the result.
 func found(t *testing.T, a *Analyser, url string) classify.Classification {
 	t.Helper()
 	urls := a.Result().URLs
@@ -202,7 +202,7 @@ func TestMenuIsAnEntryPoint(t *testing.T) {
 	}
 }
 
-// TestNewestArticleInTheMenu: an article to which the menu leads by the name of its section is none of the entry points.
+// An article that the menu links to by its section's name is not an entry point.
 func TestNewestArticleInTheMenu(t *testing.T) {
 	const host = "https://www.example.gov.sg"
 	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "example.gov.sg", Now: testNow, Robots: open})

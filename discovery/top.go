@@ -54,7 +54,7 @@ type sectioned struct {
 	section uint64 // sectionKey
 }
 
-// maxVaried leaves room for those that turn out to be worth less than estimated.
+// maxVaried leaves space for candidates that are worth less than estimated.
 const maxVaried = MaxDiscovered + MaxDiscovered/4
 
 // offer adds c, which is about p, if it is good enough, in place of an older candidate with its URL.
@@ -118,8 +118,8 @@ func lastNumber(url string) (n uint64) {
 	return n
 }
 
-// action is what is recommended for a candidate. That Research names a page is no reason to fetch it at once: without
-// that, its priority has to be as high.
+// action returns the recommendation for a candidate. Being named by Research is no reason to fetch it at once:
+// without that, its priority must be as high.
 func (c *candidate) action(p *page) Action {
 	a := action(float64(c.priority)/1000, c.class.Type(), p.isLogin())
 	if a != ImmediateCrawl || methods[c.rank] != FromResearch {

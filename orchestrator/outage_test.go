@@ -84,9 +84,8 @@ func (q *unreliable) continuations() []contract.Continuation {
 	return more
 }
 
-// TestSend_FailuresDoNotMultiply has 6,000 files queued in events of 20 calls, through a queue that
-// refuses batches. A run that ended in failure and yet sent its continuation would fork the
-// orchestration at every failure.
+// 6,000 files are queued in events of 20 calls through a queue that refuses batches. A run that failed and yet sent
+// its continuation would fork the orchestration at every failure.
 func TestSend_FailuresDoNotMultiply(t *testing.T) {
 	var keys []string
 	for n := range 6000 {
@@ -110,7 +109,7 @@ func TestSend_FailuresDoNotMultiply(t *testing.T) {
 		// Without the ledger a delivery sends again what the one before had sent.
 		{"an outage, and the ledger is away", outage, &inFlight{err: errors.New("D1 is away")}, 10, 7010},
 	}
-	// Each of these is over when the turn of the continuation comes, unless it is that which fails.
+	// Each of these is over before the continuation is sent, except the one that fails it.
 	for phase := range 30 {
 		outages := func(nth int) bool { return (nth+phase)%30 < 4 }
 		cases = append(cases,

@@ -49,8 +49,8 @@ func slowWorld(t *testing.T, takes time.Duration, keys ...string) (*slow, *inFli
 	}
 }
 
-// TestTime has an orchestration whose calls are slow run to its end. No run may take much longer than
-// it may, and none may end without saying how it goes on.
+// An orchestration with slow calls runs to its end. No run exceeds its time by much, and none ends without a
+// continuation or an error.
 func TestTime(t *testing.T) {
 	var keys, want []string
 	for _, country := range []string{"de", "sg"} {
@@ -109,7 +109,7 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// TestContinuation_IsRetried has the send fail that matters most, when the time of the run is over.
+// The send of the continuation fails, when the time of the run is over.
 func TestContinuation_IsRetried(t *testing.T) {
 	var keys []string
 	for n := range 1000 {
@@ -131,8 +131,7 @@ func TestContinuation_IsRetried(t *testing.T) {
 	}
 }
 
-// TestContinuation_CallerHangsUp has the caller hang up after a few sends: what was done is on record, and a
-// continuation does what remains.
+// The caller hangs up after a few sends: finished work is recorded, and a continuation does the rest.
 func TestContinuation_CallerHangsUp(t *testing.T) {
 	var keys []string
 	for n := range 3000 {

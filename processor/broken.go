@@ -22,7 +22,7 @@ type malformed struct {
 func (m *malformed) Error() string { return m.cause.Error() }
 func (m *malformed) Unwrap() error { return m.cause }
 
-// broken handles a malformed file. If an operator discarded it since it was queued, there is no error. Otherwise the
+// broken handles a malformed file. It succeeds if an operator discarded the file since it was queued. Otherwise the
 // error names the line and column.
 func (p *Processor) broken(ctx context.Context, file contract.RawFile, read *r2.Object, at *malformed) (discarded bool,
 	err error) {

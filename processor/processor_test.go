@@ -671,8 +671,8 @@ func (s *slowly) Send(ctx context.Context, b *contract.Batch) error {
 	return s.Sender.Send(ctx, b)
 }
 
-// TestSlowStores: the checkpoint is looked for while the file is opened, and six calls are under way at once, not
-// more, be they sends or lists that are stored.
+// The checkpoint is read while the file is opened, and at most six calls, sends or stored lists, are under way at
+// once.
 func TestSlowStores(t *testing.T) {
 	for name, c := range map[string]struct {
 		n, domains int

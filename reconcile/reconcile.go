@@ -70,7 +70,7 @@ type position struct {
 	Recorded string `json:"d,omitempty"` // the last file or domain that was recorded in the ledger
 }
 
-// Run does the next piece of work on a partition, from the cursor of the previous call or "".
+// Run does the next step for a partition, from the cursor of the previous call or "".
 func (r *Reconciler) Run(ctx context.Context, p contract.Partition, cursor string) (contract.Reconciled, error) {
 	out := contract.Reconciled{Partition: p}
 	at := position{Stage: files}

@@ -56,7 +56,7 @@ func TestSaid(t *testing.T) {
 // are kept, nor on where the analysis was stored.
 func TestSaidOfMany(t *testing.T) {
 	var places []Sighting
-	for i := range 4 * maxSaid {
+	for i := range 4 * maxURLSources {
 		url := fmt.Sprintf("https://www.mom.gov.sg/newsroom/a-story-of-the-town-%d", i)
 		places = append(places, Sighting{Loc: []byte(url + "?utm_source=rss"), Method: FromFeed})
 		if i%2 == 0 {
@@ -93,7 +93,7 @@ func TestSaidOfMany(t *testing.T) {
 
 // TestSaidOfManyInResult: of which URLs it is kept what places say does not depend on their order where there are too many.
 func TestSaidOfManyInResult(t *testing.T) {
-	places := make([]Sighting, 5*maxSaid/2)
+	places := make([]Sighting, 5*maxURLSources/2)
 	for i := range places {
 		loc := fmt.Sprintf("https://www.mom.gov.sg/newsroom/2026/01/27/story-of-the-year-%d", i)
 		places[i] = Sighting{Loc: []byte(loc), Method: FromSitemap, Language: "ko"}

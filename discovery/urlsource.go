@@ -11,25 +11,25 @@ import (
 	"github.com/newsfork/seed-engine/swar"
 )
 
-// said is what the places that list a URL say of it beside its date and title. Their order does not matter.
-type said struct {
+// urlSource is what feeds and sitemaps say about a URL besides date and title. Their order does not matter.
+type urlSource struct {
 	raw      string // the URL as it stands in those places, the first form in alphabetical order; "" for the canonical one
 	language string // of the page, by the place with the best method; "" where no place says it
 	rank     uint8  // of that method
 }
 
-// maxSaid is of how many URLs that is kept: of those that some place has in another form than the canonical one, or with a
-// language. When there are more, those of the lowest keys stay.
-const maxSaid = 500
+// maxURLSources caps the URLs that keep their source: those that some place writes in another form than the canonical
+// one, or with a language. The lowest keys stay.
+const maxURLSources = 500
 
 // hear notes what a place says of the URL of a.buf, which has the key.
 func (a *Analyser) hear(key uint64, r *record, s *Sighting) {
 	plain := swar.Equal(s.Loc, a.buf)
-	if r.plain = r.plain || plain; plain && s.Language == "" && len(a.said) == 0 {
+	if r.plain = r.plain || plain; plain && s.Language == "" && len(a.urlSources) == 0 {
 		return
 	}
 	tag := languageTag(s.Language)
-	old, known := a.said[key]
+	old, known := a.urlSources[key]
 	if !known && plain && tag == "" {
 		return
 	}
@@ -46,30 +46,30 @@ func (a *Analyser) hear(key uint64, r *record, s *Sighting) {
 	if known && now == old {
 		return
 	}
-	if a.said == nil {
-		a.said = map[uint64]said{}
+	if a.urlSources == nil {
+		a.urlSources = map[uint64]urlSource{}
 	}
-	if a.said[key] = now; len(a.said) == 2*maxSaid {
+	if a.urlSources[key] = now; len(a.urlSources) == 2*maxURLSources {
 		a.trimSaid()
 	}
 }
 
 func (a *Analyser) trimSaid() {
-	if len(a.said) <= maxSaid {
+	if len(a.urlSources) <= maxURLSources {
 		return
 	}
-	for _, key := range slices.Sorted(maps.Keys(a.said))[maxSaid:] {
-		delete(a.said, key)
+	for _, key := range slices.Sorted(maps.Keys(a.urlSources))[maxURLSources:] {
+		delete(a.urlSources, key)
 	}
 }
 
-// storeSaid stores what was said of URLs: the keys of one language as differences, since most pages of a site share it.
+// storeURLSources stores what was said of URLs: the keys of one language as differences, since most pages of a site share it.
 // URLs of which nothing is left to say, as some place has them in their canonical form, are those of language "".
-func (a *Analyser) storeSaid(s *State) {
+func (a *Analyser) storeURLSources(s *State) {
 	a.trimSaid()
 	last := map[string]uint64{}
-	for _, key := range slices.Sorted(maps.Keys(a.said)) {
-		o := a.said[key]
+	for _, key := range slices.Sorted(maps.Keys(a.urlSources)) {
+		o := a.urlSources[key]
 		if o.raw != "" {
 			s.Raw = append(s.Raw, StateTitle{Key: key, Text: o.raw})
 		}
@@ -85,11 +85,11 @@ func (a *Analyser) storeSaid(s *State) {
 	}
 }
 
-// restoreSaid reads what storeSaid wrote, and reports whether it is that.
+// restoreSaid reads what storeURLSources wrote, and reports whether it is that.
 func (a *Analyser) restoreSaid(s *State) bool {
-	a.said = map[uint64]said{}
+	a.urlSources = map[uint64]urlSource{}
 	for _, r := range s.Raw {
-		a.said[r.Key] = said{raw: r.Text}
+		a.urlSources[r.Key] = urlSource{raw: r.Text}
 		if seen := a.seen.find(r.Key); seen != nil {
 			seen.plain = false
 		}
@@ -97,20 +97,20 @@ func (a *Analyser) restoreSaid(s *State) bool {
 	for by, keys := range s.Languages {
 		for key := uint64(0); len(keys) > 0; {
 			delta, n := binary.Uvarint(keys)
-			if n <= 0 || by == "" || len(a.said) > 2*maxSaid {
+			if n <= 0 || by == "" || len(a.urlSources) > 2*maxURLSources {
 				return false
 			}
 			key, keys = key+delta, keys[n:]
-			a.said[key] = said{a.said[key].raw, by[1:], by[0] - '0'}
+			a.urlSources[key] = urlSource{a.urlSources[key].raw, by[1:], by[0] - '0'}
 		}
 	}
-	return len(a.said) <= maxSaid
+	return len(a.urlSources) <= maxURLSources
 }
 
-// maxLanguage is the length of the longest tag of a language that is taken over: "zh-hant-tw", and room for more.
+// maxLanguage is the maximum length of a language tag, with some reserve: "zh-hant-tw" is a long one.
 const maxLanguage = 16
 
-// languageTag is the tag of a language (RFC 5646) in lower case, "" for what is none.
+// languageTag returns a language tag (RFC 5646) in lower case, or "" for anything else.
 func languageTag(tag string) string {
 	if len(tag) < 2 || len(tag) > maxLanguage {
 		return ""
@@ -123,7 +123,7 @@ func languageTag(tag string) string {
 	return strings.ReplaceAll(strings.ToLower(tag), "_", "-")
 }
 
-// language is that in the path of a page, as in "/ko/news", "" where there is none.
+// language returns the language in the path of a page, as in "/ko/news", or "".
 func (p *page) language() string {
 	for i := range p.parts() {
 		if p.kinds[i] == langKind {
