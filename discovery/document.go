@@ -145,7 +145,7 @@ type EntryAnswer struct {
 	Charset      *string        `json:"charset"` // that the content was found to be in, by its WHATWG name
 }
 
-// EntryHistory has the results of the checks of an entry point. Documents of earlier versions lack it.
+// EntryHistory lists the checks of an entry point. Documents of earlier versions lack it.
 type EntryHistory struct {
 	CheckedAt   *contract.Time           `json:"checked_at"`    // the last time
 	ChangedAt   *contract.Time           `json:"changed_at"`    // when it last had something new; null if it never had
@@ -167,7 +167,7 @@ const (
 	HTMLEntry        EntryMethod = "html"
 )
 
-// Method says how a URL was found.
+// Method is the way in which a URL was found.
 type Method string
 
 // The ways to find a URL.

@@ -181,7 +181,7 @@ func TestManySources(t *testing.T) {
 		}
 		return took
 	}
-	// The fastest of several runs of both, since other work on the machine only makes a run slower.
+	// The fastest of several runs of both: other activity on the machine only makes a run slower.
 	few, many := cost(14_400), cost(57_600)
 	for range 15 {
 		if many <= 10*few {

@@ -415,7 +415,7 @@ func TestCategoriesOfTexts(t *testing.T) {
 	}
 }
 
-// URLs of a group that were not assessed have the class of most of those that were, from three on.
+// Unassessed URLs of a group have the class of most assessed ones, from three on.
 func TestUsual(t *testing.T) {
 	for _, c := range []struct {
 		found  map[classify.Class]int32

@@ -11,7 +11,8 @@ import (
 	"github.com/newsfork/seed-engine/swar"
 )
 
-// urlSource is what feeds and sitemaps say about a URL besides date and title. Their order does not matter.
+// urlSource holds the statements of feeds and sitemaps about a URL besides date and title. Their order does not
+// matter.
 type urlSource struct {
 	raw      string // the URL as it stands in those places, the first form in alphabetical order; "" for the canonical one
 	language string // of the page, by the place with the best method; "" where no place says it

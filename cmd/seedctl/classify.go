@@ -123,8 +123,8 @@ func (c *classified) print(w io.Writer) {
 	line("domain", c.Evidence.DomainContext)
 }
 
-// answerClassify gives the answer to a line of --jsonl. A classifier is kept as long as the authority
-// stays.
+// answerClassify returns a function that answers a line of --jsonl. It keeps a classifier while the authority stays
+// the same.
 func answerClassify() func(line []byte) (any, error) {
 	var classifier *classify.Classifier
 	var authority string

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the outputs of the examples into 
 
 const page = "docs/seedctl.md"
 
-// everyCommand gives all commands by their full names.
+// everyCommand returns all commands by their full names.
 func everyCommand() map[string]command {
 	all := map[string]command{}
 	for _, c := range commands() {

@@ -184,8 +184,8 @@ func writeDomain(w io.Writer, d *contract.DomainDetail) error {
 	return table(w, rows...)
 }
 
-// unread says why a file was not read. Only an answer that cannot be used has a status, whatever the document says: else
-// nothing answered, nothing was asked, or the reason names it.
+// unread says why a file was not read. Only an unusable answer has a status, whatever the document says: otherwise
+// nothing answered, nothing was requested, or the reason names it.
 func unread(status int, f contract.Failure) string {
 	if f.ErrorType != nil && *f.ErrorType != string(contract.Parse) {
 		return or(f.Error)

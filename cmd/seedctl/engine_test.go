@@ -128,7 +128,7 @@ func (e *playedEngine) with(change func()) {
 	change()
 }
 
-// asked gives the requests since the last call.
+// asked returns the requests since the last call.
 func (e *playedEngine) asked() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -384,7 +384,7 @@ func (e *playedEngine) deleteFile(r *http.Request) (int, any) {
 	return 200, map[string]any{"key": key, "size": f.size}
 }
 
-// list gives two files a page.
+// list answers with two files a page.
 func (e *playedEngine) list(r *http.Request) (int, any) {
 	dir := strings.TrimPrefix(r.URL.Path, "/api/v1/datasets/") + "/"
 	var names []string
@@ -442,7 +442,7 @@ func (e *playedEngine) status(r *http.Request) (int, any) {
 	return 200, s
 }
 
-// pageOf gives the entries of a page; the cursor is the number of the next entry.
+// pageOf returns the entries of a page; the cursor is the number of the next entry.
 func pageOf[T any](query url.Values, all []T) (some []T, cursor *string) {
 	from, limit := 0, 50
 	fmt.Sscan(query.Get("cursor"), &from)

@@ -229,7 +229,7 @@ func follow[Page, Entry any](ctx context.Context, r *remote, f *following, path 
 	}
 }
 
-// lacking says what a page lacks, unless that of the page before said the same.
+// lacking describes the gaps of a page, unless the page before had the same.
 func (r *remote) lacking(now, before contract.Followed) contract.Followed {
 	if len(now.Unavailable) > 0 && !slices.Equal(now.Unavailable, before.Unavailable) {
 		r.complain("%s did not answer; what is there comes later", strings.Join(now.Unavailable, ", "))

@@ -31,7 +31,7 @@ func sampleChanges() []contract.ContractChange {
 	return []contract.ContractChange{change("mom.gov.sg", 3, true), change("news.example", 1, false)}
 }
 
-// followed gives what comes after a cursor, which counts entries.
+// followed returns the entries after a cursor, which counts entries.
 func followed[T any](query url.Values, all []T) (some []T, next string, more bool) {
 	some, cursor := pageOf(query, all)
 	if next = fmt.Sprint(len(all)); cursor != nil {

@@ -90,7 +90,7 @@ Examples:
   seedctl frontier url https://www.mom.gov.sg/newsroom
 `
 
-// defaultLeaseSeconds is how long a lease of the command line is.
+// defaultLeaseSeconds is the length of the command line's leases.
 const defaultLeaseSeconds = 60
 
 func runFrontierStats(args []string, _ io.Reader, out, errOut io.Writer) int {

@@ -14,12 +14,12 @@ import (
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 )
 
-// maxBatchBytes is how much one request carries: below the API's megabyte, with room for what is around it.
+// maxBatchBytes is the size of one request, below the API's megabyte to leave space for the envelope.
 const maxBatchBytes = 900 << 10
 
-// batches sends the lines of files, or of in when there are none, in requests of at most so many lines. A line
-// is a JSON object, or a URL where the list of the request is one of URLs. What the engine says of an element
-// of the list is said of its line.
+// batches sends the lines of files, or of in without files, in requests of at most so many lines. A line is a JSON
+// object, or a URL if the request has a list of URLs. It maps the engine's messages about an element of the list to
+// its line.
 func batches(files []string, in io.Reader, list string, most int, send func(lines []json.RawMessage) error) error {
 	b := batcher{list: list, most: most, send: send}
 	if len(files) == 0 {
@@ -89,7 +89,7 @@ func (b *batcher) add(line []byte, at string) error {
 	return nil
 }
 
-// elementOf is how the engine names an element of a list.
+// elementOf matches the name of an element of a list in the engine's messages.
 var elementOf = regexp.MustCompile(`^[a-z]+\[(\d+)\]\.?(.*)$`)
 
 func (b *batcher) flush() error {

@@ -114,7 +114,7 @@ func (e *playedEngine) host(r *http.Request) (int, any) {
 	return 200, contract.FrontierHostChanged{Host: r.PathValue("host")}
 }
 
-// export has two pages.
+// export answers with two pages.
 func (e *playedEngine) export(r *http.Request) (int, any) {
 	page := contract.FrontierExport{Shard: r.PathValue("shard"), Snapshot: json.RawMessage(`{"version":1,"hosts":[]}`)}
 	if r.URL.Query().Get("cursor") == "" {

@@ -48,7 +48,7 @@ func (r *remote) hint(ctx context.Context) {
 	}
 }
 
-// maxLooked is how many domains are looked at for one that was meant.
+// maxLooked is the number of domains that are searched for the one that was meant.
 const maxLooked = 1000
 
 // perhaps adds to the error that there is no such domain the name of one that was probably meant.

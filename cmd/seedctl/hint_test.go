@@ -100,7 +100,7 @@ func TestTheCommandLineSpeaksNoHTTP(t *testing.T) {
 	}
 }
 
-// A domain that is not there, or is none, is answered with the one that was probably meant.
+// An unknown or misspelt domain is answered with the one that was probably meant.
 func TestDomainsThatWereMeant(t *testing.T) {
 	newEngine(t)
 	for line, want := range map[string]string{
@@ -131,7 +131,8 @@ func TestPipelineInWords(t *testing.T) {
 	}
 }
 
-// Of a name that does not resolve no status is shown, although the document has one (404, as the workflow document wants it).
+// The status of a name that does not resolve is not shown, although the document has one (404, as the workflow
+// document demands).
 func TestWhatDidNotAnswerHasNoStatus(t *testing.T) {
 	lines := func(kind contract.Kind) (text string) {
 		doc := sampleDocument()

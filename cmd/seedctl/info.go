@@ -135,7 +135,7 @@ func lastCounts(last json.RawMessage) (articles, inserted string) {
 	return fmt.Sprint(c.Articles), fmt.Sprint(c.Inserted)
 }
 
-// callsText says how far the windows of a provider are used, the day first.
+// callsText shows the used share of a provider's windows, the day first.
 func callsText(quotas []info.Quota) string {
 	list := slices.SortedStableFunc(slices.Values(quotas), func(a, b info.Quota) int { return b.Ends.Compare(a.Ends) })
 	var parts []string
@@ -190,7 +190,7 @@ func runInfoCollect(args []string, _ io.Reader, out, errOut io.Writer) int {
 	})
 }
 
-// collectPatience is how long an answer may take: a collection takes up to five minutes a source.
+// collectPatience is the maximum wait for an answer: a collection takes up to five minutes a source.
 const collectPatience = 15 * time.Minute
 
 func (r *remote) collectInfo(ctx context.Context, source string) ([]info.Report, error) {

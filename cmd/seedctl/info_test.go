@@ -139,7 +139,7 @@ func TestInfo(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	expect("info articles --category sports", exitFailed, "Invalid category", "INVALID_CATEGORY")
-	expect("info articles now", exitUsage, `"now" is too much`)
+	expect("info articles now", exitUsage, `unexpected argument "now"`)
 	expect("info articles --limit -1", exitUsage, "--limit must not be below 0")
 	expect("info forget", exitUsage, `seedctl info: no command "forget"`)
 	expect("info status --url http://info.example", exitUsage, "unencrypted", "INFO_COLLECTOR_URL")

@@ -51,7 +51,7 @@ Examples:
   wget -m -l 2 https://www.example.com; seedctl inspect --web . www.example.com
 `
 
-// inspectTop is how many URLs are shown to people.
+// inspectTop is the number of URLs that are shown to people.
 const inspectTop = 10
 
 func runInspect(args []string, _ io.Reader, out, errOut io.Writer) int {

@@ -80,7 +80,7 @@ func TestSavedWebStaysInItsDirectory(t *testing.T) {
 	}
 }
 
-// Of a name that is not asked there is no status, and its sitemap is not robots.txt.
+// A name without requests has no status, and its sitemap is not robots.txt.
 func TestInspectOfANameThatIsNotAsked(t *testing.T) {
 	_, out, _ := inspect(t, "nosuch.invalid")
 	if strings.Contains(out, "status") || strings.Count(out, "/robots.txt") != 1 || !strings.Contains(out, "sitemap     not asked for, since robots.txt could not be read\n") || strings.Contains(out, "raw file") {

@@ -70,5 +70,5 @@ func list[Page, Entry any](ctx context.Context, r *remote, path []string, query 
 	}
 }
 
-// samePage is what is wrong with a list that does not end.
+// samePage describes a list that does not end.
 const samePage = "gives the same page again"

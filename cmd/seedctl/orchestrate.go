@@ -95,7 +95,7 @@ func runOrchestrate(args []string, _ io.Reader, out, errOut io.Writer) int {
 	})
 }
 
-// orchestrate queues what f selects. Of an answer with failed sends the part that was done is shown.
+// orchestrate queues the files that f selects. If some sends failed, it shows the part that was done.
 func (r *remote) orchestrate(ctx context.Context, f contract.Filter) (result orchestrator.Result, err error) {
 	err = r.Call(ctx, client.Request{Method: "POST", Path: []string{"seeds", "orchestrate"}, Body: f, Once: f.Force}, &result)
 	var answer *client.Error
@@ -168,8 +168,8 @@ const (
 	manyLooks = 30
 )
 
-// watch looks at the status of a partition until nothing is pending, and gives the last one. The
-// error says why not everything finished well.
+// watch polls the status of a partition until nothing is pending, and returns the last one. The error says why not
+// everything finished well.
 func (r *remote) watch(ctx context.Context, p contract.Partition, o orchestrator.Result, interval, timeout time.Duration) (*contract.Status, error) {
 	defer r.progress.end()
 	start := time.Now()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// How often progress is drawn on a terminal, and written where there is none.
+// Intervals at which progress is drawn on a terminal, or written elsewhere.
 const (
 	drawEvery  = 100 * time.Millisecond
 	writeEvery = 10 * time.Second
@@ -72,7 +72,7 @@ func (p *progress) end() {
 	*p = *newProgress(p.w)
 }
 
-// clear makes room for other output.
+// clear removes the line of progress before other output.
 func (p *progress) clear() {
 	if p.drawn {
 		fmt.Fprint(p.w, "\r\x1b[K")

@@ -46,7 +46,7 @@ not be reached or is in trouble, 4 the token is refused, 130 interrupted.
 `, t.Noun, t.Address, t.local, token, t.Article)
 }
 
-// remote is what the commands have in common that talk to a service.
+// remote is the common part of commands that talk to a service.
 type remote struct {
 	*client.Client
 	target      target
@@ -74,7 +74,7 @@ func newRemoteOf(t target, name, help string, out, errOut io.Writer) *remote {
 	return r
 }
 
-// usageError says what is wrong with the command line.
+// usageError describes an error in the command line.
 type usageError string
 
 func (e usageError) Error() string { return string(e) }
@@ -177,7 +177,7 @@ func (r *remote) show(v any, text func(w io.Writer) error) error {
 // noArgs refuses arguments.
 func noArgs(args []string) error {
 	if len(args) > 0 {
-		return usageError(fmt.Sprintf("%q is too much: only flags are taken", args[0]))
+		return usageError(fmt.Sprintf("unexpected argument %q", args[0]))
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func readInput(name string, in io.Reader) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// robotsReport is what "seedctl robots" shows, and its --json form.
+// robotsReport is the output of "seedctl robots", and its --json form.
 type robotsReport struct {
 	File           string            `json:"file"`
 	Agent          string            `json:"agent"` // the product token

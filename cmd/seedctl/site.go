@@ -47,7 +47,7 @@ type sites struct {
 	links     map[string][]discovery.Link
 }
 
-// of returns the registrable domain of a URL, "" for what is none.
+// of returns the registrable domain of a URL, or "".
 func (*sites) of(link string) string {
 	u, err := url.Parse(link)
 	if err != nil || u.Hostname() == "" {

@@ -83,7 +83,7 @@ func runStatus(args []string, _ io.Reader, out, errOut io.Writer) int {
 	})
 }
 
-// status asks for the numbers of what query selects.
+// status requests the numbers that query selects.
 func (r *remote) status(ctx context.Context, query url.Values) (*contract.Status, error) {
 	var s contract.Status
 	err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"seeds", "status"}, Query: query}, &s)
@@ -212,7 +212,7 @@ func (r *remote) numbers(ctx context.Context, s *contract.Status) lines {
 	return t
 }
 
-// pipelineState asks for the reason of a pause, which is shown without it where that fails.
+// pipelineState requests the reason of a pause. If that fails, the pause is shown without it.
 func (r *remote) pipelineState(ctx context.Context, paused bool) string {
 	if !paused {
 		return "running"

@@ -15,7 +15,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// maxText is how many characters of one value are shown to people.
+// maxText is the number of characters of one value that are shown to people.
 const maxText = 300
 
 // plain makes one line of what the engine sent that neither controls a terminal nor turns the

@@ -185,7 +185,7 @@ func findRaw(args []string, given contract.Partition, chunk string, next bool) (
 	return append(named, unnamed...), nil
 }
 
-// chunkName gives raw_NNNN for a number as people type it: 1 is raw_0001, as are 0001, raw_0001 and raw_0001.json.
+// chunkName returns raw_NNNN for a number as people type it: 1, 0001, raw_0001 and raw_0001.json are raw_0001.
 func chunkName(number string) (name string, ok bool) {
 	digits := contract.RawNumber(strings.TrimSuffix(number, ".json"))
 	if missing := 4 - len(digits); missing > 0 && digits != "" {
@@ -194,7 +194,7 @@ func chunkName(number string) (name string, ok bool) {
 	return contract.RawName(digits), contract.IsRawNumber(digits)
 }
 
-// rawName gives raw_NNNN for a path that ends in raw_NNNN.json, else "".
+// rawName returns raw_NNNN for a path that ends in raw_NNNN.json, else "".
 func rawName(path string) string {
 	name, isJSON := strings.CutSuffix(filepath.Base(path), ".json")
 	if !isJSON || !contract.IsRawName(name) {
@@ -203,7 +203,7 @@ func rawName(path string) string {
 	return name
 }
 
-// key is where the file will lie, "" before it has a number.
+// key returns the file's key, or "" before it has a number.
 func (f *rawUpload) key() string {
 	if f.name == "" {
 		return ""
@@ -334,8 +334,7 @@ func (u *uploader) all(ctx context.Context, files []rawUpload) (ready []contract
 	return ready, result
 }
 
-// one uploads a file and gives its state. Of a number that is taken, the listing shows whether it is
-// by the same file.
+// one uploads a file and returns its state. If the number is taken, the listing shows whether by the same file.
 func (u *uploader) one(ctx context.Context, f *rawUpload) (state string, err error) {
 	anyNumber := f.name == ""
 	there, err := u.list(ctx, f.partition, false)
@@ -419,7 +418,7 @@ func (u *uploader) put(ctx context.Context, f *rawUpload, replace bool) (unsure 
 
 func unreadable(err error) error { return &client.Error{Code: "unreadable", Message: err.Error()} }
 
-// list gives the raw files of a partition by name, from the last listing unless refresh is set.
+// list returns the raw files of a partition by name, from the last listing unless refresh is set.
 func (u *uploader) list(ctx context.Context, p contract.Partition, refresh bool) (map[string]storedFile, error) {
 	if there, ok := u.there[p]; ok && !refresh {
 		return there, nil

@@ -41,7 +41,7 @@ func inWords(err error) string {
 	return err.Error()
 }
 
-// unusable says what keeps a command from reading or writing, and gives its exit code.
+// unusable reports a failure to read or write, and returns its exit code.
 func unusable(errOut io.Writer, command string, err error) int {
 	fmt.Fprintf(errOut, "seedctl %s: %s\n", command, harmless(inWords(err)))
 	return exitInput

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// ofTheProgram is what only the author of a program can read: system calls, types, the words of Go's packages.
+// ofTheProgram matches text for the program's author only: system calls, types, the words of Go's packages.
 var ofTheProgram = regexp.MustCompile(`\b(open|read|stat|lstat|openat|write|rename) [./]|json: |Go (struct|value)|invalid character|parse error|strconv|provided but not defined| flag -[a-z]|<nil>`)
 
 // readers are the commands that take files or directories, each with what to write before the name of one.

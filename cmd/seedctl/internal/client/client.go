@@ -23,7 +23,7 @@ import (
 	"github.com/newsfork/seed-engine/fetch"
 )
 
-// MaxRetries is how often a request is repeated.
+// MaxRetries is the number of times a request is repeated.
 const MaxRetries = 4
 
 const (
@@ -41,7 +41,7 @@ type Limits struct {
 // DefaultLimits are those of seedctl.
 var DefaultLimits = Limits{BackOff: time.Second, Patience: 2 * time.Minute, MaxAnswer: 64 << 20}
 
-// Service is what a client talks to, as its messages name it.
+// Service is a service that a client talks to.
 type Service struct {
 	Name    string // such as Seed Engine
 	Noun    string // the same in a word or two, such as engine
@@ -114,7 +114,7 @@ type Error struct {
 	Data       json.RawMessage `json:"-"` // what was done before the error, or nil
 }
 
-// Error gives the message, the code, and the request's id where the engine's log explains more.
+// Error returns the message, the code, and the request's id if the engine's log explains more.
 func (e *Error) Error() string {
 	s := clip(routes.Replace(e.Message)) + " (" + clip(e.Code)
 	if e.Status >= 500 && e.RequestID != "" {
@@ -126,7 +126,7 @@ func (e *Error) Error() string {
 	return s + ")"
 }
 
-// routes gives the commands for the routes that messages recommend.
+// routes replaces the routes that messages recommend by commands.
 var routes = strings.NewReplacer(
 	"no route has this path; GET / describes this service", "the engine has no such route; it may be older than this seedctl",
 	"GET /api/v1/seeds/domains lists", "seedctl domains lists",
@@ -147,7 +147,7 @@ func clip(s string) string {
 	return s
 }
 
-// Unreachable says that no answer of the service came back.
+// Unreachable is returned if no answer of the service came back.
 type Unreachable struct {
 	Host      string
 	Service   Service
