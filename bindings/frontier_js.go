@@ -43,7 +43,7 @@ var _ store.DB = ShardDatabase{}
 
 // Run implements store.DB. Errors of statements have the kind Storage.
 func (ShardDatabase) Run(sql string, args ...any) (*store.Rows, error) {
-	const op = "store.DB"
+	const op = "frontier.DB"
 	encoded, err := store.AppendArgs(nil, args...)
 	if err != nil {
 		return nil, err
