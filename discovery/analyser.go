@@ -1,15 +1,12 @@
 package discovery
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/markup"
-	"github.com/newsfork/seed-engine/swar"
 )
 
 // MaxDiscovered is the number of URLs of a domain that are listed as those that matter.
@@ -63,19 +60,10 @@ type Analyser struct {
 	o          Options
 	classifier *classify.Classifier
 	shapes     *shapes
-	canoniser  markup.Canoniser
-	buf        []byte          // the URL of Analyser.canonical
-	inside     []byte          // origin of the last one of the domain, with the "/" behind it
-	page       page            // of the URL that was added last
-	estimated  estimate        // of page, or of one before that it is like
-	urls       strings.Builder // see url
-	host       string          // the last one
-	authority  float64
-	now        int64 // o.Now in nanoseconds since 1970
-	day        struct {
-		on   date
-		date uint32 // seconds since 1970, 0 where that cannot be
-	} // the last one in a URL
+	urls       urlReader
+	page       page     // of the URL that was added last
+	estimated  estimate // of page, or of one before that it is like
+	scorer     scorer
 
 	seen   seen
 	tree   *tree
@@ -86,11 +74,10 @@ type Analyser struct {
 	pages  pool
 	title  []byte // of the URL that is being added
 
-	researched pages                // the best that Score was given, by priority: they leave half of Pages to others
-	best       []candidate          // those of Result; nil while it is out of date
-	since      map[uint64]bool      // keys of what was offered since Restore; nil without
-	urlSources map[uint64]urlSource // by keyOf a URL
-	also       string               // see Include
+	researched pages           // the best that Score was given, by priority: they leave half of Pages to others
+	best       []candidate     // those of Result; nil while it is out of date
+	since      map[uint64]bool // keys of what was offered since Restore; nil without
+	urlSources urlSources      // by keyOf a URL
 	texts      texts
 	survey     *survey // nil while it is out of date
 	listings   top     // pages that may list news
@@ -115,7 +102,8 @@ func NewAnalyser(o Options) *Analyser {
 	c := o.Model.NewClassifier(o.Context)
 	a := &Analyser{
 		o:          o,
-		now:        o.Now.UnixNano(),
+		scorer:     newScorer(o.Now),
+		urls:       urlReader{domain: o.Domain},
 		classifier: c,
 		shapes:     newShapes(c),
 		tree:       newTree(),
@@ -144,11 +132,11 @@ func (a *Analyser) Fail(f Failure) bool {
 
 // Add adds a URL.
 func (a *Analyser) Add(s *Sighting) {
-	if valid, inside := a.canonical(s.Loc); !valid || !inside {
+	if valid, inside := a.urls.canonical(s.Loc); !valid || !inside {
 		a.stats.Excluded.External++
 		return
 	}
-	if len(a.buf) > MaxURLLength {
+	if len(a.urls.buf) > MaxURLLength {
 		a.stats.Excluded.Trap++
 		a.stats.Traps.TooLong++
 		return
@@ -158,7 +146,7 @@ func (a *Analyser) Add(s *Sighting) {
 		date = uint32(s.Lastmod.Unix())
 	}
 	a.title = s.Title
-	key := keyOf(a.buf)
+	key := keyOf(a.urls.buf)
 	r := a.seen.find(key)
 	if r == nil {
 		fresh := a.first(rankOf(s.Method), date, s.Hint)
@@ -171,46 +159,19 @@ func (a *Analyser) Add(s *Sighting) {
 	}
 	if r.rank > 0 {
 		a.texts.entitle(key, rankOf(s.Method), s.Title)
-		a.hear(key, r, s)
+		a.urlSources.add(a.urls.buf, key, r, s)
 	}
 	a.survey, a.best = nil, nil
-	a.pages.entitle(a.buf, s.Title)
+	a.pages.entitle(a.urls.buf, s.Title)
 	if s.Source > 0 {
 		a.sources[s.Source-1].note(r, date)
 	}
 }
 
-// canonical writes the canonical form of loc to a.buf, and reports whether loc is a URL, and one of
-// the domain.
-func (a *Analyser) canonical(loc []byte) (valid, inside bool) {
-	if a.buf, valid = a.canoniser.Append(a.buf[:0], loc); !valid {
-		return false, false
-	}
-	if n := len(a.inside); n > 0 && swar.HasPrefix(a.buf, a.inside) {
-		return true, true
-	}
-	begin := bytes.IndexByte(a.buf, ':') + len("://")
-	host := a.buf[begin:]
-	host = host[:bytes.IndexByte(host, '/')]
-	end := begin + len(host)
-	if i := bytes.IndexByte(host, ':'); i >= 0 {
-		host = host[:i]
-	}
-	if inside = within(host, a.o.Domain) || a.also != "" && within(host, a.also); inside {
-		a.inside = append(a.inside[:0], a.buf[:end+1]...)
-	}
-	return true, inside
-}
-
-func within(host []byte, domain string) bool {
-	sub, inside := bytes.CutSuffix(host, []byte(domain))
-	return inside && (len(sub) == 0 || sub[len(sub)-1] == '.')
-}
-
 // Include counts the URLs of another registrable domain as the domain's own, since it has moved there.
-func (a *Analyser) Include(domain string) { a.also, a.inside = domain, nil }
+func (a *Analyser) Include(domain string) { a.urls.also, a.urls.inside = domain, nil }
 
-// first adds the URL of a.buf, which was not seen before.
+// first adds the URL of a.urls.buf, which was not seen before.
 func (a *Analyser) first(rank uint8, date uint32, hint Hint) record {
 	p := a.parse()
 	if reason := a.exclude(p); reason != nil {
@@ -230,27 +191,15 @@ func (a *Analyser) first(rank uint8, date uint32, hint Hint) record {
 	return r
 }
 
-// parse parses the URL of a.buf, and returns a.page.
+// parse parses the URL of a.urls.buf, and returns a.page.
 func (a *Analyser) parse() *page {
-	if a.page.parse(a.url()); !a.page.alike {
+	if a.page.parse(a.urls.text()); !a.page.alike {
 		a.estimated.timeliness = -1
 	}
 	return &a.page
 }
 
-// url is a.buf as a string. Many share one allocation, which lives as long as any of them: a string that is kept
-// must be cloned.
-func (a *Analyser) url() string {
-	if a.urls.Cap()-a.urls.Len() < len(a.buf) {
-		a.urls = strings.Builder{}
-		a.urls.Grow(max(32<<10, len(a.buf)))
-	}
-	n := a.urls.Len()
-	a.urls.Write(a.buf)
-	return a.urls.String()[n:]
-}
-
-// improve updates the URL of a.buf, which was seen before, to a better method, date or hint.
+// improve updates the URL of a.urls.buf, which was seen before, to a better method, date or hint.
 func (a *Analyser) improve(r *record, rank uint8, date uint32, hint Hint) {
 	p := a.parse()
 	old := a.estimate(p, r.rank, r.lastmod)
@@ -288,8 +237,8 @@ func (a *Analyser) Excludes(url string) bool {
 	if a.o.Excluded == nil {
 		return false
 	}
-	valid, _ := a.canonical([]byte(url))
-	return valid && a.o.Excluded(string(a.buf))
+	valid, _ := a.urls.canonical([]byte(url))
+	return valid && a.o.Excluded(string(a.urls.buf))
 }
 
 // ruledOut is Excludes for a URL in canonical form.
@@ -306,17 +255,17 @@ func (a *Analyser) robots(url string) (allowed, decided bool) {
 func (a *Analyser) estimate(p *page, rank uint8, date uint32) candidate {
 	class, confidence := a.shapes.classify(p)
 	last := &a.estimated
-	if p.alike && last.class == class && last.certainty == confidence && last.rank == rank && last.timeliness == a.timelinessOf(cmp.Or(date, last.day)) {
+	if p.alike && last.class == class && last.certainty == confidence && last.rank == rank && last.timeliness == a.scorer.timelinessOf(cmp.Or(date, last.day)) {
 		return candidate{url: p.url, lastmod: date, date: max(date, last.day), rank: rank, class: class,
 			priority: last.priority, confidence: last.confidence, order: last.order}
 	}
-	settled, sure := a.settle(p, class, confidence)
+	settled, sure := siteView{a}.settle(p, class, confidence)
 	settled, sure = vouch(settled, sure, rank)
-	c := a.judge(p, settled, sure, rank, date)
+	c := a.scorer.judge(p, settled, sure, rank, date)
 	c.class = class // by which it is counted: that of its pattern, in whatever order its places are found
 	last.class, last.certainty, last.rank, last.confidence = class, confidence, rank, sure
-	last.day = a.dated(p, 0)
-	last.timeliness = a.timelinessOf(cmp.Or(date, last.day))
+	last.day = a.scorer.dated(p, 0)
+	last.timeliness = a.scorer.timelinessOf(cmp.Or(date, last.day))
 	last.priority, last.order = c.priority, c.order
 	return c
 }
@@ -336,80 +285,12 @@ type estimate struct {
 // assess scores one of the pages that are listed, classified by its whole URL, the texts by which it is known, and
 // the site.
 func (a *Analyser) assess(p *page, rank uint8, date uint32) candidate {
-	class, confidence := a.classOf(p)
+	class, confidence := siteView{a}.classOf(p)
 	class, confidence = vouch(class, confidence, rank)
-	return a.judge(p, class, confidence, rank, date)
-}
-
-// judge scores a page of a class. Its order among others is as if it had no date where its date is old: a date that
-// is found later may lower the priority of a page, but not its order.
-func (a *Analyser) judge(p *page, c classify.Class, confidence float64, rank uint8, date uint32) candidate {
-	day := a.dated(p, 0)
-	v := a.valueAt(p, c, cmp.Or(date, day))
-	q, method := quality(p), methodScore(methods[rank])
-	j := candidate{url: p.url, lastmod: date, date: max(date, day), rank: rank, class: c, confidence: confidence}
-	j.priority = thousandths(priority(v.Overall, confidence, q, method))
-	j.order = j.priority
-	if best := max(v.Timeliness, undated, a.timelinessOf(day)); best > v.Timeliness {
-		v.Timeliness = best
-		j.order = thousandths(priority(overall(&v), confidence, q, method))
-	}
-	return j
+	return a.scorer.judge(p, class, confidence, rank, date)
 }
 
 func thousandths(score float64) int { return int(score*1000 + 0.5) }
-
-// timelinessOf is the timeliness of a page with a date in seconds since 1970, 0 for none; undated where it is not plausible.
-func (a *Analyser) timelinessOf(date uint32) float64 {
-	age := time.Duration(a.now - int64(date)*int64(time.Second))
-	if int64(date) <= firstPage || age <= -day {
-		return undated
-	}
-	return timelinessAt(age)
-}
-
-// authorityOf is authority, cached for consecutive URLs of one host.
-func (a *Analyser) authorityOf(host string) float64 {
-	if a.host != host {
-		a.host, a.authority = strings.Clone(host), authority(host)
-	}
-	return a.authority
-}
-
-// value returns the news value of a page that was found with a date, 0 for none, except its frequency.
-func (a *Analyser) value(p *page, c classify.Class, found uint32) NewsValue {
-	return a.valueAt(p, c, a.dated(p, found))
-}
-
-// valueAt is value for a page with a date, whatever it comes from.
-func (a *Analyser) valueAt(p *page, c classify.Class, date uint32) NewsValue {
-	v := NewsValue{
-		Relevance:     relevanceOf[c],
-		Timeliness:    a.timelinessOf(date),
-		Authority:     a.authorityOf(p.host),
-		Accessibility: accessibility(p.depth),
-	}
-	v.Overall = overall(&v)
-	return v
-}
-
-// dated returns the date of a page: the one found with its URL, else the one in the URL, else 0.
-func (a *Analyser) dated(p *page, found uint32) uint32 {
-	if found > 0 {
-		return found
-	}
-	on, ok := p.day()
-	if !ok {
-		return 0
-	}
-	if on != a.day.on { // many pages in a row have the same
-		a.day.on, a.day.date = on, 0
-		if at, ok := on.time(); ok && markup.Plausible(at, a.o.Now) {
-			a.day.date = uint32(at.Unix())
-		}
-	}
-	return a.day.date
-}
 
 // count adds a URL to the sums (sign 1), or removes it (-1).
 func (a *Analyser) count(c *candidate, sign int) {
@@ -464,14 +345,14 @@ type Scored struct {
 // Score assesses a raw URL, with the date and a better method if sitemaps or feeds list it too. It does not add
 // it. A URL that would be excluded has the action Ignore.
 func (a *Analyser) Score(url string) Scored {
-	valid, inside := a.canonical([]byte(url))
+	valid, inside := a.urls.canonical([]byte(url))
 	if !valid {
 		return Scored{Type: classify.Unknown, Action: Ignore}
 	}
-	p := parsePage(string(a.buf))
+	p := parsePage(string(a.urls.buf))
 	s := Scored{Allowed: a.ruling(p.url)}
 	rank, date, hint := rankOf(FromResearch), uint32(0), Hint(0)
-	if r := a.seen.find(keyOf(a.buf)); r != nil {
+	if r := a.seen.find(keyOf(a.urls.buf)); r != nil {
 		rank, date, hint = max(rank, r.rank), r.lastmod, r.hint
 	}
 	c := a.assess(&p, rank, date)
@@ -498,27 +379,27 @@ func (a *Analyser) Score(url string) Scored {
 // Classify classifies a URL as in the result, with the texts and the site that were added. ok is false for a URL of
 // another domain.
 func (a *Analyser) Classify(url string) (k classify.Classification, ok bool) {
-	if valid, inside := a.canonical([]byte(url)); !valid || !inside || len(a.buf) > MaxURLLength {
+	if valid, inside := a.urls.canonical([]byte(url)); !valid || !inside || len(a.urls.buf) > MaxURLLength {
 		return k, false
 	}
-	p := parsePage(string(a.buf))
-	return a.classification(&p), true
+	p := parsePage(string(a.urls.buf))
+	return siteView{a}.classification(&p), true
 }
 
 // Assess classifies and scores a URL by itself, ignoring what was added. knownType is its type if the caller knows
 // it, else "". Anything but a URL has type Unknown and priority 0.
 func (a *Analyser) Assess(url string, m Method, lastmod time.Time, knownType classify.Type) (t classify.Type, priority float64) {
-	if valid, _ := a.canonical([]byte(url)); !valid {
+	if valid, _ := a.urls.canonical([]byte(url)); !valid {
 		return classify.Unknown, 0
 	}
 	var date uint32
 	if markup.Plausible(lastmod, a.o.Now) {
 		date = uint32(lastmod.Unix())
 	}
-	p := parsePage(string(a.buf))
+	p := parsePage(string(a.urls.buf))
 	c := a.assess(&p, rankOf(m), date)
 	if class, ok := classify.ClassOf(knownType); ok {
-		c = a.judge(&p, class, 1, rankOf(m), date)
+		c = a.scorer.judge(&p, class, 1, rankOf(m), date)
 	}
 	return c.class.Type(), float64(c.priority) / 1000
 }

@@ -20,7 +20,7 @@ type group struct {
 type outcomes map[group]*perClass
 
 // outcomesOf returns the outcomes of the assessed URLs.
-func (a *Analyser) outcomesOf(assessed []candidate) outcomes {
+func (a report) outcomesOf(assessed []candidate) outcomes {
 	o := outcomes{}
 	for i := range assessed {
 		r := a.seen.find(keyOf(assessed[i].url))
@@ -71,7 +71,7 @@ func (o outcomes) classOf(n nodeID, own *votes) classify.Class {
 // categories sum up by type. The assessed URLs count by the type that they have with the texts by which they are known, and
 // the site. There are too many others to be assessed: where most of the assessed ones of their group are of another type
 // than the group, they count as these do, else by their shapes.
-func (a *Analyser) categories(assessed []candidate, o outcomes) map[classify.Type]Category {
+func (a report) categories(assessed []candidate, o outcomes) map[classify.Type]Category {
 	sums := a.classes
 	var examples [classify.Classes][]candidate
 	for i := range assessed {
@@ -83,7 +83,7 @@ func (a *Analyser) categories(assessed []candidate, o outcomes) map[classify.Typ
 			sums[r.class].move(&sums[c.class], 1, from.priority, c.priority)
 		}
 	}
-	own := a.surveyed().own
+	own := siteView{a.Analyser}.surveyed().own
 	for g := range o {
 		if g.node == noNode {
 			continue

@@ -61,12 +61,12 @@ func (r *Reply) isPage() bool {
 // learned so far. If r is not a page, it begins with the patterns alone.
 func (a *Analyser) Crawl(home string, r Reply) *Crawl {
 	c := &Crawl{a: a, taken: map[string]bool{}}
-	c.patterns, _ = a.patterns(nil)
-	valid, _ := a.canonical([]byte(home))
+	c.patterns, _ = report{a}.patterns(nil)
+	valid, _ := a.urls.canonical([]byte(home))
 	if !valid {
 		return c
 	}
-	p := parsePage(string(a.buf))
+	p := parsePage(string(a.urls.buf))
 	c.origin = p.origin()
 	c.taken[p.url] = true
 	if !r.isPage() {
@@ -105,7 +105,7 @@ func (c *Crawl) Answer(r Reply) {
 		return
 	}
 	at := c.current
-	if valid, _ := c.a.canonical([]byte(r.URL)); valid && string(c.a.buf) != at.url {
+	if valid, _ := c.a.urls.canonical([]byte(r.URL)); valid && string(c.a.urls.buf) != at.url {
 		p, fresh := c.fresh(r.URL)
 		if !fresh || !c.allowed(p.url) {
 			return
@@ -193,11 +193,11 @@ func (c *Crawl) candidate(url string) (string, bool) {
 
 // fresh parses a URL of the domain, and reports whether it looks like a page and was not seen before.
 func (c *Crawl) fresh(url string) (p page, ok bool) {
-	valid, inside := c.a.canonical([]byte(url))
-	if !valid || !inside || len(c.a.buf) > MaxURLLength || c.a.seen.find(keyOf(c.a.buf)) != nil {
+	valid, inside := c.a.urls.canonical([]byte(url))
+	if !valid || !inside || len(c.a.urls.buf) > MaxURLLength || c.a.seen.find(keyOf(c.a.urls.buf)) != nil {
 		return p, false
 	}
-	p = parsePage(string(c.a.buf))
+	p = parsePage(string(c.a.urls.buf))
 	if c.taken[p.url] || p.trapOf(c.a.o.Now) != markup.NoTrap || p.isLogin() {
 		return p, false
 	}

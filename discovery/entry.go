@@ -142,7 +142,7 @@ func (a *Analyser) Contract(t Terms) FetchContract {
 		MaxConcurrency:    1, // one request at a time per host
 		RobotsExpiresAt:   contract.At(t.RobotsExpires),
 		ContentSignals:    t.ContentSignals,
-		EntryPoints:       a.htmlEntries(),
+		EntryPoints:       entryFinder{a}.htmlEntries(),
 	}
 	if c.ContentSignals == nil {
 		c.ContentSignals = map[string]string{}
@@ -150,9 +150,9 @@ func (a *Analyser) Contract(t Terms) FetchContract {
 	for i := range a.sources {
 		c.EntryPoints = append(c.EntryPoints, a.sources[i].entry(a.classifier, a.o.Now))
 	}
-	c.EntryPoints = a.usable(c.EntryPoints)
+	c.EntryPoints = entryFinder{a}.usable(c.EntryPoints)
 	if len(c.EntryPoints) == 0 && t.Allowed && t.Home != "" {
-		c.EntryPoints = a.usable([]EntryPoint{a.homeEntry(t.Home)})
+		c.EntryPoints = entryFinder{a}.usable([]EntryPoint{entryFinder{a}.homeEntry(t.Home)})
 	}
 	slices.SortFunc(c.EntryPoints, func(x, y EntryPoint) int {
 		return cmp.Or(
@@ -168,15 +168,18 @@ func (a *Analyser) Contract(t Terms) FetchContract {
 	return c
 }
 
+// entryFinder finds the entry points of a contract.
+type entryFinder struct{ *Analyser }
+
 // usable returns the entry points that may be fetched, in canonical form. If one has several spellings, it returns
 // one that was read, if any.
-func (a *Analyser) usable(entries []EntryPoint) []EntryPoint {
+func (a entryFinder) usable(entries []EntryPoint) []EntryPoint {
 	kept := entries[:0]
 	at := map[string]int{}
 	for _, e := range entries {
-		if valid, _ := a.canonical([]byte(e.URL)); valid && string(a.buf) != e.URL {
+		if valid, _ := a.urls.canonical([]byte(e.URL)); valid && string(a.urls.buf) != e.URL {
 			raw := e.URL
-			e.URL, e.RawURL = string(a.buf), &raw
+			e.URL, e.RawURL = string(a.urls.buf), &raw
 		}
 		allowed, decided := a.robots(e.URL)
 		if decided {
@@ -196,7 +199,7 @@ func (a *Analyser) usable(entries []EntryPoint) []EntryPoint {
 }
 
 // homeEntry is the home page as an entry point, for a site without any other.
-func (a *Analyser) homeEntry(home string) EntryPoint {
+func (a entryFinder) homeEntry(home string) EntryPoint {
 	_, confidence := a.classifier.Best(home)
 	return EntryPoint{
 		Method: HTMLEntry, URL: home, IntervalMinutes: intervalMinutes(Irregular), Confidence: listingConfidence(confidence),
@@ -220,15 +223,15 @@ const minListing = 0.5
 
 // htmlEntries returns the best of the pages that list news. A page does if there are others below it, if its name
 // means nothing else, or if the menu of the site calls it so.
-func (a *Analyser) htmlEntries() []EntryPoint {
+func (a entryFinder) htmlEntries() []EntryPoint {
 	list := slices.Concat(a.listings.list, a.menuPages())
-	frequencies := a.frequencies(list, true)
+	frequencies := report{a.Analyser}.frequencies(list, true)
 	entries := []EntryPoint{}
 	for i, c := range list {
 		p := parsePage(c.url)
-		class, confidence := a.classOf(&p)
+		class, confidence := siteView{a.Analyser}.classOf(&p)
 		t := class.Type()
-		if confidence < minListing || relevance(t) == 0 || a.forbidden(c.url) || !a.lists(c.url) && !a.named(c.url) {
+		if confidence < minListing || relevance(t) == 0 || (report{a.Analyser}).forbidden(c.url) || !a.lists(c.url) && !a.named(c.url) {
 			continue
 		}
 		entries = append(entries, EntryPoint{
@@ -245,7 +248,7 @@ func (a *Analyser) htmlEntries() []EntryPoint {
 
 // menuPages are the pages that were found and that the menu calls by the name of a section, in the menu's order, but for those that
 // look like lists by their URLs.
-func (a *Analyser) menuPages() (list []candidate) {
+func (a entryFinder) menuPages() (list []candidate) {
 	for _, l := range a.texts.links {
 		r := a.seen.find(keyOf([]byte(l.URL)))
 		if r == nil || r.rank == 0 || a.ruledOut(l.URL) || !a.named(l.URL) || slices.ContainsFunc(a.listings.list, func(c candidate) bool { return c.url == l.URL }) {

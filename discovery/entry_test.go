@@ -27,7 +27,7 @@ func TestContract(t *testing.T) {
 	expires := testNow.Add(24 * time.Hour)
 	c := a.Contract(Terms{UserAgent: "Bot/1.0", Allowed: true, CrawlDelay: 1500 * time.Millisecond, RobotsExpires: expires, ContentSignals: map[string]string{"search": "yes"}})
 	page := parsePage(releases)
-	_, confidence := a.classOf(&page)
+	_, confidence := siteView{a}.classOf(&page)
 	listing := listingConfidence(confidence)
 	press, stories := classify.PressRelease, classify.News
 	allowed := true

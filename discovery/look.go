@@ -28,7 +28,7 @@ func (a *Analyser) Look(url string) (l Look, ok bool) {
 	c.hint = r.hint
 	l.Type, l.Priority, l.Action = c.class.Type(), float64(c.priority)/1000, c.action(&p)
 	l.Title, l.Method = contract.Text(a.textOf(&p).Title), methods[r.rank]
-	if at := a.dated(&p, r.lastmod); at > 0 {
+	if at := a.scorer.dated(&p, r.lastmod); at > 0 {
 		l.Lastmod = time.Unix(int64(at), 0)
 	}
 	return l, true

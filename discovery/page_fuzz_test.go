@@ -62,7 +62,7 @@ func FuzzAddFollowing(f *testing.F) {
 			n, _ := strconv.Atoi(string(number))
 			s := Sighting{Loc: loc, Method: methods[1+(n&0xff)%(len(methods)-1)], Lastmod: testNow.Add(-time.Duration(n) * time.Hour)}
 			following.Add(&s)
-			alone.page, alone.estimated, alone.canoniser, alone.inside = page{}, estimate{timeliness: -1}, markup.Canoniser{}, nil
+			alone.page, alone.estimated, alone.urls.canoniser, alone.urls.inside = page{}, estimate{timeliness: -1}, markup.Canoniser{}, nil
 			alone.Add(&s)
 		}
 		if got, want := outcome(t, following), outcome(t, alone); got != want {

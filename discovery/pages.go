@@ -106,7 +106,7 @@ func (a *Analyser) Pages() []Page {
 	taken := map[string]bool{}
 	take := func(c candidate) {
 		p := parsePage(c.url)
-		if len(found) < a.o.Pages && !taken[c.url] && !a.forbidden(c.url) && !a.ruledOut(c.url) && c.action(&p) != Ignore {
+		if len(found) < a.o.Pages && !taken[c.url] && !(report{a}).forbidden(c.url) && !a.ruledOut(c.url) && c.action(&p) != Ignore {
 			taken[c.url] = true
 			found = append(found, c)
 		}
@@ -140,7 +140,7 @@ func (a *Analyser) Pages() []Page {
 // listed are the URLs of Result.
 func (a *Analyser) listed() []candidate {
 	if a.best == nil {
-		a.best = a.ranked(a.contenders())
+		a.best = ranking{a}.ranked(report{a}.contenders())
 	}
 	return a.best
 }

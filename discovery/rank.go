@@ -36,11 +36,14 @@ type entrant struct {
 	pattern  nodeID
 }
 
+// ranking orders candidates as an editor would.
+type ranking struct{ *Analyser }
+
 // ranked returns the best MaxDiscovered of list in an editor's order. The current listings of up to maxLeading
 // sections lead. The rest follows by priority, the newest first among equals. Nothing that stands aside is above a
 // dated article, and listings of further sections count as undated. A section and a pattern have at most maxAlike
 // URLs unless nothing else is left.
-func (a *Analyser) ranked(list []candidate) []candidate {
+func (a ranking) ranked(list []candidate) []candidate {
 	entrants := make([]entrant, len(list))
 	lowest, lowestNews := 0, 0 // of dated articles, and of all news but the lists of it
 	for i, c := range list {
@@ -82,7 +85,7 @@ func before(x, y entrant) int {
 }
 
 // entrant finds out where a candidate stands.
-func (a *Analyser) entrant(c candidate) entrant {
+func (a ranking) entrant(c candidate) entrant {
 	p := parsePage(c.url)
 	t := c.class.Type()
 	e := entrant{candidate: c, date: c.lastmod, section: p.section(), pattern: a.node(c.url)}
@@ -90,7 +93,7 @@ func (a *Analyser) entrant(c candidate) entrant {
 		e.section = c.url
 	}
 	e.order = e.priority
-	if at := a.dated(&p, 0); at > 0 {
+	if at := a.scorer.dated(&p, 0); at > 0 {
 		e.date = at
 	}
 	news := isNews(c.class)
@@ -116,22 +119,22 @@ const worthStep = 25
 
 // worth returns an article's priority to an editor. The day in its URL goes before a later lastmod of the whole site,
 // the confidence of its type counts half, and small differences do not count.
-func (a *Analyser) worth(p *page, e entrant) int {
-	v := a.value(p, e.class, e.date)
+func (a ranking) worth(p *page, e entrant) int {
+	v := a.scorer.value(p, e.class, e.date)
 	score := priority(v.Overall, (1+e.confidence)/2, quality(p), methodScore(methods[e.rank]))
 	return int(score*1000) / worthStep * worthStep
 }
 
 // withoutDate is the priority of a listing without its date: many are made as they are asked for, and so always changed just
 // now, however old what they list is.
-func (a *Analyser) withoutDate(p *page, e entrant) int {
-	v := a.value(p, e.class, 0)
+func (a ranking) withoutDate(p *page, e entrant) int {
+	v := a.scorer.value(p, e.class, 0)
 	return min(e.order, int(priority(v.Overall, e.confidence, quality(p), methodScore(methods[e.rank]))*1000+0.5))
 }
 
 // isListing reports whether a page of a type of news lists a section's news now: the menu leads there, it has the name
 // of a section, or is that of this year or month.
-func (a *Analyser) isListing(p *page) bool {
+func (a ranking) isListing(p *page) bool {
 	if p.depth == 0 {
 		return false
 	}

@@ -16,21 +16,21 @@ import (
 	"github.com/newsfork/seed-engine/classify/embedded"
 )
 
-// ranking is a site of testdata/ranking: its pages in an editor's order, each with a grade.
-type ranking struct {
+// gradedSite is a site of testdata/ranking: its pages in an editor's order, each with a grade.
+type gradedSite struct {
 	path   string
 	domain string
 	grades map[string]int
 	add    func(*Analyser)
 }
 
-func readRanking(t *testing.T, path string) ranking {
+func readRanking(t *testing.T, path string) gradedSite {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := ranking{path: path, grades: map[string]int{}}
+	r := gradedSite{path: path, grades: map[string]int{}}
 	var sightings []Sighting
 	var menu []Link
 	for line := range strings.Lines(string(text)) {
@@ -76,13 +76,13 @@ func gain(grades []int) (sum float64) {
 }
 
 // rankings are the sites of testdata/ranking, each with an analyser that has its pages.
-func rankings(t *testing.T, pages int) iter.Seq2[ranking, *Analyser] {
+func rankings(t *testing.T, pages int) iter.Seq2[gradedSite, *Analyser] {
 	t.Helper()
 	paths, err := filepath.Glob("testdata/ranking/*.tsv")
 	if err != nil || len(paths) < 12 {
 		t.Fatal(paths, err)
 	}
-	return func(yield func(ranking, *Analyser) bool) {
+	return func(yield func(gradedSite, *Analyser) bool) {
 		for _, path := range paths {
 			r := readRanking(t, path)
 			a := NewAnalyser(Options{Model: embedded.Model(), Domain: r.domain, Now: testNow, Pages: pages})

@@ -25,7 +25,7 @@ const (
 
 // Result returns the discovery so far. ProcessingTimeMS is left to the caller.
 func (a *Analyser) Result() Discovery {
-	a.trimSaid()
+	a.urlSources.trim()
 	d := Discovery{
 		URLs: []DiscoveredURL{},
 		Strategy: CrawlStrategy{
@@ -35,26 +35,29 @@ func (a *Analyser) Result() Discovery {
 		Stats:  a.stats,
 		Errors: append([]Failure{}, a.failures...), ErrorsOmitted: a.unlisted,
 	}
-	assessed := a.contenders()
-	o := a.outcomesOf(assessed)
-	d.Patterns, d.PatternsOmitted = a.patterns(o)
-	best := a.ranked(assessed)
+	assessed := report{a}.contenders()
+	o := report{a}.outcomesOf(assessed)
+	d.Patterns, d.PatternsOmitted = report{a}.patterns(o)
+	best := ranking{a}.ranked(assessed)
 	a.best = best
-	frequencies := a.frequencies(best, false)
+	frequencies := report{a}.frequencies(best, false)
 	for i := range best {
-		d.URLs = append(d.URLs, a.discovered(&best[i], frequencies[i]))
+		d.URLs = append(d.URLs, report{a}.discovered(&best[i], frequencies[i]))
 	}
 	d.URLsOmitted = a.stats.Analyzed - len(d.URLs)
-	d.Categories = a.categories(assessed, o)
-	d.Strategy.AllowedPatterns = a.allowedPatterns(d.Patterns, best)
+	d.Categories = report{a}.categories(assessed, o)
+	d.Strategy.AllowedPatterns = strategy{a}.allowedPatterns(d.Patterns, best)
 	if a.o.Excluded != nil { // since the URLs were analysed, perhaps
 		d.Strike(a.o.Excluded)
 	}
 	return d
 }
 
+// report builds a Discovery from what was added.
+type report struct{ *Analyser }
+
 // contenders returns the candidates for the result, assessed one by one: the best, and the best of each type.
-func (a *Analyser) contenders() []candidate {
+func (a report) contenders() []candidate {
 	var list []candidate
 	taken := map[string]bool{}
 	take := func(from []candidate) {
@@ -80,19 +83,19 @@ func (a *Analyser) contenders() []candidate {
 
 // forbidden reports whether robots.txt forbids a URL. That of its host may have been read after the URL was
 // added.
-func (a *Analyser) forbidden(url string) bool {
+func (a report) forbidden(url string) bool {
 	allowed, decided := a.robots(url)
 	return decided && !allowed
 }
 
 // discovered describes one of the best URLs.
-func (a *Analyser) discovered(c *candidate, f Frequency) DiscoveredURL {
+func (a report) discovered(c *candidate, f Frequency) DiscoveredURL {
 	p := parsePage(c.url)
 	d := DiscoveredURL{
 		URL:            c.url,
 		Title:          contract.Text(a.textOf(&p).Title),
-		Classification: a.classification(&p),
-		NewsValue:      a.value(&p, c.class, c.lastmod),
+		Classification: siteView{a.Analyser}.classification(&p),
+		NewsValue:      a.scorer.value(&p, c.class, c.lastmod),
 		Method:         methods[c.rank],
 		ParentCategory: p.parentCategory(),
 		Changefreq:     contract.Text(c.hint.changefreq()),
@@ -103,7 +106,7 @@ func (a *Analyser) discovered(c *candidate, f Frequency) DiscoveredURL {
 	}
 	heard := a.urlSources[keyOf([]byte(c.url))]
 	d.RawURL, d.Language = contract.Text(heard.raw), contract.Text(cmp.Or(heard.language, p.language()))
-	if at := a.dated(&p, c.lastmod); at > 0 {
+	if at := a.scorer.dated(&p, c.lastmod); at > 0 {
 		d.Lastmod = contract.At(time.Unix(int64(at), 0))
 	}
 	if stated, ok := c.hint.priority(); ok {
@@ -116,7 +119,7 @@ func (a *Analyser) discovered(c *candidate, f Frequency) DiscoveredURL {
 
 // frequencies computes how often the pages of the candidates' patterns change; with below, the pages below them as
 // well.
-func (a *Analyser) frequencies(list []candidate, below bool) []Frequency {
+func (a report) frequencies(list []candidate, below bool) []Frequency {
 	wanted := make([]bool, len(a.tree.nodes))
 	nodes := make([]nodeID, len(list))
 	for i := range list {
@@ -160,9 +163,9 @@ type learned struct {
 // patterns returns the most useful patterns: those of the types that matter most to a reader of news first. Patterns
 // to expect of a government that were not found come last. omitted counts those that are not listed. Without outcomes the
 // URLs are of the types of their shapes.
-func (a *Analyser) patterns(o outcomes) (list []URLPattern, omitted int) {
+func (a report) patterns(o outcomes) (list []URLPattern, omitted int) {
 	found, all := a.supported()
-	own := a.surveyed().own
+	own := siteView{a.Analyser}.surveyed().own
 	for i := range found {
 		f := &found[i]
 		f.ContentType = o.classOf(f.node, &own[f.node]).Type()
@@ -191,9 +194,9 @@ func (a *Analyser) patterns(o outcomes) (list []URLPattern, omitted int) {
 }
 
 // supported returns the patterns with the most URLs, without type, and the number of patterns with enough support.
-func (a *Analyser) supported() (best []learned, all int) {
+func (a report) supported() (best []learned, all int) {
 	var found []learned
-	own := a.surveyed().own
+	own := siteView{a.Analyser}.surveyed().own
 	for n := range own {
 		s := own[n].of.total()
 		if s < minSupport {

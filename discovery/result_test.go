@@ -150,7 +150,7 @@ func TestEachInput(t *testing.T) {
 		}
 		a := NewAnalyser(Options{Model: embedded.Model(), Domain: domainOf(i.url), Now: testNow})
 		class, _ := classify.ClassOf(i.class)
-		if got := a.judge(&p, class, i.confidence, rankOf(i.method), date); got.priority != c.want {
+		if got := a.scorer.judge(&p, class, i.confidence, rankOf(i.method), date); got.priority != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got.priority, c.want)
 		}
 	}

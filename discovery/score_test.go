@@ -33,7 +33,7 @@ func TestTimeliness(t *testing.T) {
 		{ago(30 * day), 0.4}, {ago(90*day - time.Second), 0.4},
 		{ago(90 * day), 0.2}, {ago(3000 * day), 0.2},
 	} {
-		if got := a.timelinessOf(uint32(max(c.at.Unix(), 0))); got != c.want {
+		if got := a.scorer.timelinessOf(uint32(max(c.at.Unix(), 0))); got != c.want {
 			t.Errorf("%v: %v, want %v", c.at, got, c.want)
 		}
 	}

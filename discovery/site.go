@@ -90,8 +90,11 @@ type patternEvidence struct {
 	stream bool // they are dated day by day
 }
 
+// siteView classifies pages with the site's other pages in view.
+type siteView struct{ *Analyser }
+
 // surveyed returns the survey of all URLs so far.
-func (a *Analyser) surveyed() *survey {
+func (a siteView) surveyed() *survey {
 	if a.survey != nil {
 		return a.survey
 	}
@@ -124,7 +127,7 @@ func (a *Analyser) surveyed() *survey {
 // neighbours returns what the pages beside a page say about it, nil for nothing: those of its pattern or, of a page
 // that others stand below, these; and the lists of news that have it, or have pages of its pattern. hints are the
 // evidence.
-func (a *Analyser) neighbours(p *page) (site *classify.Site, hints []string) {
+func (a siteView) neighbours(p *page) (site *classify.Site, hints []string) {
 	r := a.seen.find(keyOf([]byte(p.url)))
 	if r == nil || r.rank == 0 {
 		return nil, nil
@@ -166,7 +169,7 @@ func (a *Analyser) neighbours(p *page) (site *classify.Site, hints []string) {
 }
 
 // classOf returns the class of a page by its URL, the texts by which it is known, and the site.
-func (a *Analyser) classOf(p *page) (classify.Class, float64) {
+func (a siteView) classOf(p *page) (classify.Class, float64) {
 	site, _ := a.neighbours(p)
 	class, confidence := a.classifier.BestIn(p.url, a.textOf(p), site)
 	return a.settle(p, class, confidence)
@@ -180,7 +183,7 @@ func classNamed(t classify.Type) classify.Class {
 }
 
 // settle corrects the class of a page by the date of the collection: what lists the news of a past year is an archive.
-func (a *Analyser) settle(p *page, class classify.Class, confidence float64) (classify.Class, float64) {
+func (a siteView) settle(p *page, class classify.Class, confidence float64) (classify.Class, float64) {
 	if isNews(class) && p.listsPastYear(a.o.Now.Year()) {
 		return archiveClass, confidence
 	}
@@ -200,7 +203,7 @@ func vouch(class classify.Class, confidence float64, rank uint8) (classify.Class
 }
 
 // classification is classOf with the evidence.
-func (a *Analyser) classification(p *page) classify.Classification {
+func (a siteView) classification(p *page) classify.Classification {
 	site, hints := a.neighbours(p)
 	k := a.classifier.ClassifyIn(p.url, a.textOf(p), site)
 	k.Evidence.DomainContext = append(k.Evidence.DomainContext, hints...)

@@ -85,7 +85,7 @@ type StateSource struct {
 func (a *Analyser) State() *State {
 	nodes, number := a.tree.store()
 	s := &State{
-		Version: stateVersion, Domain: a.o.Domain, Also: a.also, Now: a.o.Now.UTC(), Context: a.o.Context,
+		Version: stateVersion, Domain: a.o.Domain, Also: a.urls.also, Now: a.o.Now.UTC(), Context: a.o.Context,
 		Seen: a.seen.encode(func(n nodeID) uint64 {
 			if n = a.tree.home(n); n == noNode {
 				return 0
@@ -113,7 +113,7 @@ func (a *Analyser) State() *State {
 		s.Titles = append(s.Titles, StateTitle{key, a.texts.titles[key].rank, a.texts.titles[key].text})
 	}
 	s.Links = a.texts.links
-	a.storeURLSources(s)
+	a.urlSources.store(s)
 	for i := range a.sources {
 		o := &a.sources[i]
 		stored := StateSource{Source: o.Source, Types: map[classify.Type]int{}, Newest: o.newest}
@@ -171,21 +171,21 @@ func Restore(s *State, o Options) (*Analyser, error) {
 	}
 	a.loose = s.Loose
 	a.stats, a.failures, a.unlisted = s.Stats, s.Failures, s.Unlisted
-	a.restoreSources(s.Sources)
-	a.restoreClasses(s.Classes)
+	restoration{a}.restoreSources(s.Sources)
+	restoration{a}.restoreClasses(s.Classes)
 	for _, t := range s.Titles {
 		a.texts.entitle(t.Key, t.Rank, []byte(t.Text))
 	}
 	a.Learn(s.Links)
-	if !a.restoreSaid(s) {
+	if !a.urlSources.restore(s, &a.seen) {
 		return damaged(nil)
 	}
-	a.restoreURLs(s.Top, func(p *page, c candidate) {
+	restoration{a}.restoreURLs(s.Top, func(p *page, c candidate) {
 		a.top.offer(c)
 		a.varied.offer(p, c)
 	})
-	a.restoreURLs(s.Varied, func(p *page, c candidate) { a.varied.offer(p, c) })
-	a.restoreURLs(s.Listings, func(p *page, c candidate) {
+	restoration{a}.restoreURLs(s.Varied, func(p *page, c candidate) { a.varied.offer(p, c) })
+	restoration{a}.restoreURLs(s.Listings, func(p *page, c candidate) {
 		c.order -= 1000 * p.depth
 		a.listings.offer(c)
 	})
@@ -193,7 +193,10 @@ func Restore(s *State, o Options) (*Analyser, error) {
 	return a, nil
 }
 
-func (a *Analyser) restoreSources(stored []StateSource) {
+// restoration adds a stored State to an Analyser.
+type restoration struct{ *Analyser }
+
+func (a restoration) restoreSources(stored []StateSource) {
 	for _, s := range stored {
 		restored := source{Source: s.Source, newest: s.Newest}
 		for t, n := range s.Types {
@@ -205,7 +208,7 @@ func (a *Analyser) restoreSources(stored []StateSource) {
 	}
 }
 
-func (a *Analyser) restoreClasses(stored map[classify.Type]StateType) {
+func (a restoration) restoreClasses(stored map[classify.Type]StateType) {
 	for t, s := range stored {
 		i, ok := classify.ClassOf(t)
 		if !ok {
@@ -221,10 +224,10 @@ func (a *Analyser) restoreClasses(stored map[classify.Type]StateType) {
 }
 
 // restoreURLs scores stored URLs again, except those that were excluded since.
-func (a *Analyser) restoreURLs(stored []StateURL, offer func(*page, candidate)) {
+func (a restoration) restoreURLs(stored []StateURL, offer func(*page, candidate)) {
 	for _, u := range stored {
-		if valid, _ := a.canonical([]byte(u.URL)); valid {
-			p := parsePage(string(a.buf))
+		if valid, _ := a.urls.canonical([]byte(u.URL)); valid {
+			p := parsePage(string(a.urls.buf))
 			if a.ruledOut(p.url) {
 				continue
 			}

@@ -20,10 +20,13 @@ func (a *Analyser) recommend(n nodeID, p *page, c *candidate) {
 	}
 }
 
+// strategy recommends how to crawl the domain.
+type strategy struct{ *Analyser }
+
 // allowedPatterns returns patterns of the site such that each recommended page has one: first the most useful, then
 // those of few pages. Names of articles become {slug}, so that the next article matches too, and beyond
 // maxAllowedPatterns patterns of sections replace them. An empty list restricts nothing.
-func (a *Analyser) allowedPatterns(useful []URLPattern, best []candidate) []string {
+func (a strategy) allowedPatterns(useful []URLPattern, best []candidate) []string {
 	list := []string{}
 	if a.loose || a.scored[noNode] {
 		return list
@@ -48,7 +51,7 @@ func (a *Analyser) allowedPatterns(useful []URLPattern, best []candidate) []stri
 	slices.Sort(needed)
 	needed = slices.Compact(needed)
 	good := map[string]int{} // with their pages
-	own := a.surveyed().own
+	own := siteView{a.Analyser}.surveyed().own
 	for _, n := range needed {
 		good[a.tree.pattern(n)] += own[n].of.total()
 	}
@@ -80,7 +83,7 @@ const minNumbered = 3
 
 // articles are those patterns of nodes that end in the name of one article: no list, in a section in which it is news or
 // not the only one.
-func (a *Analyser) articles(nodes []nodeID) map[string]bool {
+func (a strategy) articles(nodes []nodeID) map[string]bool {
 	beside := map[nodeID]int{} // by their parents
 	var leaves []nodeID
 	for _, n := range nodes {
@@ -92,7 +95,7 @@ func (a *Analyser) articles(nodes []nodeID) map[string]bool {
 	alike := a.numbered()
 	patterns := map[string]bool{}
 	for _, n := range leaves {
-		parent, news := a.tree.nodes[n].parent, a.surveyed().own[n].anyNews()
+		parent, news := a.tree.nodes[n].parent, siteView{a.Analyser}.surveyed().own[n].anyNews()
 		if parent != root && (news || beside[parent] > 1) || parent == root && alike[series(a.tree.nodes[n].token)] >= minNumbered {
 			patterns[a.tree.pattern(n)] = true
 		}
@@ -101,7 +104,7 @@ func (a *Analyser) articles(nodes []nodeID) map[string]bool {
 }
 
 // numbered counts the numbered names of the first level by their series, whether recommended or not.
-func (a *Analyser) numbered() map[string]int {
+func (a strategy) numbered() map[string]int {
 	count := map[string]int{}
 	for n := a.tree.nodes[root].first; n != noNode; n = a.tree.nodes[n].next {
 		if a.isLeaf(n) {
@@ -123,7 +126,7 @@ func series(token string) string {
 
 // isLeaf reports whether a node is a name below which there is nothing, and that does not look like that of a list; on
 // the first level, where sections are, it is numbered too.
-func (a *Analyser) isLeaf(n nodeID) bool {
+func (a strategy) isLeaf(n nodeID) bool {
 	node := &a.tree.nodes[n]
 	if !node.name || node.first != noNode || strings.Contains(node.token, "?") {
 		return false
@@ -152,10 +155,10 @@ func withoutNames(patterns []string, some map[string]bool) (list []string) {
 }
 
 // closed reports whether no page of a pattern may be fetched, as far as it has examples of all.
-func (a *Analyser) closed(n nodeID) bool {
+func (a strategy) closed(n nodeID) bool {
 	examples := a.tree.nodes[n].examples
-	return a.surveyed().own[n].of.total() <= len(examples) && !slices.ContainsFunc(examples[:], func(url string) bool {
-		return url != "" && !a.forbidden(url) && !a.ruledOut(url)
+	return siteView{a.Analyser}.surveyed().own[n].of.total() <= len(examples) && !slices.ContainsFunc(examples[:], func(url string) bool {
+		return url != "" && !report{a.Analyser}.forbidden(url) && !a.ruledOut(url)
 	})
 }
 

@@ -49,7 +49,7 @@ func TestPatternsByPages(t *testing.T) {
 	}
 	add("news", 4)
 	add("press", 3)
-	if got := a.allowedPatterns(nil, press); !slices.Equal(got, []string{"/news/{id}", "/press/{id}"}) {
+	if got := (strategy{a}).allowedPatterns(nil, press); !slices.Equal(got, []string{"/news/{id}", "/press/{id}"}) {
 		t.Errorf("%q", got)
 	}
 }
@@ -60,8 +60,8 @@ func checkStrategy(t *testing.T, site string, a *Analyser, urls []string) {
 	good := []string{}
 	for _, u := range urls {
 		if a.Score(u).Action.isGood() {
-			a.canonical([]byte(u))
-			good = append(good, string(a.buf))
+			a.urls.canonical([]byte(u))
+			good = append(good, string(a.urls.buf))
 		}
 	}
 	d := a.Result()
@@ -93,8 +93,8 @@ func checkStrategy(t *testing.T, site string, a *Analyser, urls []string) {
 	}
 	all := make([]string, len(urls))
 	for i, u := range urls {
-		a.canonical([]byte(u))
-		all[i] = string(a.buf)
+		a.urls.canonical([]byte(u))
+		all[i] = string(a.urls.buf)
 	}
 	for _, pattern := range allowed {
 		if !slices.ContainsFunc(all, func(u string) bool { return matchPatterns([]string{pattern}, u) }) {
@@ -199,7 +199,7 @@ func TestNumberedArticles(t *testing.T) {
 	for n := range a.tree.nodes {
 		a.tree.nodes[n].good = false
 	}
-	got := a.allowedPatterns(nil, best)
+	got := strategy{a}.allowedPatterns(nil, best)
 	slices.Sort(got)
 	if !slices.Equal(got, []string{"/area-1", "/mp3", "/{slug}"}) {
 		t.Errorf("%q", got)

@@ -166,8 +166,8 @@ func (a *Analyser) Learn(links []Link) {
 		if l.Text == "" {
 			continue
 		}
-		if valid, inside := a.canonical([]byte(l.URL)); valid && inside && len(a.buf) <= MaxURLLength {
-			own = append(own, Link{string(a.buf), l.Text})
+		if valid, inside := a.urls.canonical([]byte(l.URL)); valid && inside && len(a.urls.buf) <= MaxURLLength {
+			own = append(own, Link{string(a.urls.buf), l.Text})
 		}
 	}
 	a.texts.learn(own)

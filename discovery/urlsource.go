@@ -23,14 +23,17 @@ type urlSource struct {
 // one, or with a language. The lowest keys stay.
 const maxURLSources = 500
 
-// hear notes what a place says of the URL of a.buf, which has the key.
-func (a *Analyser) hear(key uint64, r *record, s *Sighting) {
-	plain := swar.Equal(s.Loc, a.buf)
-	if r.plain = r.plain || plain; plain && s.Language == "" && len(a.urlSources) == 0 {
+// urlSources are by keyOf a URL.
+type urlSources map[uint64]urlSource
+
+// add notes a sighting of a URL, given in canonical form and by its key.
+func (u *urlSources) add(canonical []byte, key uint64, r *record, s *Sighting) {
+	plain := swar.Equal(s.Loc, canonical)
+	if r.plain = r.plain || plain; plain && s.Language == "" && len(*u) == 0 {
 		return
 	}
 	tag := languageTag(s.Language)
-	old, known := a.urlSources[key]
+	old, known := (*u)[key]
 	if !known && plain && tag == "" {
 		return
 	}
@@ -47,30 +50,31 @@ func (a *Analyser) hear(key uint64, r *record, s *Sighting) {
 	if known && now == old {
 		return
 	}
-	if a.urlSources == nil {
-		a.urlSources = map[uint64]urlSource{}
+	if *u == nil {
+		*u = urlSources{}
 	}
-	if a.urlSources[key] = now; len(a.urlSources) == 2*maxURLSources {
-		a.trimSaid()
+	if (*u)[key] = now; len(*u) == 2*maxURLSources {
+		u.trim()
 	}
 }
 
-func (a *Analyser) trimSaid() {
-	if len(a.urlSources) <= maxURLSources {
+// trim drops the highest keys beyond maxURLSources.
+func (u *urlSources) trim() {
+	if len(*u) <= maxURLSources {
 		return
 	}
-	for _, key := range slices.Sorted(maps.Keys(a.urlSources))[maxURLSources:] {
-		delete(a.urlSources, key)
+	for _, key := range slices.Sorted(maps.Keys(*u))[maxURLSources:] {
+		delete(*u, key)
 	}
 }
 
-// storeURLSources stores what was said of URLs: the keys of one language as differences, since most pages of a site share it.
-// URLs of which nothing is left to say, as some place has them in their canonical form, are those of language "".
-func (a *Analyser) storeURLSources(s *State) {
-	a.trimSaid()
+// store adds the sources to a state: the keys of one language as differences, since most pages of a site share it. A URL
+// that some place writes in canonical form, without a language, has the language "".
+func (u *urlSources) store(s *State) {
+	u.trim()
 	last := map[string]uint64{}
-	for _, key := range slices.Sorted(maps.Keys(a.urlSources)) {
-		o := a.urlSources[key]
+	for _, key := range slices.Sorted(maps.Keys(*u)) {
+		o := (*u)[key]
 		if o.raw != "" {
 			s.Raw = append(s.Raw, StateTitle{Key: key, Text: o.raw})
 		}
@@ -86,26 +90,26 @@ func (a *Analyser) storeURLSources(s *State) {
 	}
 }
 
-// restoreSaid reads what storeURLSources wrote, and reports whether it is that.
-func (a *Analyser) restoreSaid(s *State) bool {
-	a.urlSources = map[uint64]urlSource{}
+// restore reads the sources of a state, and reports whether they are valid.
+func (u *urlSources) restore(s *State, known *seen) bool {
+	*u = urlSources{}
 	for _, r := range s.Raw {
-		a.urlSources[r.Key] = urlSource{raw: r.Text}
-		if seen := a.seen.find(r.Key); seen != nil {
+		(*u)[r.Key] = urlSource{raw: r.Text}
+		if seen := known.find(r.Key); seen != nil {
 			seen.plain = false
 		}
 	}
 	for by, keys := range s.Languages {
 		for key := uint64(0); len(keys) > 0; {
 			delta, n := binary.Uvarint(keys)
-			if n <= 0 || by == "" || len(a.urlSources) > 2*maxURLSources {
+			if n <= 0 || by == "" || len(*u) > 2*maxURLSources {
 				return false
 			}
 			key, keys = key+delta, keys[n:]
-			a.urlSources[key] = urlSource{a.urlSources[key].raw, by[1:], by[0] - '0'}
+			(*u)[key] = urlSource{(*u)[key].raw, by[1:], by[0] - '0'}
 		}
 	}
-	return len(a.urlSources) <= maxURLSources
+	return len(*u) <= maxURLSources
 }
 
 // maxLanguage is the maximum length of a language tag, with some reserve: "zh-hant-tw" is a long one.
