@@ -79,7 +79,7 @@ var mayImport = map[string][]string{
 	"deadletters":  {"contract", "ledger", "r2"},
 	"queues":       {"contract", "controls", "deadletters", "fetch", "frontier", "orchestrator", "processor", "collector", "ledger", "r2"},
 	"alarms":       {"contract", "ledger"},
-	"webhook":      {"contract", "frontier", "ledger"},
+	"webhook":      {"alarms", "contract", "frontier", "ledger"},
 	"reconcile":    {"collector", "contract", "frontier", "ledger", "r2"},
 	"handlers":     {"contract", "alarms", "classify", "discovery", "frontier", "httpapi", "markup", "prometheus", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
 	"engine":       {"alarms", "classify", "collector", "contract", "controls", "deadletters", "fetch", "frontier", "frontier/shard", "frontier/shard/store", "handlers", "httpapi", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings", "webhook"},

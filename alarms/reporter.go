@@ -16,11 +16,11 @@ import (
 const (
 	// maxPosts caps the changes that one run posts. More wait only after an outage of the webhook.
 	maxPosts = 20
-	// postTimeout limits a post.
-	postTimeout = 10 * time.Second
+	// PostTimeout limits one post to a webhook.
+	PostTimeout = 10 * time.Second
 	// MaxPosting bounds the time that one Report takes to post. It reserves its changes for that long, even if it
 	// is killed.
-	MaxPosting = maxPosts*postTimeout + time.Minute
+	MaxPosting = maxPosts*PostTimeout + time.Minute
 )
 
 // Records stores the states of alarms, and their changes until they are posted.
@@ -64,7 +64,7 @@ func (r *Reporter) Report(ctx context.Context, current []contract.Alarm,
 	for _, n := range notices {
 		if len(unposted) == 0 { // later changes must not overtake a failed one
 			header := http.Header{"Idempotency-Key": {n.ID}} // the same when the change is posted again
-			err := r.Webhook.Post(ctx, r.URL, header, []byte(n.Body), postTimeout)
+			err := r.Webhook.Post(ctx, r.URL, header, []byte(n.Body), PostTimeout)
 			if err == nil {
 				posted = append(posted, n.ID)
 				continue

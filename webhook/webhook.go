@@ -17,14 +17,14 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/ledger"
 )
 
 const (
-	maxItems    = 100              // of a delivery: some 50 KB
-	postTimeout = 10 * time.Second // for the receiver's answer
+	maxItems = 100 // of a delivery: some 50 KB
 
 	// A run starts no delivery after maxRun, nor more than maxDeliveries. The next minute's run continues.
 	maxRun        = 40 * time.Second
@@ -50,7 +50,7 @@ type Ledger interface {
 	SaveFeedDelivery(ctx context.Context, d *ledger.FeedDelivery) (saved bool, err error)
 }
 
-// Poster posts JSON. It follows no redirects and succeeds only with a 2xx status. Only the Message of a
+// A Poster posts JSON. It follows no redirects and succeeds only with a 2xx status. Only the Message of a
 // *contract.Error is safe to log.
 type Poster interface {
 	Post(ctx context.Context, url string, header http.Header, body []byte, timeout time.Duration) error
@@ -63,7 +63,7 @@ type Sender struct {
 	Exclusions  func(ctx context.Context) (*contract.Exclusions, error)
 	Ledger      Ledger
 	Poster      Poster
-	URL, Secret string // URL may be empty: nothing is delivered then
+	URL, Secret string // nothing is delivered if URL is empty
 	Environment string
 	Log         *slog.Logger
 	Now         func() time.Time
@@ -95,8 +95,8 @@ func (s *Sender) Run(ctx context.Context) error {
 type drain struct {
 	*Sender
 	state   ledger.FeedDelivery
-	claimed bool // the stored state keeps other runs away and does not include the last delivery
-	over    bool
+	claimed bool // the stored state claims a delivery; Run has to release it
+	over    bool // nothing is left to deliver, or another run continues
 }
 
 // deliver delivers the next batch.
@@ -161,8 +161,8 @@ func (r *drain) next(ctx context.Context) (*contract.FeedDelivery, error) {
 	return batch, nil
 }
 
-// pending reads the items of the pending delivery again. It returns nil without one, or if the items are too old or a
-// shard does not answer. Its items then belong to another delivery.
+// pending reads the items of the pending delivery again. It returns nil if there is no pending delivery, if its items
+// have expired, or if a shard does not answer. In the last two cases the items go into a new delivery.
 func (r *drain) pending(ctx context.Context, from frontier.Cursor) *frontier.AllFeed {
 	if r.state.Pending == "" {
 		return nil
@@ -194,10 +194,10 @@ func (r *drain) post(ctx context.Context, batch *contract.FeedDelivery) error {
 	return r.Poster.Post(ctx, r.URL, http.Header{
 		"Idempotency-Key": {batch.ID},
 		SignatureHeader:   {Sign(r.Secret, r.Now(), body)},
-	}, body, postTimeout)
+	}, body, alarms.PostTimeout)
 }
 
-// failed schedules another attempt.
+// failed logs a failed post and schedules another attempt.
 func (r *drain) failed(ctx context.Context, batch *contract.FeedDelivery, cause error) error {
 	d := &r.state
 	d.Failures++
