@@ -151,9 +151,9 @@ func (p *parser) element(e element, name, prefix, attrs []byte, closing, empty b
 	case byEntry[e] != nil:
 		p.entryTag(e, prefix, attrs, closing, empty)
 	case p.isFeed():
-		p.feedTag(e, name, prefix, attrs, closing, empty)
+		feedReader{p}.feedTag(e, name, prefix, attrs, closing, empty)
 	case p.entry != none:
-		p.pageTag(e, prefix, attrs, closing, empty)
+		urlsetReader{p}.pageTag(e, prefix, attrs, closing, empty)
 	}
 }
 
@@ -269,8 +269,11 @@ func (p *parser) spaceOf(prefix []byte) space {
 	return p.ns.of(prefix)
 }
 
+// urlsetReader reads the elements of sitemaps.
+type urlsetReader struct{ *parser }
+
 // pageTag reads a tag inside of <url> and <sitemap>.
-func (p *parser) pageTag(e element, prefix, attrs []byte, closing, empty bool) {
+func (p urlsetReader) pageTag(e element, prefix, attrs []byte, closing, empty bool) {
 	switch e {
 	case tagNews, tagImage, tagVideo:
 		p.commit()
@@ -318,7 +321,7 @@ func (p *parser) pageTag(e element, prefix, attrs []byte, closing, empty bool) {
 }
 
 // extension reads the tags around what news, images and videos say of a page.
-func (p *parser) extension(e element, prefix, attrs []byte, closing, empty bool) {
+func (p urlsetReader) extension(e element, prefix, attrs []byte, closing, empty bool) {
 	if closing {
 		p.inside = ownNS
 		return
@@ -356,8 +359,11 @@ const (
 	byPubDate
 )
 
+// feedReader reads the elements of RSS and Atom feeds.
+type feedReader struct{ *parser }
+
 // feedTag reads a tag of a feed, inside of an item or outside.
-func (p *parser) feedTag(e element, local, prefix, attrs []byte, closing, empty bool) {
+func (p feedReader) feedTag(e element, local, prefix, attrs []byte, closing, empty bool) {
 	p.commit()
 	if closing {
 		return
@@ -394,7 +400,7 @@ func (p *parser) feedTag(e element, local, prefix, attrs []byte, closing, empty 
 
 // detail reads an element of an item that may be its summary or a picture of it. It reports whether there is
 // nothing in it to skip: it is a group of such elements.
-func (p *parser) detail(local, prefix, attrs []byte, empty bool) (group bool) {
+func (p feedReader) detail(local, prefix, attrs []byte, empty bool) (group bool) {
 	media := len(prefix) > 0 && p.spaceOf(prefix) == otherNS && markup.EqualFold(prefix, "media")
 	switch name := string(local); {
 	case media && name == "group":
@@ -411,7 +417,7 @@ func (p *parser) detail(local, prefix, attrs []byte, empty bool) (group bool) {
 }
 
 // picture reads a picture's URL from the attributes of its element, unless its type says it is something else.
-func (p *parser) picture(e element, attrs []byte) {
+func (p feedReader) picture(e element, attrs []byte) {
 	if !p.details || p.entry == none || p.e.Image != nil {
 		return
 	}
@@ -423,7 +429,7 @@ func (p *parser) picture(e element, attrs []byte) {
 }
 
 // linkHref takes the href of an Atom link (RFC 4287, 4.2.7) and reports whether there was one.
-func (p *parser) linkHref(attrs []byte) bool {
+func (p feedReader) linkHref(attrs []byte) bool {
 	href := markup.Attribute(attrs, "href")
 	if href == nil {
 		return false
@@ -526,13 +532,13 @@ func (p *parser) commit() {
 	case tagPublicationDate:
 		p.e.News.Date, _ = markup.ParseDate(v)
 	case tagPubDate:
-		p.itemDate(v, byPubDate)
+		feedReader{p}.itemDate(v, byPubDate)
 	case tagChanged:
-		p.itemDate(v, byChanged)
+		feedReader{p}.itemDate(v, byChanged)
 	case tagPublished:
-		p.itemDate(v, byPublished)
+		feedReader{p}.itemDate(v, byPublished)
 	case tagDCDate:
-		p.itemDate(v, byDublinCore)
+		feedReader{p}.itemDate(v, byDublinCore)
 	case tagChangefreq:
 		p.e.Changefreq = frequency(v)
 	case tagPriority:
@@ -550,7 +556,7 @@ func (p *parser) takeRef(v []byte, rank int) {
 	}
 }
 
-func (p *parser) itemDate(v []byte, rank int) {
+func (p feedReader) itemDate(v []byte, rank int) {
 	if rank <= p.dateRank {
 		return
 	}

@@ -246,7 +246,7 @@ func (r *Reading) extract(f *Features, title bool) {
 	r.pathFeatures(f, v)
 	r.queryFeatures(f, v)
 	r.hostFeatures(f, v)
-	r.structure(f, v)
+	shape{r}.structure(f, v)
 	r.crosses(f, v)
 	r.tokens(f, v)
 	if title && v.title {

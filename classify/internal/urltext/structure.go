@@ -68,9 +68,12 @@ var (
 	pageKeys     = wordSet("page p pageno pageindex pagenum paged start offset seite pagina currentpage cp pg")
 )
 
+// shape extracts the features of a URL's form.
+type shape struct{ *Reading }
+
 // structure adds the form of the URL, apart from its words. The order of the features is part of the model, since
 // sums of floating-point weights depend on it in training.
-func (r *Reading) structure(f *Features, v view) {
+func (r shape) structure(f *Features, v view) {
 	p := r.pathForm()
 	r.shapeOfPath(f, v, p)
 	r.shapeOfQuery(f)
@@ -108,7 +111,7 @@ type pathForm struct {
 	lastKind             Kind // of the last segment; an empty path is a home page
 }
 
-func (r *Reading) pathForm() pathForm {
+func (r shape) pathForm() pathForm {
 	p := pathForm{lastKind: HomePage}
 	for i := range r.Path {
 		s := &r.Path[i]
@@ -132,7 +135,7 @@ func (r *Reading) pathForm() pathForm {
 }
 
 // shapeOfPath adds the depth of the path, its end, and the length of its title.
-func (r *Reading) shapeOfPath(f *Features, v view, p pathForm) {
+func (r shape) shapeOfPath(f *Features, v view, p pathForm) {
 	f.put(sDepth, p.depth, 8)
 	f.put(sTrailing, int(v.trailing), 11)
 	ext := extNone
@@ -157,7 +160,7 @@ func (r *Reading) shapeOfPath(f *Features, v view, p pathForm) {
 }
 
 // shapeOfQuery adds the number of fields of the query, and their purpose by their keys.
-func (r *Reading) shapeOfQuery(f *Features) {
+func (r shape) shapeOfQuery(f *Features) {
 	f.put(sQueryCount, len(r.Query), 4)
 	for i := range r.Query {
 		q := &r.Query[i]
@@ -175,7 +178,7 @@ func (r *Reading) shapeOfQuery(f *Features) {
 	}
 }
 
-func (r *Reading) pathFlags(f *Features, v view, p pathForm) {
+func (r shape) pathFlags(f *Features, v view, p pathForm) {
 	f.flag(v.media, flagMedia)
 	f.flag(r.Slash, flagSlash)
 	f.flag(p.years > 0 && p.months > 0, flagDatePath)
@@ -191,7 +194,7 @@ func (r *Reading) pathFlags(f *Features, v view, p pathForm) {
 }
 
 // hostFlags adds the roles of the host by the words for hosts.
-func (r *Reading) hostFlags(f *Features) {
+func (r shape) hostFlags(f *Features) {
 	for _, senses := range [2][]lexicon.Sense{r.subSenses, r.nameSenses} {
 		for _, h := range senses {
 			switch h.Role {
@@ -212,7 +215,7 @@ func (r *Reading) hostFlags(f *Features) {
 
 // lastKindByHost adds the end of the path combined with the kind of host, in any case and where the path has no
 // word of a type.
-func (r *Reading) lastKindByHost(f *Features, v view, p pathForm) {
+func (r shape) lastKindByHost(f *Features, v view, p pathForm) {
 	lastKind := int(p.lastKind)
 	if v.media {
 		f.put(sMediaLast, lastKind, 11)
