@@ -76,7 +76,7 @@ const maxHosts = 64
 func (b *Batch) Hosts(domain string) (visits []frontier.Visit) {
 	now := b.collector.Clock.Now()
 	for _, v := range b.limiter.Visits(func(host string) bool {
-		return within(host, domain) &&
+		return contract.WithinDomain(host, domain) &&
 			contract.CheckDomain("", host) == nil
 	}) {
 		retry := v.RetryAt.Sub(now)

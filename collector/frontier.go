@@ -279,7 +279,7 @@ func entriesOf(how *discovery.FetchContract, domain string) []frontier.NewEntry 
 	}
 	var list []frontier.NewEntry
 	for _, e := range how.EntryPoints {
-		if !within(markup.HostOf(e.URL), domain) {
+		if !contract.WithinDomain(markup.HostOf(e.URL), domain) {
 			continue
 		}
 		n := frontier.NewEntry{NewPage: frontier.NewPage{URL: canonical(e.URL), Priority: e.Confidence},

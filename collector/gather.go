@@ -244,15 +244,10 @@ func (g *gathering) leaveToLater() {
 // altHost returns the host of the message's URL if it is below the domain.
 func altHost(m *contract.DomainMessage) string {
 	u, err := fetch.Guard(m.DomainURL)
-	if err != nil || u.Hostname() == m.Domain || !within(u.Hostname(), m.Domain) {
+	if err != nil || u.Hostname() == m.Domain || !contract.WithinDomain(u.Hostname(), m.Domain) {
 		return ""
 	}
 	return u.Hostname()
-}
-
-// within reports whether host is the domain or below it.
-func within(host, domain string) bool {
-	return host == domain || len(host) > len(domain) && host[len(host)-len(domain)-1:] == "."+domain
 }
 
 func digest(sum []byte) *string { return contract.Text(hex.EncodeToString(sum)) }

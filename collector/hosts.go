@@ -206,7 +206,7 @@ func (g *gathering) rules(ctx context.Context, authority *url.URL) (func(link st
 	}
 	g.policy.otherHosts++
 	t := g.robotsTarget(name + "/robots.txt")
-	t.Once = !within(authority.Hostname(), g.message.Domain) // a foreign host is not worth retries
+	t.Once = !contract.WithinDomain(authority.Hostname(), g.message.Domain) // a foreign host is not worth retries
 	a, failure := g.session.Fetch(ctx, t)
 	if errors.Is(failure, fetch.ErrBudget) || errors.Is(failure, fetch.ErrDeadline) ||
 		errors.Is(failure, fetch.ErrDisallowed) || errors.Is(failure, fetch.ErrExcluded) {

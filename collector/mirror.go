@@ -55,7 +55,7 @@ func ownless(url []byte, domain string) []byte {
 	if end < 0 {
 		end = len(rest)
 	}
-	if !within(string(rest[:end]), domain) {
+	if !contract.WithinDomain(string(rest[:end]), domain) {
 		return url
 	}
 	return rest[end:]

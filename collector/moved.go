@@ -18,12 +18,12 @@ func (g *gathering) moved(a *fetch.Answer) bool {
 	host := markup.HostOf(a.URL)
 	domain := fetch.Registrable(host)
 	if a.Status == 0 || a.Status >= 300 && a.Status < 400 || g.found.site.movedTo != "" || host == "" ||
-		domain == "" || within(host, g.message.Domain) {
+		domain == "" || contract.WithinDomain(host, g.message.Domain) {
 		return false
 	}
 	status := 0 // of the redirect that leaves the domain
 	for _, hop := range a.Hops {
-		if within(markup.HostOf(hop.URL), g.message.Domain) {
+		if contract.WithinDomain(markup.HostOf(hop.URL), g.message.Domain) {
 			status = hop.Status
 		}
 	}
@@ -55,7 +55,7 @@ func (s *saving) queueMoved(ctx context.Context, doc *contract.Document, how *di
 // pagesOf returns the pages on hosts of a registrable domain.
 func pagesOf(pages []discovery.Page, domain string) []discovery.Page {
 	return slices.DeleteFunc(slices.Clone(pages), func(p discovery.Page) bool {
-		return !within(markup.HostOf(p.URL),
+		return !contract.WithinDomain(markup.HostOf(p.URL),
 			domain)
 	})
 }

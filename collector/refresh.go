@@ -441,7 +441,7 @@ func (f *refresh) take(loc, title []byte, date time.Time, method discovery.Metho
 	default:
 		p.LastMod = date.Unix()
 	}
-	if len(f.pages) >= maxRefreshSeen || !within(markup.HostOf(p.URL), f.message.Domain) {
+	if len(f.pages) >= maxRefreshSeen || !contract.WithinDomain(markup.HostOf(p.URL), f.message.Domain) {
 		return nil
 	}
 	f.pages = append(f.pages, p)

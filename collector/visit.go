@@ -90,7 +90,7 @@ func (v *Visit) ReadyAt() time.Time {
 		domain = v.lease.Domain
 	}
 	return b.limiter.ReadyAt(b.collector.Limits.RequestInterval,
-		func(host string) bool { return within(host, domain) })
+		func(host string) bool { return contract.WithinDomain(host, domain) })
 }
 
 // Collect updates the document of the message's domain, and returns it as stored. It fails with the cause if no

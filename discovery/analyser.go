@@ -67,20 +67,20 @@ type Analyser struct {
 
 	seen   seen
 	tree   *tree
-	top    top
-	varied varied
+	top    best
+	varied bestBySection
 	loose  bool            // some page that is worth fetching has no pattern
 	scored map[nodeID]bool // patterns of raw URLs that are worth fetching
-	pages  pool
+	pages  bestPages
 	title  []byte // of the URL that is being added
 
-	researched pages           // the best that Score was given, by priority: they leave half of Pages to others
+	researched best            // the best that Score was given, by priority: they leave half of Pages to others
 	best       []candidate     // those of Result; nil while it is out of date
 	since      map[uint64]bool // keys of what was offered since Restore; nil without
 	urlSources urlSources      // by keyOf a URL
 	texts      texts
 	survey     *survey // nil while it is out of date
-	listings   top     // pages that may list news
+	listings   best    // pages that may list news
 	classes    [classify.Classes]class
 	stats      Stats
 	failures   []Failure
@@ -94,7 +94,7 @@ type Analyser struct {
 type class struct {
 	count    int
 	priority int // sum, in thousandths
-	examples top
+	examples best
 }
 
 // NewAnalyser begins the analysis of a domain.
@@ -107,14 +107,14 @@ func NewAnalyser(o Options) *Analyser {
 		classifier: c,
 		shapes:     newShapes(c),
 		tree:       newTree(),
-		top:        top{limit: 2 * MaxDiscovered}, // estimated; the best of them are assessed
-		pages:      newPool(o.Pages),
-		researched: newPages((o.Pages + 1) / 2),
-		listings:   top{limit: maxListings},
+		top:        newBest(2 * MaxDiscovered), // estimated; the best of them are assessed
+		pages:      newBestPages(o.Pages),
+		researched: newBest((o.Pages + 1) / 2),
+		listings:   newBest(maxListings),
 		sourceIDs:  map[string]SourceID{},
 	}
 	for i := range a.classes {
-		a.classes[i].examples.limit = bestOfType
+		a.classes[i].examples = newBest(bestOfType)
 	}
 	return a
 }
@@ -309,16 +309,16 @@ func (a *Analyser) count(c *candidate, sign int) {
 
 // offer offers a URL to the lists of the best.
 func (a *Analyser) offer(p *page, c candidate) {
-	a.top.offer(c)
+	a.top.offer(c, nil)
 	a.varied.offer(p, c)
 	a.pages.offer(p, c, a.title)
 	if a.since != nil {
 		a.since[keyOf(c.url)] = true
 	}
-	a.classes[c.class].examples.offer(c)
+	a.classes[c.class].examples.offer(c, nil)
 	if p.mayList(c.class.Type()) {
 		c.order -= 1000 * p.depth // those near the root first
-		a.listings.offer(c)
+		a.listings.offer(c, nil)
 	}
 }
 

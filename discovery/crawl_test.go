@@ -10,6 +10,7 @@ import (
 
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/classify/embedded"
+	"github.com/newsfork/seed-engine/contract"
 )
 
 // htmlPage is a web page with links.
@@ -175,7 +176,7 @@ func TestCrawlLastModified(t *testing.T) {
 	for _, c := range []struct {
 		at   time.Time
 		want float64
-	}{{ago(2 * day), 0.8}, {ago(60 * day), 0.4}, {time.Time{}, undated}, {testNow.Add(100 * day), undated}} {
+	}{{ago(2 * day), 0.8}, {ago(60 * day), 0.4}, {time.Time{}, contract.Undated}, {testNow.Add(100 * day), contract.Undated}} {
 		a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.gov", Now: testNow, Robots: open})
 		crawl := a.Crawl("https://x.gov/", htmlPage("https://x.gov/press-releases"))
 		crawl.Next()

@@ -1,5 +1,3 @@
-// Package discovery finds out which URLs of a domain matter, how much each is worth to a reader of news, and
-// how it should be fetched.
 package discovery
 
 import (

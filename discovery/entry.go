@@ -224,7 +224,7 @@ const minListing = 0.5
 // htmlEntries returns the best of the pages that list news. A page does if there are others below it, if its name
 // means nothing else, or if the menu of the site calls it so.
 func (a entryFinder) htmlEntries() []EntryPoint {
-	list := slices.Concat(a.listings.list, a.menuPages())
+	list := slices.Concat(a.listings.ordered(), a.menuPages())
 	frequencies := report{a.Analyser}.frequencies(list, true)
 	entries := []EntryPoint{}
 	for i, c := range list {
@@ -251,7 +251,7 @@ func (a entryFinder) htmlEntries() []EntryPoint {
 func (a entryFinder) menuPages() (list []candidate) {
 	for _, l := range a.texts.links {
 		r := a.seen.find(keyOf([]byte(l.URL)))
-		if r == nil || r.rank == 0 || a.ruledOut(l.URL) || !a.named(l.URL) || slices.ContainsFunc(a.listings.list, func(c candidate) bool { return c.url == l.URL }) {
+		if r == nil || r.rank == 0 || a.ruledOut(l.URL) || !a.named(l.URL) || slices.ContainsFunc(a.listings.ordered(), func(c candidate) bool { return c.url == l.URL }) {
 			continue
 		}
 		p := parsePage(l.URL)

@@ -26,30 +26,30 @@ const maxTitle = 200
 // best of all: pages of one section are often estimated alike, and would keep out those of all others.
 const pageSections = 8
 
-// pool keeps the pages from which Pages chooses. What it keeps does not depend on their order.
-type pool struct {
-	best     pages
-	sections [pageSections]pages
+// bestPages keeps the pages from which Pages chooses. What it keeps does not depend on their order.
+type bestPages struct {
+	best     best
+	sections [pageSections]best
 }
 
-func newPool(limit int) pool {
-	p := pool{best: newPages(limit)}
+func newBestPages(limit int) bestPages {
+	p := bestPages{best: newBest(limit)}
 	for i := range p.sections {
-		p.sections[i] = newPages((limit + 3) / 4)
+		p.sections[i] = newBest((limit + 3) / 4)
 	}
 	return p
 }
 
 // offer adds c, which is about p. How certain its type is counts half: the pages beside it, which are not known yet,
 // mostly leave no doubt.
-func (o *pool) offer(p *page, c candidate, title []byte) {
+func (o *bestPages) offer(p *page, c candidate, title []byte) {
 	c.order += int(100 * (1 - c.confidence))
 	o.best.offer(c, title)
 	o.sections[p.sectionKey()%pageSections].offer(c, title)
 }
 
 // entitle sets the title of a candidate without one.
-func (o *pool) entitle(url, title []byte) {
+func (o *bestPages) entitle(url, title []byte) {
 	if len(title) == 0 {
 		return
 	}
@@ -60,7 +60,7 @@ func (o *pool) entitle(url, title []byte) {
 }
 
 // title is that of a candidate, "" for none.
-func (o *pool) title(url string) string {
+func (o *bestPages) title(url string) string {
 	title := o.best.title(url)
 	for i := range o.sections {
 		title = cmp.Or(title, o.sections[i].title(url))
@@ -69,7 +69,7 @@ func (o *pool) title(url string) string {
 }
 
 // chosen returns the best of the pool, best first, at most a third of them of one section unless nothing else is left.
-func (o *pool) chosen() []candidate {
+func (o *bestPages) chosen() []candidate {
 	all := o.best.ordered()
 	for i := range o.sections {
 		for _, c := range o.sections[i].heap {
@@ -150,108 +150,6 @@ func (a *Analyser) isNew(url string) bool { return a.since == nil || a.since[key
 
 func (a *Analyser) titleOf(url string) string {
 	return cmp.Or(a.pages.title(url), a.texts.titles[keyOf(url)].text)
-}
-
-// titled is a candidate with the text by which it is known.
-type titled struct {
-	candidate
-	title string
-}
-
-// pages keeps the candidates of highest order, as top does, but is fast for hundreds of them: a binary
-// heap with the worst at its root, in which URLs are found by at.
-type pages struct {
-	limit int
-	heap  []titled
-	at    map[string]int // index in heap, by URL
-}
-
-func newPages(limit int) pages { return pages{limit: limit, at: map[string]int{}} }
-
-// ordered are the candidates, best first.
-func (h *pages) ordered() []candidate {
-	list := make([]candidate, len(h.heap))
-	for i := range h.heap {
-		list[i] = h.heap[i].candidate
-	}
-	slices.SortFunc(list, better)
-	return list
-}
-
-// title is that of a candidate, "" for none.
-func (h *pages) title(url string) string {
-	if i, found := h.at[url]; found {
-		return h.heap[i].title
-	}
-	return ""
-}
-
-// offer adds c if it is good enough, in place of an older candidate with its URL.
-func (h *pages) offer(c candidate, title []byte) {
-	if h.limit == 0 || len(h.heap) == h.limit && c.below(&h.heap[0].candidate) {
-		return
-	}
-	i, found := h.at[c.url]
-	switch {
-	case found:
-		c.url = h.heap[i].url
-		h.heap[i].candidate = c
-		if len(title) > 0 {
-			h.heap[i].title = shortTitle(title)
-		}
-		h.down(i)
-		h.up(i)
-	case len(h.heap) < h.limit:
-		c.url = strings.Clone(c.url)
-		h.heap = append(h.heap, titled{c, shortTitle(title)})
-		h.at[c.url] = len(h.heap) - 1
-		h.up(len(h.heap) - 1)
-	default:
-		delete(h.at, h.heap[0].url)
-		c.url = strings.Clone(c.url)
-		h.heap[0] = titled{c, shortTitle(title)}
-		h.at[c.url] = 0
-		h.down(0)
-	}
-}
-
-// entitle sets the title of a candidate without one.
-func (h *pages) entitle(url, title []byte) {
-	if i, found := h.at[string(url)]; found && h.heap[i].title == "" {
-		h.heap[i].title = shortTitle(title)
-	}
-}
-
-func (h *pages) worse(i, j int) bool { return better(h.heap[i].candidate, h.heap[j].candidate) > 0 }
-
-func (h *pages) swap(i, j int) {
-	h.heap[i], h.heap[j] = h.heap[j], h.heap[i]
-	h.at[h.heap[i].url], h.at[h.heap[j].url] = i, j
-}
-
-// up moves a candidate towards the root until its parent is no better.
-func (h *pages) up(i int) {
-	for i > 0 && h.worse(i, (i-1)/2) {
-		h.swap(i, (i-1)/2)
-		i = (i - 1) / 2
-	}
-}
-
-// down moves a candidate away from the root until its children are no worse.
-func (h *pages) down(i int) {
-	for {
-		worst := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(h.heap); child++ {
-			if h.worse(child, worst) {
-				worst = child
-			}
-		}
-		if worst == i {
-			return
-		}
-		h.swap(i, worst)
-		i = worst
-	}
 }
 
 // shortTitle cuts a title to maxTitle bytes of whole characters.

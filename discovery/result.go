@@ -72,11 +72,11 @@ func (a report) contenders() []candidate {
 			list = append(list, assessed)
 		}
 	}
-	take(a.top.list)
+	take(a.top.ordered())
 	take(a.varied.candidates())
-	take(a.listings.list)
+	take(a.listings.ordered())
 	for i := range a.classes {
-		take(a.classes[i].examples.list)
+		take(a.classes[i].examples.ordered())
 	}
 	return list
 }

@@ -38,26 +38,8 @@ var relevanceOf = func() (t [classify.Classes]float64) {
 
 const day = 24 * time.Hour
 
-// undated is the timeliness of a page without a plausible date: it is not taken for one of the oldest.
-const undated = 0.3
-
 // firstPage is markup.FirstPage in seconds since 1970.
 var firstPage = markup.FirstPage.Unix()
-
-// timelinessAt is the timeliness of a page of an age: it falls with that of the last change.
-func timelinessAt(age time.Duration) float64 {
-	switch {
-	case age < day:
-		return 1
-	case age < 7*day:
-		return 0.8
-	case age < 30*day:
-		return 0.6
-	case age < 90*day:
-		return 0.4
-	}
-	return 0.2
-}
 
 // accessibility falls with the number of path segments.
 func accessibility(depth int) float64 {

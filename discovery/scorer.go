@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/markup"
 )
 
@@ -33,7 +34,7 @@ func (s *scorer) judge(p *page, c classify.Class, confidence float64, rank uint8
 	j := candidate{url: p.url, lastmod: date, date: max(date, day), rank: rank, class: c, confidence: confidence}
 	j.priority = thousandths(priority(v.Overall, confidence, q, method))
 	j.order = j.priority
-	if best := max(v.Timeliness, undated, s.timelinessOf(day)); best > v.Timeliness {
+	if best := max(v.Timeliness, contract.Undated, s.timelinessOf(day)); best > v.Timeliness {
 		v.Timeliness = best
 		j.order = thousandths(priority(overall(&v), confidence, q, method))
 	}
@@ -61,9 +62,9 @@ func (s *scorer) valueAt(p *page, c classify.Class, date uint32) NewsValue {
 func (s *scorer) timelinessOf(date uint32) float64 {
 	age := time.Duration(s.nanos - int64(date)*int64(time.Second))
 	if int64(date) <= firstPage || age <= -day {
-		return undated
+		return contract.Undated
 	}
-	return timelinessAt(age)
+	return contract.Timeliness(age)
 }
 
 // authorityOf is authority, cached for consecutive URLs of one host.

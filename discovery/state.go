@@ -94,18 +94,18 @@ func (a *Analyser) State() *State {
 		}),
 		Hints: a.seen.encodeHints(),
 		Nodes: nodes,
-		Top:   storeURLs(a.top.list), Listings: storeURLs(a.listings.list),
+		Top:   storeURLs(a.top.ordered()), Listings: storeURLs(a.listings.ordered()),
 		Classes: map[classify.Type]StateType{}, Loose: a.loose, Stats: a.stats,
 		Sources: []StateSource{}, Failures: append([]Failure{}, a.failures...), Unlisted: a.unlisted,
 	}
 	for i := range a.classes {
 		if c := &a.classes[i]; c.count > 0 {
-			s.Classes[classify.Class(i).Type()] = StateType{c.count, c.priority, storeURLs(c.examples.list)}
+			s.Classes[classify.Class(i).Type()] = StateType{c.count, c.priority, storeURLs(c.examples.ordered())}
 		}
 	}
-	others := [][]candidate{a.top.list}
+	others := [][]candidate{a.top.ordered()}
 	for i := range a.classes {
-		others = append(others, a.classes[i].examples.list)
+		others = append(others, a.classes[i].examples.ordered())
 	}
 	s.Varied = storeURLs(a.varied.candidates(others...))
 	a.texts.trim()
@@ -181,13 +181,13 @@ func Restore(s *State, o Options) (*Analyser, error) {
 		return damaged(nil)
 	}
 	restoration{a}.restoreURLs(s.Top, func(p *page, c candidate) {
-		a.top.offer(c)
+		a.top.offer(c, nil)
 		a.varied.offer(p, c)
 	})
 	restoration{a}.restoreURLs(s.Varied, func(p *page, c candidate) { a.varied.offer(p, c) })
 	restoration{a}.restoreURLs(s.Listings, func(p *page, c candidate) {
 		c.order -= 1000 * p.depth
-		a.listings.offer(c)
+		a.listings.offer(c, nil)
 	})
 	a.since = map[uint64]bool{}
 	return a, nil
@@ -217,7 +217,7 @@ func (a restoration) restoreClasses(stored map[classify.Type]StateType) {
 		k := &a.classes[i]
 		k.count, k.priority = s.Count, s.Priority
 		a.restoreURLs(s.Examples, func(p *page, c candidate) {
-			k.examples.offer(c)
+			k.examples.offer(c, nil)
 			a.varied.offer(p, c)
 		})
 	}

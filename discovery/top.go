@@ -21,13 +21,6 @@ type candidate struct {
 	order      int     // what its list is sorted by
 }
 
-// top keeps the candidates of highest order, of equals the newest. Further sightings can only raise the place of a URL,
-// so one that was dropped need not be remembered.
-type top struct {
-	limit int
-	list  []candidate
-}
-
 // better orders candidates: by order, then the newest, then by the priority that a sitemap states. Where all that is
 // equal, the higher number is usually the newer; the rest has no order that means anything.
 func better(a, b candidate) int {
@@ -45,22 +38,22 @@ func (c *candidate) below(worst *candidate) bool {
 	return c.order < worst.order || c.order == worst.order && better(*worst, *c) < 0
 }
 
-// varied keeps the candidates of highest order, at most maxAlike of a section: the others are not listed as long as
+// bestBySection keeps the candidates of highest order, at most maxAlike of a section: the others are not listed as long as
 // there is anything else.
-type varied []sectioned
+type bestBySection []sectioned
 
 type sectioned struct {
 	candidate
 	section uint64 // sectionKey
 }
 
-// maxVaried leaves space for candidates that are worth less than estimated.
-const maxVaried = MaxDiscovered + MaxDiscovered/4
+// maxBySection leaves space for candidates that are worth less than estimated.
+const maxBySection = MaxDiscovered + MaxDiscovered/4
 
 // offer adds c, which is about p, if it is good enough, in place of an older candidate with its URL.
-func (v *varied) offer(p *page, c candidate) {
+func (v *bestBySection) offer(p *page, c candidate) {
 	list := *v
-	if len(list) == maxVaried && c.below(&list[maxVaried-1].candidate) {
+	if len(list) == maxBySection && c.below(&list[maxBySection-1].candidate) {
 		return
 	}
 	section := p.sectionKey()
@@ -81,8 +74,8 @@ func (v *varied) offer(p *page, c candidate) {
 	switch {
 	case out >= 0:
 		list = slices.Delete(list, out, out+1)
-	case len(list) == maxVaried:
-		list = list[:maxVaried-1]
+	case len(list) == maxBySection:
+		list = list[:maxBySection-1]
 	}
 	c.url = strings.Clone(c.url)
 	i, _ := slices.BinarySearchFunc(list, c, func(o sectioned, c candidate) int { return better(o.candidate, c) })
@@ -90,7 +83,7 @@ func (v *varied) offer(p *page, c candidate) {
 }
 
 // candidates are those of v that are in none of the lists.
-func (v varied) candidates(others ...[]candidate) (list []candidate) {
+func (v bestBySection) candidates(others ...[]candidate) (list []candidate) {
 	listed := map[string]bool{}
 	for _, other := range others {
 		for i := range other {
@@ -132,22 +125,6 @@ func (c *candidate) action(p *page) Action {
 	return action(float64(c.priority)/1000-methodWeight*(methodScore(FromResearch)-otherwise), c.class.Type(), false)
 }
 
-// offer adds c if it is good enough, in place of an older candidate with its URL.
-func (t *top) offer(c candidate) {
-	if len(t.list) == t.limit && c.below(&t.list[t.limit-1]) {
-		return
-	}
-	if i := slices.IndexFunc(t.list, func(o candidate) bool { return o.url == c.url }); i >= 0 {
-		t.list = slices.Delete(t.list, i, i+1)
-	}
-	if len(t.list) == t.limit {
-		t.list = t.list[:t.limit-1]
-	}
-	c.url = strings.Clone(c.url)
-	i, _ := slices.BinarySearchFunc(t.list, c, better)
-	t.list = slices.Insert(t.list, i, c)
-}
-
 // newest is the latest distinct dates, ascending.
 type newest []uint32
 
@@ -163,5 +140,107 @@ func (n *newest) add(date uint32) {
 		(*n)[i-1] = date
 	default:
 		*n = slices.Insert(*n, i, date)
+	}
+}
+
+// titled is a candidate with the text by which it is known.
+type titled struct {
+	candidate
+	title string
+}
+
+// best is a bounded list of the candidates of highest order, the newest among equals: a binary heap with the worst at
+// its root. Further sightings can only raise a URL's place, so one that was dropped need not be remembered.
+type best struct {
+	limit int
+	heap  []titled
+	at    map[string]int // index in heap, by URL
+}
+
+func newBest(limit int) best { return best{limit: limit, at: map[string]int{}} }
+
+// ordered returns the candidates, best first.
+func (h *best) ordered() []candidate {
+	list := make([]candidate, len(h.heap))
+	for i := range h.heap {
+		list[i] = h.heap[i].candidate
+	}
+	slices.SortFunc(list, better)
+	return list
+}
+
+// title returns the title of a candidate, or "".
+func (h *best) title(url string) string {
+	if i, found := h.at[url]; found {
+		return h.heap[i].title
+	}
+	return ""
+}
+
+// offer adds c if it is good enough, in place of an older candidate with its URL.
+func (h *best) offer(c candidate, title []byte) {
+	if h.limit == 0 || len(h.heap) == h.limit && c.below(&h.heap[0].candidate) {
+		return
+	}
+	i, found := h.at[c.url]
+	switch {
+	case found:
+		c.url = h.heap[i].url
+		h.heap[i].candidate = c
+		if len(title) > 0 {
+			h.heap[i].title = shortTitle(title)
+		}
+		h.down(i)
+		h.up(i)
+	case len(h.heap) < h.limit:
+		c.url = strings.Clone(c.url)
+		h.heap = append(h.heap, titled{c, shortTitle(title)})
+		h.at[c.url] = len(h.heap) - 1
+		h.up(len(h.heap) - 1)
+	default:
+		delete(h.at, h.heap[0].url)
+		c.url = strings.Clone(c.url)
+		h.heap[0] = titled{c, shortTitle(title)}
+		h.at[c.url] = 0
+		h.down(0)
+	}
+}
+
+// entitle sets the title of a candidate without one.
+func (h *best) entitle(url, title []byte) {
+	if i, found := h.at[string(url)]; found && h.heap[i].title == "" {
+		h.heap[i].title = shortTitle(title)
+	}
+}
+
+func (h *best) worse(i, j int) bool { return better(h.heap[i].candidate, h.heap[j].candidate) > 0 }
+
+func (h *best) swap(i, j int) {
+	h.heap[i], h.heap[j] = h.heap[j], h.heap[i]
+	h.at[h.heap[i].url], h.at[h.heap[j].url] = i, j
+}
+
+// up moves a candidate towards the root until its parent is no better.
+func (h *best) up(i int) {
+	for i > 0 && h.worse(i, (i-1)/2) {
+		h.swap(i, (i-1)/2)
+		i = (i - 1) / 2
+	}
+}
+
+// down moves a candidate away from the root until its children are no worse.
+func (h *best) down(i int) {
+	for {
+		worst := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(h.heap); child++ {
+			if h.worse(child, worst) {
+				worst = child
+			}
+		}
+		if worst == i {
+			return
+		}
+		h.swap(i, worst)
+		i = worst
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/markup"
 	"github.com/newsfork/seed-engine/swar"
 )
@@ -34,7 +35,7 @@ func (r *urlReader) canonical(loc []byte) (valid, inside bool) {
 	if i := bytes.IndexByte(host, ':'); i >= 0 {
 		host = host[:i]
 	}
-	if inside = within(host, r.domain) || r.also != "" && within(host, r.also); inside {
+	if inside = contract.WithinDomain(host, r.domain) || r.also != "" && contract.WithinDomain(host, r.also); inside {
 		r.inside = append(r.inside[:0], r.buf[:end+1]...)
 	}
 	return true, inside
@@ -50,9 +51,4 @@ func (r *urlReader) text() string {
 	n := r.urls.Len()
 	r.urls.Write(r.buf)
 	return r.urls.String()[n:]
-}
-
-func within(host []byte, domain string) bool {
-	sub, inside := bytes.CutSuffix(host, []byte(domain))
-	return inside && (len(sub) == 0 || sub[len(sub)-1] == '.')
 }

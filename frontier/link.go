@@ -46,8 +46,7 @@ func ValidHost(host string) bool {
 
 // Within reports whether a host belongs to a registrable domain.
 func Within(host, domain string) bool {
-	above, ok := strings.CutSuffix(hostname(host), domain)
-	return ok && (above == "" || strings.HasSuffix(above, "."))
+	return contract.WithinDomain(hostname(host), domain)
 }
 
 // hostname is a host without its port.

@@ -2,7 +2,9 @@ package store
 
 import (
 	"math/bits"
+	"time"
 
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
@@ -21,25 +23,13 @@ func bandOf(score int) int {
 // ageShare is the share of timeliness in a priority: 0.5 (news value) × 0.3 (timeliness).
 const ageShare = 150
 
-// timeliness returns the share of a page's date in its score at now, in thousandths:
-// the table of news value (1 day 1.0, 7 days 0.8, 30 days 0.6, 90 days 0.4, older 0.2, no date 0.3)
-// times ageShare. Times are seconds.
+// timeliness returns the share of a page's date in its score at now, in thousandths. Instants are in seconds.
 func timeliness(lastmod, now int64) int {
-	const day = 86_400
-	tenths := 2
-	switch age := now - lastmod; {
-	case lastmod == 0:
-		tenths = 3
-	case age <= day:
-		tenths = 10
-	case age <= 7*day:
-		tenths = 8
-	case age <= 30*day:
-		tenths = 6
-	case age <= 90*day:
-		tenths = 4
+	share := contract.Undated
+	if lastmod != 0 {
+		share = contract.Timeliness(time.Duration(now-lastmod) * time.Second)
 	}
-	return ageShare * tenths / 10
+	return int(ageShare*share + 0.5)
 }
 
 // turns is the length of the selector's period.

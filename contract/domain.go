@@ -1,0 +1,28 @@
+package contract
+
+import "time"
+
+// WithinDomain reports whether a host, without port, is a domain or below it.
+func WithinDomain[Host string | []byte](host Host, domain string) bool {
+	above := len(host) - len(domain)
+	return above >= 0 && string(host[above:]) == domain && (above == 0 || host[above-1] == '.')
+}
+
+// Undated is the timeliness of a page without a plausible date: it does not count as one of the oldest.
+const Undated = 0.3
+
+// Timeliness returns the timeliness of a page by the age of its date.
+func Timeliness(age time.Duration) float64 {
+	const day = 24 * time.Hour
+	switch {
+	case age < day:
+		return 1
+	case age < 7*day:
+		return 0.8
+	case age < 30*day:
+		return 0.6
+	case age < 90*day:
+		return 0.4
+	}
+	return 0.2
+}
