@@ -17,16 +17,16 @@ import (
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 )
 
-// publisher is a web of news sites with a feed each. Those named live-… publish an article every minute, up to
-// articles of them; any other has published three and no more.
+// publisher is a web of news sites with one feed each. All feeds list three old articles; those of hosts named live-…
+// also get a new article every minute, until there are as many as articles.
 type publisher struct {
 	began    time.Time
 	articles int
 	dated    bool
-	listed   int // articles in its feed, 0: 20
+	listed   int // new articles in a feed; 0 means 20
 
 	mu      sync.Mutex
-	answers map[string]map[int][]time.Time // when, by host and status, of feeds
+	answers map[string]map[int][]time.Time // times of feed responses, by host and status
 	down    map[string]bool
 }
 
@@ -48,7 +48,10 @@ func (p *publisher) Serve(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 		return fetchtest.Page{Body: "User-agent: *\nDisallow: /private\n",
 			Header: map[string]string{"Content-Type": "text/plain"}}, true
 	case "/":
-		return fetchtest.Page{Body: `<html><head><link rel="alternate" type="application/rss+xml" href="/feed.xml"></head></html>`, Header: map[string]string{"Content-Type": "text/html"}}, true
+		return fetchtest.Page{
+			Body:   `<html><head><link rel="alternate" type="application/rss+xml" href="/feed.xml"></head></html>`,
+			Header: map[string]string{"Content-Type": "text/html"},
+		}, true
 	case "/feed.xml":
 	default:
 		return fetchtest.Page{Status: 404}, true
@@ -74,12 +77,12 @@ func (p *publisher) Serve(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 	return page, true
 }
 
-// feed returns a feed with the last articles, and three old ones.
 func (p *publisher) feed(host string, newest int) string {
 	var items strings.Builder
 	item := func(name string, at time.Time) {
 		fmt.Fprintf(&items, "<item><title>Article %s</title><link>https://%s/news/%s</link>"+
-			"<description>&lt;p&gt;About &lt;b&gt;%s&lt;/b&gt; &amp;amp; more&lt;/p&gt;</description><enclosure url=\"/%s.jpg\" type=\"image/jpeg\"/>", name, host, name, name, name)
+			"<description>&lt;p&gt;About &lt;b&gt;%s&lt;/b&gt; &amp;amp; more&lt;/p&gt;</description>"+
+			"<enclosure url=\"/%s.jpg\" type=\"image/jpeg\"/>", name, host, name, name, name)
 		if p.dated {
 			fmt.Fprintf(&items, "<pubDate>%s</pubDate>", at.UTC().Format(time.RFC1123Z))
 		}
@@ -101,7 +104,7 @@ func (p *publisher) asked(host string, status int) []time.Time {
 	return p.answers[host][status]
 }
 
-// live runs the alarms of all shards and delivers messages for a time.
+// live runs the alarms of all shards and delivers messages for a simulated span d.
 func live(t *testing.T, w *enginetest.World, d time.Duration) {
 	t.Helper()
 	next := map[string]time.Time{}
@@ -117,13 +120,13 @@ func live(t *testing.T, w *enginetest.World, d time.Duration) {
 			next[name] = at
 		}
 		for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
-			_ = w.Broker.DrainFor(t.Context(), 5*time.Second) // what waits for longer is delivered later
+			_ = w.Broker.DrainFor(t.Context(), 5*time.Second) // later messages wait for the next round
 			time.Sleep(time.Second)
 		}
 	}
 }
 
-// follower reads the feed on, each time to its end, and keeps the items by URL. Each must come once.
+// follower reads the feed from where it stopped, and checks that no URL appears twice.
 type follower struct {
 	cursor string
 	found  map[string]contract.FeedItem
@@ -146,7 +149,7 @@ func (f *follower) read(t *testing.T, w *enginetest.World) {
 	}
 }
 
-// startSites collects sites with entry points that are due every least to most seconds.
+// startSites collects hosts whose entry points are refreshed every least to most seconds.
 func startSites(t *testing.T, w *enginetest.World, p *publisher, least, most int, hosts ...string) {
 	t.Helper()
 	p.began = time.Now()
@@ -161,7 +164,7 @@ func startSites(t *testing.T, w *enginetest.World, p *publisher, least, most int
 	w.Drain()
 }
 
-// TestAlive_SilentSite: a site that changes nothing costs 304s at growing intervals.
+// A site that never changes costs a few 304 responses, at growing intervals.
 func TestAlive_SilentSite(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		p := &publisher{dated: true}
@@ -171,7 +174,6 @@ func TestAlive_SilentSite(t *testing.T) {
 		if len(times) < 3 || len(times) > 8 {
 			t.Errorf("it was asked %d times: %v", len(times), times)
 		}
-		// a collection in between counts as well
 		if n := len(times); n > 2 && times[n-1].Sub(times[n-2]) < 2*times[1].Sub(times[0]) {
 			t.Errorf("the intervals do not grow: %v", times)
 		}
@@ -185,8 +187,7 @@ func TestAlive_SilentSite(t *testing.T) {
 	})
 }
 
-// TestAlive_PublishingSite: every article is in the feed within two intervals, once, though messages are delivered
-// twice.
+// Every article reaches the feed within two intervals, exactly once, although messages are delivered twice.
 func TestAlive_PublishingSite(t *testing.T) {
 	for name, dated := range map[string]bool{"dated": true, "undated": false} {
 		t.Run(name, func(t *testing.T) {
@@ -209,7 +210,7 @@ func TestAlive_PublishingSite(t *testing.T) {
 				}
 				first := 0
 				if !dated {
-					first = 20 // what a feed lists at first is not new, unless it says so
+					first = 20 // without dates, articles in the first feed do not count as new
 				}
 				for n := first; n < p.articles; n++ {
 					item, ok := f.found[fmt.Sprintf("https://live-a.sg/news/article-%d", n)]
@@ -248,10 +249,10 @@ func TestAlive_PublishingSite(t *testing.T) {
 	}
 }
 
-// TestRefresh_Killed: whichever call kills the event, nothing is in the feed twice, and nothing is missing.
+// Whichever call kills the event, the feed has every article exactly once.
 func TestRefresh_Killed(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
-		// Where no refresh lives for long enough, an article is gone from a short feed before it was seen.
+		// The site's feed is long: if refreshes die one after the other, articles would drop out of a short one unseen.
 		p := &publisher{articles: 60, dated: true, listed: 60}
 		startSites(t, w, p, 60, 90, "live-a.sg")
 		r := rand.New(rand.NewPCG(3, 4))
@@ -284,9 +285,8 @@ func TestRefresh_Killed(t *testing.T) {
 	})
 }
 
-// TestRefresh_Excluded: nothing is asked of an excluded domain, of a paused pipeline, of a frozen shard, or with
-// FRESHNESS=off; and nothing is lost by it.
-func TestRefresh_Excluded(t *testing.T) {
+// No host is requested during a pause, an exclusion or a shard's outage. Refreshes continue afterwards.
+func TestRefresh_Suspended(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		p := &publisher{articles: 1000, dated: true}
 		startSites(t, w, p, 60, 600, "live-a.sg")
@@ -304,7 +304,7 @@ func TestRefresh_Excluded(t *testing.T) {
 			before := asked()
 			live(t, w, 60*time.Minute)
 			if asked() == before {
-				t.Errorf("%s: it is not asked again", what)
+				t.Errorf("%s: no requests", what)
 			}
 		}
 		busy("at first")
@@ -317,14 +317,14 @@ func TestRefresh_Excluded(t *testing.T) {
 		}
 		quiet("excluded")
 		w.Ask("DELETE", "/api/v1/exclusions/domain/live-a.sg", "")
-		live(t, w, 7*time.Hour) // what was excluded is looked at every six hours
+		live(t, w, 7*time.Hour) // excluded domains are checked every six hours
 		busy("allowed again")
 		w.Frontier.Freeze(shardOf("live-a.sg"))
 		before := asked()
 		w.Drain()
 		time.Sleep(20 * time.Minute)
 		if asked() > before {
-			t.Error("a frozen shard's domain was asked")
+			t.Error("a host of a frozen shard got a request")
 		}
 		w.Frontier.Thaw(shardOf("live-a.sg"))
 		busy("thawed")
@@ -358,11 +358,11 @@ func TestSchedule_UnreachableDomains(t *testing.T) {
 		}
 		want := []int{1, 6, 24, 168, 168}
 		if len(hours) < len(want) {
-			t.Fatalf("asked again after %v hours", hours)
+			t.Fatalf("collected again after %v hours", hours)
 		}
 		for i, h := range want {
 			if hours[i] < h || hours[i] > h+h/6+2 {
-				t.Errorf("asked again after %v hours, want about %v", hours, want)
+				t.Errorf("collected again after %v hours, want about %v", hours, want)
 				break
 			}
 		}
@@ -372,7 +372,7 @@ func TestSchedule_UnreachableDomains(t *testing.T) {
 		live(t, w, 9*24*time.Hour)
 		var d contract.Document
 		if !w.Read(record.Document(), &d) || !d.Reachable {
-			t.Error("it answers now, and the document does not say so")
+			t.Error("the document is not reachable although the host answers")
 		}
 		if got := stateOf(t, w, "https://live-a.sg/robots.txt"); got != "waiting" && got != "due" {
 			t.Errorf("the domain as a whole is %s", got)
@@ -380,8 +380,7 @@ func TestSchedule_UnreachableDomains(t *testing.T) {
 	})
 }
 
-// TestFeed_DetailsOfPages: the first collection of a site takes snippets and pictures from feeds and news sitemaps,
-// too.
+// The first collection of a site, like its refreshes, takes snippets and pictures from feeds and news sitemaps.
 func TestFeed_DetailsOfPages(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		p := &publisher{}

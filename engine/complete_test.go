@@ -12,10 +12,10 @@ import (
 	"github.com/newsfork/seed-engine/engine/enginetest"
 )
 
-// asks returns the number of requests for the feed of a host.
+// asks returns the number of requests for a host's feed.
 func (p *publisher) asks(host string) int { return len(p.asked(host, 200)) + len(p.asked(host, 304)) }
 
-// complete checks that the feed has each article of a host once, and that no message was given up.
+// complete checks that the feed has each article of a host exactly once, and that no message failed for good.
 func (p *publisher) complete(t *testing.T, w *enginetest.World, f *follower, host string) {
 	t.Helper()
 	f.read(t, w)
@@ -33,7 +33,7 @@ func (p *publisher) complete(t *testing.T, w *enginetest.World, f *follower, hos
 	}
 }
 
-// newest checks that of each contract the newest revision is announced, and no other.
+// newest checks that the changes list exactly the newest revision of each contract.
 func newest(t *testing.T, w *enginetest.World) {
 	t.Helper()
 	for _, c := range enginetest.Data[contract.ChangesPage](w, "GET", "/api/v1/seeds/changes", "").Items {
@@ -43,9 +43,9 @@ func newest(t *testing.T, w *enginetest.World) {
 	}
 }
 
-// TestComplete_NothingTwiceNothingLost: a site publishes an article every minute while something is wrong for a
-// while. What it published is in the feed afterwards, each article once, and of what must not be asked nothing was.
-func TestComplete_NothingTwiceNothingLost(t *testing.T) {
+// A site publishes an article every minute and something fails for a while. Afterwards the feed has each article
+// exactly once, and no host was requested while that was forbidden.
+func TestComplete_AfterFaults(t *testing.T) {
 	const host = "live-a.sg"
 	ask := func(method, path string) func(*testing.T, *enginetest.World) {
 		return func(t *testing.T, w *enginetest.World) {
@@ -62,9 +62,9 @@ func TestComplete_NothingTwiceNothingLost(t *testing.T) {
 	type fault struct {
 		begin, end func(*testing.T, *enginetest.World)
 		during     func(*testing.T, *enginetest.World) // once a minute
-		quiet      bool                                // nothing may be asked
-		later      time.Duration                       // until all is as before
-		minutes    int                                 // 0: thirty
+		quiet      bool                                // no host may be requested
+		later      time.Duration                       // time to recover beyond an hour
+		minutes    int                                 // of the fault; 0 means 30
 	}
 	faults := map[string]fault{
 		"delivered twice": {during: func(t *testing.T, w *enginetest.World) {
@@ -101,7 +101,7 @@ func TestComplete_NothingTwiceNothingLost(t *testing.T) {
 			begin: func(_ *testing.T, w *enginetest.World) {
 				w.Bucket.Fail = func(string, string) error { return errors.New("R2 is away") }
 			},
-			// collections are given up after 14
+			// after 14 minutes collections would become dead letters
 			end: func(_ *testing.T, w *enginetest.World) { w.Bucket.Fail = nil }, quiet: true, minutes: 10,
 		},
 	}
@@ -130,9 +130,9 @@ func TestComplete_NothingTwiceNothingLost(t *testing.T) {
 					}
 				}
 				if n := p.asks(host) - before; c.quiet && n > 0 {
-					t.Errorf("it was asked %d times", n)
+					t.Errorf("%d requests during the fault, want none", n)
 				} else if !c.quiet && n == 0 {
-					t.Error("it was not asked")
+					t.Error("no requests during the fault")
 				}
 				if c.end != nil {
 					c.end(t, w)
@@ -145,8 +145,8 @@ func TestComplete_NothingTwiceNothingLost(t *testing.T) {
 	}
 }
 
-// TestComplete_RefreshKilledAtEachCall: the event of a refresh dies with each call that it makes, one after the other:
-// before the host is its own, between the shard and the document, and between the document and its announcement.
+// Each run kills the event of a refresh at another call: before the lease, between shard and document, and between
+// document and announcement.
 func TestComplete_RefreshKilledAtEachCall(t *testing.T) {
 	const host = "live-a.sg"
 	step := 1
@@ -161,7 +161,7 @@ func TestComplete_RefreshKilledAtEachCall(t *testing.T) {
 			live(t, w, 5*time.Minute)
 			var f follower
 			f.read(t, w)
-			calls := -1 // of the event, once it has asked for the feed
+			calls := -1 // of the event since it requested the feed; -1 before
 			asks := p.asks(host)
 			w.Kill = func(int) bool {
 				if calls < 0 && p.asks(host) > asks {
@@ -191,8 +191,8 @@ func TestComplete_RefreshKilledAtEachCall(t *testing.T) {
 	}
 }
 
-// TestComplete_CollectionKilledAtEachCall: the same of an event that collects a domain once more, when there are new
-// articles: it puts them before it writes the document, and is delivered again.
+// Each run kills the event of a second collection at another call. The event puts new articles before it writes the
+// document, so its redelivery puts them again.
 func TestComplete_CollectionKilledAtEachCall(t *testing.T) {
 	const host = "live-a.sg"
 	for nth := 1; ; nth++ {
@@ -201,7 +201,7 @@ func TestComplete_CollectionKilledAtEachCall(t *testing.T) {
 			w.Variables["FRESHNESS"] = "off"
 			p := &publisher{articles: 12, dated: true}
 			startSites(t, w, p, 60, 90, host)
-			time.Sleep(2 * time.Hour) // longer than evidence is used again
+			time.Sleep(2 * time.Hour) // so that the evidence is too old to reuse
 			if a := w.Ask("POST", "/api/v1/seeds/domains/"+host+"/collect", "{}"); !a.Success {
 				t.Fatalf("%+v", a)
 			}

@@ -17,7 +17,6 @@ import (
 	"github.com/newsfork/seed-engine/engine/enginetest"
 )
 
-// domainMessage is a message of the domain queue.
 func domainMessage(p contract.Partition, domain string, file int, urls ...string) contract.DomainMessage {
 	m := contract.DomainMessage{Domain: domain, DomainID: "gov:sg:" + domain, Partition: p,
 		SourceFilePath: raw(p, file)}
@@ -27,7 +26,7 @@ func domainMessage(p contract.Partition, domain string, file int, urls ...string
 	return m
 }
 
-// deadLetters returns the stored dead letters, by their original messages.
+// deadLetters returns the stored dead letters by their messages.
 func deadLetters(w *enginetest.World) map[string]contract.DeadLetter {
 	letters := map[string]contract.DeadLetter{}
 	for _, key := range w.Keys("dlq/", ".json") {
@@ -77,7 +76,7 @@ func TestFaults_MalformedFileIsADeadLetter(t *testing.T) {
 		letters := deadLetters(w)
 		retries := func(kind contract.Kind) int {
 			if kind == contract.Parse {
-				return 0 // the same bytes would fail again
+				return 0 // retrying the same bytes cannot help
 			}
 			return 3
 		}
@@ -143,7 +142,7 @@ func TestFaults_BadRecords(t *testing.T) {
 			}
 		}
 		if _, ok := w.Text(raw(day, 2) + ".success"); !ok {
-			t.Error("a file without records is no success")
+			t.Error("a file without records has no checkpoint")
 		}
 	})
 }
@@ -162,7 +161,7 @@ func TestFaults_BucketNotifications(t *testing.T) {
 	})
 }
 
-// TestFaults_StoresRecover: messages are retried, and end well.
+// Messages are retried until the stores work again.
 func TestFaults_StoresRecover(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
@@ -215,11 +214,11 @@ func TestDeadLetter_WithoutLedger(t *testing.T) {
 		w.Database.Fail = func() error { return errors.New("D1 is away") }
 		w.Put(raw(day, 2), "broken")
 		w.Send(enginetest.Seeds, seed(2))
-		w.Send(enginetest.Seeds, seed(3)) // there is no such file
+		w.Send(enginetest.Seeds, seed(3)) // a file that does not exist
 		w.Drain()
 		letters := deadLetters(w)
 		for body, why := range map[string]string{
-			// it is stored where it failed
+			// stored under the queue in which it failed
 			string(contract.Encode(seed(2))): "line 1, column 1, byte 0: expected a value, found 'b'",
 			string(contract.Encode(seed(3))): "the reason was not recorded",
 		} {
@@ -234,7 +233,7 @@ func TestDeadLetter_WithoutLedger(t *testing.T) {
 	})
 }
 
-// Messages of one domain, each with its own URLs, end in one document with all of them.
+// Several messages of one domain, each with its own URLs, lead to one document with all URLs.
 func TestFaults_MessagesOfOneDomain(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{Latency: 20 * time.Millisecond}).Serve
@@ -252,15 +251,15 @@ func TestFaults_MessagesOfOneDomain(t *testing.T) {
 	})
 }
 
-// TestChaos: several events at once, messages doubled and in any order, stores that fail now and then, and
-// events that are killed. As long as no message is out of attempts everything is there in the end.
-func TestChaos(t *testing.T) {
+// Concurrent events, duplicate and reordered messages, failing stores and killed events: unless a message runs out of
+// attempts, every file and domain is complete in the end.
+func TestFaults_Chaos(t *testing.T) {
 	for run := range uint64(20) {
 		t.Run(fmt.Sprint(run), func(t *testing.T) {
 			enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 				var mu sync.Mutex
 				chance := rand.New(rand.NewPCG(run, 0))
-				trouble := 3 // fewer than a message has retries
+				trouble := 3 // fewer than the retries of a message
 				strike := func(percent int) bool {
 					mu.Lock()
 					defer mu.Unlock()
@@ -285,7 +284,7 @@ func TestChaos(t *testing.T) {
 					return nil
 				}
 				w.Drain()
-				w.Kill = nil // what is left of the strikes is not for the status
+				w.Kill = nil // Status must not be killed
 				if files, domains := len(w.Keys("raw/", ".success")), len(w.Keys("prod/", ".success")); files != 4 ||
 					domains != 13 || len(w.Keys("dlq/", "")) > 0 {
 					t.Errorf("checkpoints of %d files and %d domains, dead letters %v", files, domains, deadLetters(w))
@@ -315,9 +314,9 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// TestChaos_KilledAtEveryCall kills an event at every call to the platform that a run makes, one call a run. What
-// the event did before stays done, and it settles nothing. Every run ends as the first, undisturbed.
-func TestChaos_KilledAtEveryCall(t *testing.T) {
+// Each run kills an event at another call to the platform. Earlier effects of the event remain, and it settles no
+// message. Every run must end like the first one, in which no event dies.
+func TestFaults_KilledAtEveryCall(t *testing.T) {
 	run := func(t *testing.T, killAt int) (calls int) {
 		enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 			w.Web.Serve = (&enginetest.Sites{}).Serve
@@ -332,8 +331,8 @@ func TestChaos_KilledAtEveryCall(t *testing.T) {
 			if calls = w.Calls(); calls < killAt {
 				t.Fatalf("there were %d calls", calls)
 			}
-			// A domain that does not answer is written by its last delivery. When just that is killed, its
-			// message is a dead letter.
+			// Only the last delivery of an unreachable domain writes its document. If that delivery is killed, the
+			// message becomes a dead letter.
 			enginetest.Data[contract.Resolved](w, "POST", "/api/v1/dlq/replay", `{"filter":{"queue":"domain"}}`)
 			w.Drain()
 			for domain, urls := range map[string][]string{

@@ -22,8 +22,7 @@ func alarmOf(t *testing.T, w *enginetest.World, name string) contract.AlarmState
 	return contract.AlarmState{}
 }
 
-// TestAlarm_FrontierBehind: an entry point that nobody refreshes is late, and the cron sees it at the price of a call
-// to each shard every five minutes.
+// The cron notices an entry point that nobody refreshes. It calls each shard only every five minutes.
 func TestAlarm_FrontierBehind(t *testing.T) {
 	for freshness, want := range map[string]string{"on": contract.AlarmFiring, "off": contract.AlarmOK} {
 		enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
@@ -35,12 +34,12 @@ func TestAlarm_FrontierBehind(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.Cron()
-			for range 190 { // minutes: it is due after 120, and late after 180
+			for range 190 { // minutes; the entry point is due after 120 and late after 180
 				time.Sleep(time.Minute)
 				calls := w.Calls()
 				w.Cron()
 				if n := w.Calls() - calls; n > 16+6 {
-					t.Fatalf("a cron makes %d calls", n)
+					t.Fatalf("one run of the cron makes %d calls", n)
 				}
 			}
 			a := alarmOf(t, w, "frontier_behind")
@@ -54,13 +53,13 @@ func TestAlarm_FrontierBehind(t *testing.T) {
 				w.Cron()
 			}
 			if n := w.Calls() - calls; n > 2*(16+1)+crons*4 {
-				t.Errorf("%d crons make %d calls", crons, n)
+				t.Errorf("%d runs of the cron make %d calls", crons, n)
 			}
 		})
 	}
 }
 
-// TestAlarm_RefreshFailures: what scrapers report is enough to see that the web does not answer.
+// Failures that scrapers report are enough to raise the alarm.
 func TestAlarm_RefreshFailures(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		pages := make([]frontier.NewPage, 24)
@@ -100,13 +99,13 @@ func TestAlarm_RefreshFailures(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		w.Cron()
 		if a := alarmOf(t, w, "refresh_failures"); a.State != contract.AlarmFiring {
-			t.Errorf("a shard that does not answer ends the alarm: %+v", a)
+			t.Errorf("the alarm ended although a shard did not answer: %+v", a)
 		}
 		w.Frontier.Thaw(shardOf("h0.sg"))
 		time.Sleep(time.Hour)
 		w.Cron()
 		if a := alarmOf(t, w, "refresh_failures"); a.State != contract.AlarmFiring || a.Value != nil {
-			t.Errorf("after an hour of silence, which is not recovery: %+v", a)
+			t.Errorf("the alarm ended after an hour without reports: %+v", a)
 		}
 	})
 }

@@ -8,9 +8,8 @@ import (
 	"github.com/newsfork/seed-engine/engine/enginetest"
 )
 
-// TestRowsOfACollection: rows written are the price of a shard. What a domain's collection writes there, from
-// acquire to release, does not grow unnoticed.
-func TestRowsOfACollection(t *testing.T) {
+// Rows written dominate the cost of a shard, so the rows of one collection are capped, from acquire to release.
+func TestFrontier_RowsOfACollection(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		const domains = 40
@@ -25,9 +24,9 @@ func TestRowsOfACollection(t *testing.T) {
 			w.Drain()
 			return float64(w.Frontier.Written()-before) / domains
 		}
-		collect(1) // makes the tables
+		collect(1) // creates the tables
 		if rows := collect(2); rows > 10 {
-			t.Errorf("%.2f rows a domain, at most 10", rows)
+			t.Errorf("%.2f rows a domain, want at most 10", rows)
 		} else {
 			t.Logf("%.2f rows a domain", rows)
 		}

@@ -22,10 +22,10 @@ func stateOf(t *testing.T, w *enginetest.World, url string) string {
 	return s.State
 }
 
-// shardOf is the name of the shard of a domain.
+// shardOf returns the name of a domain's shard.
 func shardOf(domain string) string { return fmt.Sprint("shard-", frontier.ShardOf(domain, 16)) }
 
-// TestFrontier_FilledByCollections: with the best pages of each domain, and a merge with what it adds.
+// A collection puts the best pages of its domain, and a merge those that it adds.
 func TestFrontier_FilledByCollections(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
@@ -44,12 +44,12 @@ func TestFrontier_FilledByCollections(t *testing.T) {
 		orchestrate(w, "{}")
 		w.Drain()
 		if got := stateOf(t, w, "https://full-0.sg/news/of-a-second-file"); got != "due" {
-			t.Errorf("what a merge adds is %s", got)
+			t.Errorf("the page that a merge added is %s", got)
 		}
 	})
 }
 
-// TestFrontier_FilledDespiteKills: whichever call kills the event, the frontier gets everything in the end.
+// Whichever call kills the event, the frontier has every page in the end.
 func TestFrontier_FilledDespiteKills(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
@@ -85,7 +85,7 @@ func TestFrontier_FilledDespiteKills(t *testing.T) {
 	})
 }
 
-// TestExclusion_ReachesTheFrontier: at once, or once the shard answers again.
+// An exclusion reaches a shard at once, or as soon as the shard answers again.
 func TestExclusion_ReachesTheFrontier(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
@@ -121,8 +121,8 @@ func TestExclusion_ReachesTheFrontier(t *testing.T) {
 		calls := w.Calls()
 		time.Sleep(time.Minute)
 		w.Cron()
-		if n := w.Calls() - calls; n > 3 { // alarms and exclusions are read
-			t.Errorf("a cron with nothing to do makes %d calls", n)
+		if n := w.Calls() - calls; n > 3 { // reads of alarms and exclusions
+			t.Errorf("an idle run of the cron makes %d calls", n)
 		}
 		if a := w.Ask("DELETE", "/api/v1/exclusions/domain/full-0.sg", ""); a.Status != 200 {
 			t.Fatalf("%d %+v", a.Status, a.Error)
@@ -133,8 +133,7 @@ func TestExclusion_ReachesTheFrontier(t *testing.T) {
 	})
 }
 
-// TestExclusion_ShowsAtOnce: an exclusion is in the document and in what the API answers as soon as it is made, and
-// gone as soon as it is taken back; nothing is asked for that.
+// Adding or removing an exclusion shows at once in the document and in the API, without requests to hosts.
 func TestExclusion_ShowsAtOnce(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
@@ -181,8 +180,8 @@ func TestExclusion_ShowsAtOnce(t *testing.T) {
 	})
 }
 
-// TestRevisionsInTheList: the list of domains has the revision of each document, and selects what was written since.
-func TestRevisionsInTheList(t *testing.T) {
+// The list of domains has the revision of each document, and its filter selects the documents written since a time.
+func TestDomains_Revisions(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		listed := func(query string) (list []string) {

@@ -22,8 +22,7 @@ var delays = map[string]time.Duration{
 
 const originLatency = 100 * time.Millisecond
 
-// slowWorld makes a world as slow as production, with sites of three requests, and says when its calls began and
-// ended.
+// slowWorld makes w as slow as production, with sites of three requests, and records when calls begin and end.
 func slowWorld(w *enginetest.World) (calls *span) {
 	w.Web.Serve = func(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 		u, err := url.Parse(r.URL)
@@ -43,7 +42,7 @@ func slowWorld(w *enginetest.World) (calls *span) {
 		}
 		return page, true
 	}
-	w.Send(enginetest.Domains, healthyMessage("first.sg")) // an instance reads its settings and its model
+	w.Send(enginetest.Domains, healthyMessage("first.sg")) // the first event of an instance also reads settings and model
 	w.Drain()
 	calls = &span{}
 	w.Slow = func(operation string) time.Duration {
@@ -59,7 +58,7 @@ func slowWorld(w *enginetest.World) (calls *span) {
 	return calls
 }
 
-// span is from the beginning of the first call of the platform to the end of the last.
+// span is the time from the start of the first call to the platform to the end of the last.
 type span struct {
 	mu           sync.Mutex
 	began, ended time.Time
@@ -71,10 +70,8 @@ func healthyMessage(domain string) *contract.DomainMessage {
 	return &m
 }
 
-// The time of a domain beside its hosts' answers and pauses, with production latencies and no time for computing:
-// what has to happen in sequence. These are the look for the checkpoint with the lease beside it, the put, document
-// and checkpoint; then release and ledger. Without a request interval there is not always time to store the evidence
-// meanwhile.
+// The critical path of a domain, apart from its hosts, is checkpoint and lease at once, then put, document, checkpoint,
+// release and ledger. Without a request interval, storing the evidence can add to it.
 func TestCriticalPath(t *testing.T) {
 	for _, c := range []struct {
 		domains, interval int // ms

@@ -17,7 +17,7 @@ import (
 // plan holds the number of domains of each kind of enginetest.Sites.
 type plan map[string]int
 
-// domains lists the domains of a plan in an order in which the kinds are mixed.
+// domains lists the domains of a plan with the kinds mixed.
 func (p plan) domains() []string {
 	type place struct {
 		at     float64
@@ -40,7 +40,7 @@ func (p plan) domains() []string {
 	return domains
 }
 
-// files deals the domains of a plan out to so many raw files.
+// files distributes the domains of a plan over n raw files.
 func (p plan) files(n int) []string {
 	dealt := make([][]string, n)
 	for i, d := range p.domains() {
@@ -53,8 +53,8 @@ func (p plan) files(n int) []string {
 	return contents
 }
 
-// The numbers of the workflow document's example: every total is the sum of its parts, and the rates are shares of
-// domains_total, to two decimals.
+// The example of the workflow document. Every total is the sum of its parts, and rates are shares of domains_total,
+// rounded to two decimals.
 func TestStatus_DashboardExample(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
@@ -92,7 +92,7 @@ func TestStatus_DashboardExample(t *testing.T) {
 			},
 			Collection: contract.CollectionStats{RobotsFound: 1050, RobotsRate: 0.84, SitemapFound: 890,
 				SitemapRate: 0.71, AvgProcessingMS: 1250},
-			Records: 1250, // one of each domain
+			Records: 1250, // one for each domain
 		}
 		if s.Stats != want {
 			t.Errorf("got  %+v\nwant %+v", s.Stats, want)
@@ -122,12 +122,12 @@ func TestStatus_DashboardExample(t *testing.T) {
 	})
 }
 
-// If the database fails on every call, the pipeline still ends with all checkpoints, and reconcile leads to the same
-// status.
+// With a database that fails on every call, the pipeline still writes all checkpoints, and reconcile then produces the
+// same status.
 func TestLedger_Down(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
-		w.Variables["REUSE_WINDOW_MINUTES"] = "0" // both runs are to take as long
+		w.Variables["REUSE_WINDOW_MINUTES"] = "0" // so that both runs take equally long
 		away, failed := false, 0
 		w.Database.Fail = func() error {
 			if away {
@@ -231,7 +231,7 @@ func TestPause_AndExclusion(t *testing.T) {
 		}
 		for _, u := range w.Web.URLs() {
 			if strings.Contains(u, "full-1.sg") {
-				t.Errorf("%s was asked for", u)
+				t.Errorf("%s was requested", u)
 			}
 		}
 		if _, ok := w.Text(contract.DomainDir{Partition: day, Domain: "full-1.sg"}.Document()); ok {
@@ -269,8 +269,8 @@ func TestCollect_Again(t *testing.T) {
 	})
 }
 
-// TestAlarms: an alarm is posted once, again where the webhook did not take it, and so is its end.
-func TestAlarms(t *testing.T) {
+// The beginning and the end of an alarm are each posted until the webhook accepts them, and then no more.
+func TestAlarm_Posts(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		w.Variables["ALERT_WEBHOOK_URL"] = "https://hooks.invalid/alarms"
@@ -290,7 +290,7 @@ func TestAlarms(t *testing.T) {
 		}
 		finish(plan{"full": 1, "down": 1}.files(1)[0])
 		w.Cron()
-		if got := posted(); got != nil { // two domains are too few to judge
+		if got := posted(); got != nil { // two domains are too few for an alarm
 			t.Errorf("posted %v", got)
 		}
 		finish(plan{"robots": 18, "down": 3}.files(1)[0]) // 3 of 22 failed
@@ -308,7 +308,7 @@ func TestAlarms(t *testing.T) {
 		finish(plan{"map": 20}.files(1)[0]) // 3 of 42
 		w.Cron()
 		if got := posted(); len(got) != 2 {
-			t.Errorf("posted %q before it was calm for ten minutes", got)
+			t.Errorf("posted %q within ten calm minutes", got)
 		}
 		time.Sleep(10 * time.Minute)
 		for range 2 {

@@ -8,8 +8,8 @@ import (
 	"github.com/newsfork/seed-engine/settings"
 )
 
-// TestLimits: every limit of a collection is the setting of its name, and no two are mixed up.
-func TestLimits(t *testing.T) {
+// Every limit of a collection has the value of the setting with its name.
+func TestLimits_FromSettings(t *testing.T) {
 	n := 100
 	s, err := settings.Read(func(name string) (string, bool) {
 		switch name {

@@ -29,7 +29,7 @@ func checkpoint(domain string) string {
 	return contract.DomainDir{Partition: day, Domain: domain}.Checkpoint()
 }
 
-// upload sends a raw file to the API.
+// upload uploads a raw file through the API.
 func upload(t *testing.T, w *enginetest.World, p contract.Partition, n int, content string) {
 	t.Helper()
 	path := fmt.Sprintf("/api/v1/datasets/%s/%s/%s/raw_%04d", p.Country, p.Category, p.Date, n)
@@ -42,7 +42,7 @@ func orchestrate(w *enginetest.World, body string) orchestrator.Result {
 	return enginetest.Data[orchestrator.Result](w, "POST", "/api/v1/seeds/orchestrate", body)
 }
 
-// records is a raw file with one URL of each domain.
+// records returns a raw file with one URL for each domain.
 func records(domains ...string) string {
 	type record struct {
 		URL        string `json:"url"`
@@ -103,7 +103,7 @@ func TestPipeline_FromUploadToStatus(t *testing.T) {
 		}
 		w.Drain()
 		if got := len(w.Web.Visits()); got != asked {
-			t.Errorf("the second time asked for %d pages", got-asked)
+			t.Errorf("the second run sent %d requests", got-asked)
 		}
 		if got := orchestrate(w, `{"force":true}`); got.Sent != 3 {
 			t.Errorf("with force: %+v", got)
@@ -137,7 +137,7 @@ func TestSettings_Wrong(t *testing.T) {
 			}
 		}
 		if len(w.Events("settings_failed")) != 4 {
-			t.Error("the log does not say so each time")
+			t.Error("the log has no line for each failure")
 		}
 	})
 }

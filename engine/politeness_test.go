@@ -24,13 +24,13 @@ import (
 
 const interval = 200 * time.Millisecond
 
-// polite asserts that no two requests to a host were closer than the interval, by the web's own log.
+// polite checks the web's log: requests to one host must be at least interval apart.
 func polite(t *testing.T, visits []fetchtest.Visit) {
 	t.Helper()
 	last := map[string]time.Time{}
 	for _, v := range visits {
 		if before, ok := last[v.Host]; ok && v.Start.Sub(before) < interval {
-			t.Errorf("%s was asked for %v after the request before it", v.URL, v.Start.Sub(before))
+			t.Errorf("%s was requested %v after the request before it", v.URL, v.Start.Sub(before))
 		}
 		last[v.Host] = v.End
 	}
@@ -59,7 +59,7 @@ func put(t *testing.T, w *enginetest.World, host string, pages int) {
 	}
 }
 
-// scrape leases pages from the frontier, fetches and reports them, until ctx ends. It returns how many.
+// scrape leases, fetches and reports pages until ctx ends. It returns the number of pages.
 func scrape(ctx context.Context, t *testing.T, w *enginetest.World, seconds int64) (fetched int) {
 	r := w.Frontier.Remotes()
 	for ctx.Err() == nil {
@@ -92,9 +92,9 @@ func scrape(ctx context.Context, t *testing.T, w *enginetest.World, seconds int6
 	return fetched
 }
 
-// One request at a time a host, with the pause between, for any number of events, and beside scrapers on the same
-// hosts. Each host is collected once, and its other document reuses that.
-func TestPoliteness(t *testing.T) {
+// Concurrent events and scrapers together send a host one request at a time, with its pause in between. Each host is
+// collected once, and its second document reuses the evidence.
+func TestPoliteness_EventsAndScrapers(t *testing.T) {
 	const hosts, scrapers = 40, 4
 	other := day
 	other.Category = "finance"
@@ -109,7 +109,7 @@ func TestPoliteness(t *testing.T) {
 			}
 		}
 		for i := range hosts {
-			put(t, w, fmt.Sprintf("site-%d.sg", i), 100) // so that there is always one to lease
+			put(t, w, fmt.Sprintf("site-%d.sg", i), 100) // enough that there is always a page to lease
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
@@ -152,14 +152,14 @@ func TestPoliteness(t *testing.T) {
 				t.Errorf("scraper %d fetched %d pages", n, pages)
 			}
 		}
-		// A batch waits for a minute, and a lease of a scraper is over after half of one.
+		// A batch waits a minute, and a scraper's lease lasts half a minute.
 		if took > 15*time.Minute {
 			t.Errorf("scrapers kept the collectors waiting for %v", took)
 		}
 	})
 }
 
-// TestPoliteness_CollectorGoesFirst: while it waits, scrapers get no other page of the domain.
+// While a collector waits for a domain, scrapers get no further page of it.
 func TestPoliteness_CollectorGoesFirst(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
@@ -178,7 +178,7 @@ func TestPoliteness_CollectorGoesFirst(t *testing.T) {
 		}
 		w.Send(enginetest.Domains, domainMessage(day, "late.sg", 1, "https://late.sg/a"))
 		began := time.Now()
-		time.AfterFunc(80*time.Second, func() { // the message was delivered after a minute
+		time.AfterFunc(80*time.Second, func() { // 20 s after the delivery of the message
 			report := frontier.Report{Lease: first.ID, Results: []frontier.Result{{ID: first.Items[0].ID,
 				Status: 200}}}
 			if _, err := r.Report(context.WithoutCancel(t.Context()), report); err != nil {
@@ -200,8 +200,8 @@ func TestPoliteness_CollectorGoesFirst(t *testing.T) {
 	})
 }
 
-// TestLease_OfAKilledEventExpires: when the event that leased a domain was killed, another one collects the domain
-// as soon as the lease is over, and not before.
+// If the event that leased a domain is killed, another event collects the domain once the lease has expired, and not
+// before.
 func TestLease_OfAKilledEventExpires(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
@@ -216,13 +216,13 @@ func TestLease_OfAKilledEventExpires(t *testing.T) {
 			t.Fatalf("%+v", d)
 		}
 		if first := w.Web.Visits()[0].Start.Sub(began); first < 2*time.Minute || first > 5*time.Minute {
-			t.Errorf("it was asked after %v", first)
+			t.Errorf("the first request was after %v", first)
 		}
 	})
 }
 
-// TestLease_KilledHalfWay: a collection that is killed between two requests is done by another event within the time
-// of a lease, and the host has its pause in between.
+// If a collection is killed between two requests, another event repeats it within the term of a lease, and the host
+// still gets its pause.
 func TestLease_KilledHalfWay(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Variables["REQUEST_INTERVAL_MS"] = "200"
@@ -244,14 +244,14 @@ func TestLease_KilledHalfWay(t *testing.T) {
 		polite(t, w.Web.Visits())
 		for _, v := range w.Web.Visits() {
 			if after := v.Start.Sub(died); after > 0 && after < 10*time.Second {
-				t.Errorf("%s was asked %v after the event died", v.URL, after)
+				t.Errorf("%s was requested %v after the event died", v.URL, after)
 			}
 		}
 	})
 }
 
-// TestShard_Frozen: nothing of its domains is fetched and nothing is lost, however long it lasts, while others are
-// collected. When the shard works again, so are they.
+// While a shard is frozen, its domains are not requested and lose nothing, and other domains are collected. Its own
+// follow when it answers again.
 func TestShard_Frozen(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{Latency: 20 * time.Millisecond}).Serve
@@ -269,10 +269,10 @@ func TestShard_Frozen(t *testing.T) {
 		w.Drain()
 		for _, v := range w.Web.Visits() {
 			if shardOf(v.Host) == frozen && v.Start.Sub(began) < lasts {
-				t.Errorf("%s was asked while its shard was frozen", v.URL)
+				t.Errorf("%s was requested while its shard was frozen", v.URL)
 			}
 			if shardOf(v.Host) != frozen && v.Start.Sub(began) > time.Hour {
-				t.Errorf("%s was asked after %v", v.URL, v.Start.Sub(began))
+				t.Errorf("%s was requested after %v", v.URL, v.Start.Sub(began))
 			}
 		}
 		asked := collections(w.Web.Visits())
@@ -290,7 +290,7 @@ func TestShard_Frozen(t *testing.T) {
 	})
 }
 
-// TestShard_FreezesHalfWay: the collection under way stops within the time of its lease, and is done later.
+// A collection whose shard freezes stops within the term of its lease, and is repeated later.
 func TestShard_FreezesHalfWay(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Variables["REQUEST_INTERVAL_MS"] = "20000"
@@ -311,7 +311,7 @@ func TestShard_FreezesHalfWay(t *testing.T) {
 		}
 		for _, v := range w.Web.Visits() {
 			if after := v.Start.Sub(froze); after > 30*time.Second && after < time.Hour {
-				t.Errorf("%s was asked %v after the shard froze", v.URL, after)
+				t.Errorf("%s was requested %v after the shard froze", v.URL, after)
 			}
 		}
 		if len(w.Events("lease_lost")) != 1 || len(w.Keys("dlq/", "")) > 0 {
@@ -320,7 +320,7 @@ func TestShard_FreezesHalfWay(t *testing.T) {
 	})
 }
 
-// entangled is a web of two sites, each of which declares the feed of the other.
+// entangled is a web of two sites that each declare the other's feed.
 func entangled(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 	u, err := url.Parse(r.URL)
 	if err != nil {
@@ -337,9 +337,9 @@ func entangled(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 	return p, true
 }
 
-// TestLease_TwoCollectionsWantEachOther both finish, at once, in one event or in two: neither waits for the
-// other. In one event they share what they have; in two each leaves the other's feed out.
-func TestLease_TwoCollectionsWantEachOther(t *testing.T) {
+// Two collections that need each other's domain do not wait for each other. Within one event they share their leases;
+// in two events each skips the other's feed.
+func TestLease_MutualCollections(t *testing.T) {
 	for name, events := range map[string]int{"one event": 1, "two events": 2} {
 		t.Run(name, func(t *testing.T) {
 			enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
@@ -349,7 +349,7 @@ func TestLease_TwoCollectionsWantEachOther(t *testing.T) {
 				began := time.Now()
 				for _, domain := range []string{"one.sg", "two.sg"} {
 					w.Send(enginetest.Domains, domainMessage(day, domain, 1, "https://"+domain+"/a"))
-					for i := range 8 * (events - 1) { // so that they are in different batches
+					for i := range 8 * (events - 1) { // fill the first batch, so that the second site is in another
 						pad := fmt.Sprintf("pad-%d.%s", i, domain)
 						w.Send(enginetest.Domains, domainMessage(day, strings.ReplaceAll(pad, ".sg", "-x.sg"), 1,
 							"https://x.sg/a"))
@@ -386,9 +386,8 @@ func TestLease_TwoCollectionsWantEachOther(t *testing.T) {
 	}
 }
 
-// TestPoliteness_HostsAreRemembered across events: a Retry-After holds for the next message of the domain, which waits
-// without using an attempt.
-func TestPoliteness_HostsAreRemembered(t *testing.T) {
+// A Retry-After also delays the domain's next message, without using up one of its attempts.
+func TestPoliteness_RetryAfterAcrossEvents(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Variables["REUSE_WINDOW_MINUTES"] = "0"
 		sites := &enginetest.Sites{}
@@ -492,7 +491,7 @@ func TestLongCrawlDelays(t *testing.T) {
 		last := time.Time{}
 		for _, v := range w.Web.Visits() {
 			if pause := v.Start.Sub(last); !last.IsZero() && pause < 2*time.Minute {
-				t.Errorf("%s was asked after %v", v.URL, pause)
+				t.Errorf("%s was requested after %v", v.URL, pause)
 			}
 			last = v.End
 		}

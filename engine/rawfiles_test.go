@@ -10,8 +10,8 @@ import (
 	"github.com/newsfork/seed-engine/engine/enginetest"
 )
 
-// A raw file that is broken for good: one dead letter at once, which ends the file when it is discarded, however many
-// messages of it are still under way, until another file replaces it.
+// A malformed raw file becomes one dead letter at once. Discarding it settles the file for all its messages, until
+// another file replaces it.
 func TestRawFile_Malformed(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
@@ -29,7 +29,7 @@ func TestRawFile_Malformed(t *testing.T) {
 			t.Errorf("the dead letter took %v", took)
 		}
 
-		w.Send(enginetest.Seeds, seed(1)) // under way while the letter is discarded
+		w.Send(enginetest.Seeds, seed(1)) // pending while the dead letter is discarded
 		if r := enginetest.Data[contract.Resolved](w, "POST", "/api/v1/dlq/discard",
 			`{"ids":["`+letters[0].ID+`"]}`); r.Done != 1 {
 			t.Fatalf("%+v", r)
@@ -74,7 +74,7 @@ func TestRawFile_Malformed(t *testing.T) {
 	})
 }
 
-// A file that is deleted while a message of it is under way: the message ends, and nothing of it is counted.
+// If a file is deleted before its message is handled, the message is acknowledged and nothing is counted.
 func TestRawFile_Deleted(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		upload(t, w, day, 1, records("full-0.sg"))
@@ -97,7 +97,7 @@ func TestRawFile_Deleted(t *testing.T) {
 	})
 }
 
-// A file that is replaced while an event works on it is processed again, although that event's checkpoint comes last.
+// A file that is replaced while an event reads it is processed again, even if that event writes its checkpoint last.
 func TestRawFile_ReplacedWhileRead(t *testing.T) {
 	for _, what := range []string{"good", "broken"} {
 		t.Run(what, func(t *testing.T) {

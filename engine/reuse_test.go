@@ -18,8 +18,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// A year of daily partitions is one collection, although messages are delivered twice, in any order, and to several
-// events at once.
+// A year of daily partitions of one site costs one collection, even with duplicate, reordered and concurrent messages.
 func TestReuse_YearOfOneSite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("collects 365 partitions")
@@ -87,7 +86,7 @@ func TestReuse_YearOfOneSite(t *testing.T) {
 	})
 }
 
-// TestReuse_ForcedPartitions: what is requested again is asked for again, once for all partitions.
+// Forcing several partitions of a site collects it again, but only once.
 func TestReuse_ForcedPartitions(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
@@ -127,8 +126,7 @@ func TestReuse_ForcedPartitions(t *testing.T) {
 	})
 }
 
-// TestReuse_MergesWaitForTheirShard: while it does not answer, however long, no message is given up, and what it
-// brings is neither in the document nor lost.
+// While its shard does not answer, a merge is neither written nor given up.
 func TestReuse_MergesWaitForTheirShard(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
@@ -153,7 +151,7 @@ func TestReuse_MergesWaitForTheirShard(t *testing.T) {
 	})
 }
 
-// TestReuse_Mirrors: two domains with the same home page and sitemap are collected both, and given out once.
+// Both of two mirrored domains are collected, but scrapers get their pages only once.
 func TestReuse_Mirrors(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = func(r *fetch.Request, _ int) (fetchtest.Page, bool) {
@@ -187,7 +185,7 @@ func TestReuse_Mirrors(t *testing.T) {
 			"https://second.sg/news/1"); first != "due" || second != "unknown" {
 			t.Errorf("pages are %s, %s", first, second)
 		}
-		// Nor does the frontier take them from others.
+		// The frontier refuses the mirror's pages from other callers, too.
 		answer, err := w.Frontier.Remotes().Put(t.Context(), day,
 			[]frontier.NewPage{{URL: "https://second.sg/news/3", Type: "news", Priority: 0.9}})
 		if err != nil || answer.Pages[0] != frontier.Mirrored {
@@ -196,8 +194,8 @@ func TestReuse_Mirrors(t *testing.T) {
 	})
 }
 
-// TestReuse_SurvivesKills: events die with any of their calls, the bucket fails, and a shard is away for a while.
-// Every partition has its document, evidence and checkpoint in the end, and no collection was made but for a death.
+// Events die, the bucket fails, and a shard is down for a while. In the end every partition has its document, evidence
+// and checkpoint, and only deaths caused further collections.
 func TestReuse_SurvivesKills(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -210,7 +208,7 @@ func reuseSurvives(t *testing.T, w *enginetest.World, seed uint64) {
 	const domain, days = "full-0.sg", 40
 	w.Web.Serve = (&enginetest.Sites{}).Serve
 	r := rand.New(rand.NewPCG(4, seed))
-	deaths, faults := 0, 0 // together fewer than a message has deliveries
+	deaths, faults := 0, 0 // in total fewer than the deliveries of a message
 	var mu sync.Mutex
 	w.Broker.Events, w.Broker.Shuffle = 3, rand.New(rand.NewPCG(6, seed))
 	w.Kill = func(int) bool {

@@ -14,7 +14,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// manyFeeds is a site with feeds that have a new item whenever they are asked.
+// manyFeeds is a site whose feeds have a new item at every request.
 type manyFeeds struct {
 	mu    sync.Mutex
 	asked map[string][]time.Time
@@ -42,8 +42,7 @@ func (f *manyFeeds) Serve(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 		Header: map[string]string{"Content-Type": "application/rss+xml"}}, true
 }
 
-// TestSchedule_ManyFeedsOfOneHost: twenty lively feeds of one host are each asked at their interval, one request at a
-// time at the host's pace.
+// Twenty busy feeds of one host are each refreshed at their interval, one request at a time at the host's pace.
 func TestSchedule_ManyFeedsOfOneHost(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		const feeds, interval = 20, 90 * time.Minute
@@ -84,8 +83,8 @@ func TestSchedule_ManyFeedsOfOneHost(t *testing.T) {
 	})
 }
 
-// TestSchedule_DeletedDocument: a domain whose document was deleted leaves the schedule when it is due as a whole.
-// Nothing of it is asked again until it is queued once more.
+// A domain whose document was deleted leaves the schedule when its next collection is due. Its host then gets no
+// request until the domain is queued again.
 func TestSchedule_DeletedDocument(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		p := &publisher{articles: 1 << 20, dated: true}
@@ -124,8 +123,8 @@ func TestSchedule_DeletedDocument(t *testing.T) {
 	})
 }
 
-// tickAt runs the alarm of a domain's shard at its times until it sends something or a time is over. It returns the
-// time of the send, or 0 for never.
+// tickAt runs the alarm of a domain's shard on schedule until it sends a message. It returns how long that took, or 0
+// if it sent none within the given time.
 func tickAt(t *testing.T, w *enginetest.World, domain string, next *time.Time, within time.Duration) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -142,12 +141,11 @@ func tickAt(t *testing.T, w *enginetest.World, domain string, next *time.Time, w
 	return 0
 }
 
-// TestSchedule_SettingsActWithinAnHour: no object has to be woken when freshness is switched on, or a ceiling
-// raised.
+// Switching FRESHNESS on or raising a ceiling takes effect without waking each object.
 func TestSchedule_SettingsActWithinAnHour(t *testing.T) {
 	for name, c := range map[string]struct{ variable, before, after string }{
 		"switched on": {"FRESHNESS", "off", "on"},
-		"raised":      {"REFRESHES_PER_DAY", "16", "1600"}, // one a shard
+		"raised":      {"REFRESHES_PER_DAY", "16", "1600"}, // 16 allows one refresh for each shard
 	} {
 		t.Run(name, func(t *testing.T) {
 			enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
@@ -156,7 +154,7 @@ func TestSchedule_SettingsActWithinAnHour(t *testing.T) {
 				w.Variables[c.variable] = c.before
 				w.Deploy()
 				next := time.Now()
-				for range 6 * 60 { // what little may be sent is sent
+				for range 6 * 60 { // use up the ceiling
 					if tickAt(t, w, "live-a.sg", &next, time.Minute) > 0 {
 						w.Drain()
 					}
@@ -179,7 +177,7 @@ func TestSchedule_SettingsActWithinAnHour(t *testing.T) {
 	}
 }
 
-// TestSchedule_Pause: what is not refreshed in a pause does not count to the ceiling of the day.
+// Refreshes that a pause suppresses do not count towards the daily ceiling.
 func TestSchedule_Pause(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		p := &publisher{articles: 1 << 20, dated: true}
@@ -207,8 +205,7 @@ func TestSchedule_Pause(t *testing.T) {
 	})
 }
 
-// TestSchedule_RewriteIsAnnouncedAgain: a contract that a refresh rewrote is among the changes after the next
-// refresh, though the shard did not take it the first time.
+// If announcing a rewritten contract fails, the next refresh announces it.
 func TestSchedule_RewriteIsAnnouncedAgain(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		p := &publisher{articles: 1 << 20, dated: true}
@@ -217,7 +214,7 @@ func TestSchedule_RewriteIsAnnouncedAgain(t *testing.T) {
 		refreshes := func() int { return len(w.Events("refresh_complete")) }
 		refused, rewriting := false, false
 		refuse := func(_, operation string) error {
-			// a collection does not ask for the entry points
+			// only refreshes call "entries"
 			rewriting = operation == "entries" || rewriting && operation == "changed"
 			if operation != "changed" || !rewriting {
 				return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier/sqlite"
 )
 
-// shard is an object that an engine serves.
+// shard is a shard's object as an engine serves it.
 type shard struct {
 	engine *engine.Engine
 	db     *sqlite.DB
@@ -89,7 +89,7 @@ func TestShard_WrongSetting(t *testing.T) {
 	}
 }
 
-// fillShards puts pages of some domains into the frontier, and returns what its shards then have.
+// fillShards puts pages of some domains into the frontier, and returns the shards' statistics.
 func fillShards(t *testing.T, w *enginetest.World) map[string]frontier.Stats {
 	t.Helper()
 	r := w.Frontier.Remotes()
@@ -122,8 +122,8 @@ func allStats(t *testing.T, w *enginetest.World) map[string]frontier.Stats {
 	return all
 }
 
-// TestShard_DailySnapshots: with a shard destroyed, the last snapshot brings back what it had; no more
-// than seven days are kept; an alarm that dies at any of its calls is made up for by the next one.
+// The last snapshot restores a destroyed shard. Seven days are kept, and an alarm that dies at any of its calls is made
+// up for by the next one.
 func TestShard_DailySnapshots(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Variables["FRONTIER_SHARDS"] = "3"
@@ -186,8 +186,8 @@ func TestShard_DailySnapshots(t *testing.T) {
 	})
 }
 
-// TestShard_NumberChanges: a domain that moved is given out at its new place only, with what it had, and
-// its old place lets nobody in.
+// A domain that moved to another shard keeps its pages. They are leased from the new shard only, and the old shard
+// refuses the domain.
 func TestShard_NumberChanges(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Variables["FRONTIER_SHARDS"] = "3"

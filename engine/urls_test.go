@@ -13,7 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 )
 
-// allURLs reads /urls to its end, and gives where each URL comes from.
+// allURLs reads all pages of /urls, and returns the source of each URL.
 func allURLs(t *testing.T, w *enginetest.World, domain, query string) (map[string]string, contract.URLsPage) {
 	t.Helper()
 	sources, cursor, last := map[string]string{}, "", 2.0
@@ -38,12 +38,13 @@ func allURLs(t *testing.T, w *enginetest.World, domain, query string) (map[strin
 	}
 }
 
-// manySitemaps serves two sites of very many pages, one in a single sitemap, one in an index of two.
+// manySitemaps serves two large sites, one with a single sitemap, one with an index of two.
 func manySitemaps(pages int) func(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 	list := func(host, section string) string {
 		var b strings.Builder
 		for n := range pages {
-			fmt.Fprintf(&b, "<url><loc>https://%s/%s/story-of-the-day-%d?utm_source=x</loc><lastmod>2026-01-%02d</lastmod></url>", host, section, n, 1+n%27)
+			fmt.Fprintf(&b, "<url><loc>https://%s/%s/story-of-the-day-%d?utm_source=x</loc>"+
+				"<lastmod>2026-01-%02d</lastmod></url>", host, section, n, 1+n%27)
 		}
 		return b.String()
 	}
@@ -71,12 +72,13 @@ func manySitemaps(pages int) func(r *fetch.Request, _ int) (fetchtest.Page, bool
 	}
 }
 
-// TestURLs_All: /urls has everything that is stored of a domain, each page once, and counts what nothing stored names.
+// /urls lists every stored page of a domain once, and counts pages that no stored record names.
 func TestURLs_All(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		const pages = 1500
 		w.Web.Serve = manySitemaps(pages)
-		upload(t, w, day, 1, `[{"url": "https://one.sg/news/story-of-the-day-7"}, {"url": "https://one.sg/private/story-of-the-day-8"}, {"url": "https://two.sg/about"}]`)
+		upload(t, w, day, 1, `[{"url": "https://one.sg/news/story-of-the-day-7"},
+			{"url": "https://one.sg/private/story-of-the-day-8"}, {"url": "https://two.sg/about"}]`)
 		orchestrate(w, "{}")
 		w.Drain()
 
@@ -109,7 +111,7 @@ func TestURLs_All(t *testing.T) {
 			t.Errorf("%d from 0.76 on, of %d", len(best), len(one))
 		}
 
-		// What a scraper fetched waits no more, but stays listed where anything stored names it.
+		// A fetched page leaves the queue, but stays listed if a stored record names it.
 		l := enginetest.Data[contract.FrontierLease](w, "POST", "/api/v1/frontier/lease",
 			`{"max": 100, "lease_seconds": 600}`)
 		for _, item := range l.Items {

@@ -21,13 +21,13 @@ const (
 	receiverSecret = "a secret of the receiver"
 )
 
-// receiver is behind the webhook of the feed: it notes each item once, by the delivery's id.
+// receiver is the server behind the feed's webhook. It ignores deliveries whose id it has seen.
 type receiver struct {
 	*testing.T
-	deliveries []contract.FeedDelivery // as they were posted
-	taken      map[string]string       // the items of deliveries that it answered, by id
-	items      []string                // of deliveries that it had not seen, in order
-	fail       func(n int) error       // what the nth post gets, from 1; it is noted when that is errLate
+	deliveries []contract.FeedDelivery // all posts
+	taken      map[string]string       // accepted deliveries: their items by id
+	items      []string                // of accepted deliveries, in order
+	fail       func(n int) error       // the error of the nth post, from 1; errLate is returned after accepting it
 }
 
 // errLate is the error for a response that is lost after the receiver handled the delivery.
@@ -35,7 +35,7 @@ var errLate = &contract.Error{Kind: contract.Timeout, Message: "the webhook did 
 
 var errDown = &contract.Error{Kind: contract.Network, Message: "the webhook answered 500"}
 
-// receive sends the deliveries of a world's webhook to a function.
+// receive starts a receiver for the feed of w.
 func receive(t *testing.T, w *enginetest.World) *receiver {
 	r := &receiver{T: t, taken: map[string]string{}}
 	w.Variables["FEED_WEBHOOK_URL"], w.Variables["FEED_WEBHOOK_SECRET"] = receiverURL, receiverSecret
@@ -111,7 +111,7 @@ func (a *articles) expect(r *receiver, inOrder bool) {
 	}
 }
 
-// minutes runs the cron for some minutes.
+// minutes runs the cron for n minutes.
 func minutes(w *enginetest.World, n int) {
 	for range n {
 		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)))
@@ -121,8 +121,8 @@ func minutes(w *enginetest.World, n int) {
 
 var publishers = []string{"a.sg", "b.sg", "c.sg", "d.sg", "e.sg"}
 
-// TestWebhook_Delivers: what is new is delivered within a minute, in batches, once and in order; without news nothing
-// is posted or written.
+// New items are delivered within a minute, in batches, once and in order. Without new items nothing is posted or
+// written.
 func TestWebhook_Delivers(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		r, a := receive(t, w), &articles{T: t, w: w}
@@ -144,7 +144,7 @@ func TestWebhook_Delivers(t *testing.T) {
 		a.write(3, publishers...)
 		minutes(w, 1)
 		a.expect(r, true)
-		// The cursor of a delivery goes on where it ends.
+		// A delivery's cursor continues after its last item.
 		page := enginetest.Data[contract.FeedPage](w, "GET", "/api/v1/feed?cursor="+r.deliveries[1].Cursor, "")
 		if len(page.Items) != 50 || page.Items[0].URL != a.written[200] {
 			t.Errorf("%+v", page)
@@ -152,8 +152,8 @@ func TestWebhook_Delivers(t *testing.T) {
 	})
 }
 
-// TestWebhook_DeadReceiver gets few requests, one batch over and over; an alarm fires after an hour. When it is back,
-// everything comes in order.
+// A receiver that is down gets few requests, always with the same batch, and an alarm fires after an hour. Once it is
+// back, it gets everything in order.
 func TestWebhook_DeadReceiver(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		r, a := receive(t, w), &articles{T: t, w: w}
@@ -200,8 +200,7 @@ func TestWebhook_DeadReceiver(t *testing.T) {
 	})
 }
 
-// The receiver accepts deliveries, but its answer is lost. They are repeated under their ids with the same items,
-// although others were found meanwhile.
+// Deliveries whose response is lost are repeated unchanged, even if new items were found meanwhile.
 func TestWebhook_ResponseIsLost(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		r, a := receive(t, w), &articles{T: t, w: w}
@@ -270,8 +269,8 @@ func TestWebhook_ConcurrentRuns(t *testing.T) {
 	})
 }
 
-// Items of a shard that is away are delivered later. A delivery that was begun is repeated without them under another
-// id. Excluded items are not delivered, and items that became too old are reported as gone.
+// Items of a shard that is down are delivered later; a pending delivery is repeated without them under another id.
+// Excluded items are not delivered, and expired items are reported.
 func TestWebhook_ShardIsDown(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		r, a := receive(t, w), &articles{T: t, w: w}
@@ -302,7 +301,7 @@ func TestWebhook_ShardIsDown(t *testing.T) {
 		if e := w.Ask("PUT", "/api/v1/exclusions/domain/c.sg", "{}"); !e.Success {
 			t.Fatalf("%+v", e)
 		}
-		a.written = slices.Delete(a.written, 22, 23) // that of c.sg
+		a.written = slices.Delete(a.written, 22, 23) // the item of c.sg
 		minutes(w, 1)
 		a.expect(r, false)
 
@@ -334,8 +333,7 @@ func TestWebhook_ShardIsDown(t *testing.T) {
 	})
 }
 
-// TestWebhook_ItemsExpire: of what became too old before the first delivery was taken it is said that it is
-// gone.
+// If items expire before the first delivery is accepted, deliveries say so.
 func TestWebhook_ItemsExpire(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		r, a := receive(t, w), &articles{T: t, w: w}

@@ -18,13 +18,12 @@ import (
 	"github.com/newsfork/seed-engine/settings"
 )
 
-// Shards is the frontier: a database for each shard that was called so far, served by the engine itself.
-// As on the platform, a shard does one call after the other, whichever instance serves it. A call
-// is one of the calls to the platform that World counts.
+// Shards is the frontier, with a database for each shard that was called. The engine itself serves the calls, one at a
+// time for each shard, as on the platform. World counts them among its calls to the platform.
 type Shards struct {
-	// Fail, when set, is asked before every call. With an error the call is not done, and fails with it.
+	// Fail, if set, runs before every call. If it returns an error, the call has no effect and fails with that error.
 	Fail func(shard, operation string) error
-	// Lose, when set, reports whether the answer of a call that was done is lost: the caller waits in vain.
+	// Lose, if set, reports whether the response of a completed call is lost, so that its caller times out.
 	Lose func(shard, operation string) bool
 
 	world  *World
@@ -40,7 +39,7 @@ type shard struct {
 	db   *sqlite.DB
 }
 
-// Freeze keeps a shard from doing anything: whoever calls it waits in vain. Thaw ends that.
+// Freeze makes all calls of a shard time out until Thaw.
 func (s *Shards) Freeze(name string) { s.set(name, true) }
 
 // Thaw ends the freeze of a shard.
@@ -55,7 +54,7 @@ func (s *Shards) set(name string, frozen bool) {
 	s.frozen[name] = frozen
 }
 
-// Wipe destroys a shard with all that it has.
+// Wipe deletes a shard's database.
 func (s *Shards) Wipe(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,14 +64,14 @@ func (s *Shards) Wipe(name string) {
 	}
 }
 
-// Names lists the shards that were called so far.
+// Names lists the shards that were called.
 func (s *Shards) Names() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.shards))
 }
 
-// Remotes is the whole frontier, for a test to ask; its calls are not counted.
+// Remotes returns a client of all shards for tests. Its calls are not counted.
 func (s *Shards) Remotes() frontier.Remotes {
 	set, err := settings.Read(s.world.variable)
 	if err != nil {
@@ -109,7 +108,7 @@ func (s *Shards) Call(ctx context.Context, name, operation string, request []byt
 	return answer, err
 }
 
-// inVain waits as long as a caller waits for an answer.
+// inVain waits until a caller's timeout, and returns its error.
 func (s *Shards) inVain(ctx context.Context) error {
 	select {
 	case <-time.After(frontier.CallTimeout):
@@ -143,10 +142,10 @@ func (s *Shards) close() {
 	}
 }
 
-// errRefused rolls back what a call wrote whose answer is an error.
+// errRefused rolls back a call whose response is an error.
 var errRefused = errors.New("refused")
 
-// call does what worker/frontier.mjs does.
+// call runs an operation as worker/frontier.mjs does.
 func (o *shard) call(w *World, operation string, request []byte) (answer []byte, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// pages puts a page each of some domains, and returns the last error.
+// pages puts one page for each domain, and returns the last error.
 func pages(t *testing.T, r frontier.Remotes, domains ...string) (err error) {
 	for _, domain := range domains {
 		_, e := r.Of(domain).Put(t.Context(), frontier.Put{
@@ -46,13 +46,13 @@ func TestShard_FrozenIsATimeout(t *testing.T) {
 		}
 		w.Frontier.Thaw("shard-10")
 		if urls(t, r, "newsfork.com") != 0 || urls(t, r, "a.example") != 1 || w.Frontier.Written() == 0 {
-			t.Error("what a frozen shard was asked is done, or what another was asked is not")
+			t.Error("a put to the frozen shard had an effect, or a put to another had none")
 		}
 	})
 }
 
-// TestFaultsOfShards: a call that fails is not done; one whose answer is lost is.
-func TestFaultsOfShards(t *testing.T) {
+// A failed call has no effect; a call whose response is lost has one.
+func TestShard_Faults(t *testing.T) {
 	Run(t, func(t *testing.T, w *World) {
 		r := w.Frontier.Remotes()
 		broken := errors.New("broken")
@@ -74,8 +74,8 @@ func TestFaultsOfShards(t *testing.T) {
 	})
 }
 
-// TestCallsOfShardsAreCounted: an event may die with one, which then has no effect.
-func TestCallsOfShardsAreCounted(t *testing.T) {
+// Calls of shards count as calls to the platform. An event can die with one, and the call then has no effect.
+func TestShard_CallsAreCounted(t *testing.T) {
 	Run(t, func(t *testing.T, w *World) {
 		w.Kill = func(nth int) bool { return nth == 2 }
 		died := w.event(t.Context(), func(_ context.Context, i *instance) {

@@ -22,10 +22,10 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// errDead is the error of the platform for an event after its death, which has no effects any more.
+// errDead is the error of all calls that an event makes after its death. They have no effect.
 var errDead = errors.New("the event is dead")
 
-// life is that of the event to which an instance belongs at the moment.
+// life is the state of the event that an instance serves.
 type life struct {
 	world *World
 
@@ -33,7 +33,7 @@ type life struct {
 	dead bool
 	stop context.CancelFunc
 
-	connections chan struct{} // has one element for every operation that waits for an answer
+	connections chan struct{} // has one element for each open connection
 }
 
 func (l *life) begin(stop context.CancelFunc) {
@@ -42,7 +42,7 @@ func (l *life) begin(stop context.CancelFunc) {
 	l.stop, l.connections = stop, make(chan struct{}, fetch.MaxConnections)
 }
 
-// connect waits for a connection, of which an event has six where the world is slow.
+// connect waits for one of the event's six connections if the world is slow.
 func (l *life) connect() (release func()) {
 	if l.world.Slow == nil {
 		return func() {}
@@ -52,7 +52,8 @@ func (l *life) connect() (release func()) {
 	return func() { <-connections }
 }
 
-// wait takes the time of an operation. Calls of Durable Objects take no connection, and a request has its own.
+// wait sleeps for the duration of an operation. Calls of Durable Objects need no connection, and requests have their
+// own.
 func (l *life) wait(operation string) {
 	slow := l.world.Slow
 	if slow == nil {
@@ -70,8 +71,7 @@ func (l *life) over() bool {
 	return l.dead
 }
 
-// call counts a call to the platform, of the kind operation, when its time is over. It fails when the event is dead,
-// or dies with this call.
+// call waits for the duration of operation and counts it. It fails if the event is dead or dies with this call.
 func (l *life) call(operation string) error {
 	l.wait(operation)
 	l.mu.Lock()
@@ -212,10 +212,10 @@ func (t transport) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, e
 	return t.Web.Do(ctx, r)
 }
 
-// Hooks takes what is posted to a webhook.
+// Hooks is the receiver of webhooks.
 type Hooks struct {
-	Refuse int // how many of the next posts are refused
-	// Answer, when set, decides instead: the error of a post, nil for one that is taken.
+	Refuse int // number of posts still to be refused
+	// Answer, if set, decides instead of Refuse: it returns the error of a post, or nil to accept it.
 	Answer func(p Post) error
 
 	mu    sync.Mutex
@@ -239,7 +239,7 @@ func (h *Hooks) Posts() []Post {
 	return append([]Post(nil), h.posts...)
 }
 
-// poster is the webhook as an instance sees it.
+// poster is the webhook client of an instance.
 type poster struct {
 	*Hooks
 	life *life
@@ -261,7 +261,7 @@ func (h *Hooks) take(p Post) (err error) {
 	answer := h.Answer
 	h.mu.Unlock()
 	if answer != nil {
-		err = answer(p) // may take its time
+		err = answer(p) // can block
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -274,7 +274,7 @@ func (h *Hooks) take(p Post) (err error) {
 	return err
 }
 
-// model is the classifier's, as a static file.
+// model serves the classifier's model as a static file.
 type model struct{ life *life }
 
 func (m model) load(ctx context.Context) (*classify.Model, error) {

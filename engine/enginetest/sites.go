@@ -11,9 +11,9 @@ import (
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 )
 
-// Sites is a web in which each host is what its name says: KIND-N.sg is full (robots.txt and a sitemap of
-// three pages), robots, map, plain (neither), down (refuses) or hang (never answers); any other host is
-// full. A home page takes 750 ms where N is even, else 1,750; Latency is what all other answers take.
+// Sites is a web whose hosts behave as their names KIND-N.sg say: full has robots.txt and a sitemap of three pages,
+// robots and map have one of them, plain has neither, down refuses connections, hang never answers. Other hosts are
+// full. A home page takes 750 ms if N is even, otherwise 1,750 ms; other responses take Latency.
 type Sites struct {
 	Latency time.Duration
 
@@ -60,7 +60,8 @@ func (s *Sites) Serve(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 		for n := range 3 {
 			fmt.Fprintf(&list, "<url><loc>https://%s/news/%d</loc></url>", host, n+1)
 		}
-		ok("application/xml", `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`+list.String()+`</urlset>`)
+		ok("application/xml", `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`+
+			list.String()+`</urlset>`)
 	case u.Path == "/":
 		ok("text/html", "<!doctype html><title>"+host+"</title><p>Hello</p>")
 		p.Latency += 750 * time.Millisecond

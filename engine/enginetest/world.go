@@ -1,6 +1,5 @@
-// Package enginetest runs the whole engine natively, on the twins of its platform: a bucket and queues in
-// memory, SQLite, and a scripted web. Time is that of testing/synctest, so hours of retries and pauses
-// take no time.
+// Package enginetest runs the whole engine natively on fakes of its platform: a bucket and queues in memory, SQLite and
+// a scripted web. It uses the simulated time of testing/synctest, so hours of retries and pauses take no time.
 package enginetest
 
 import (
@@ -35,14 +34,14 @@ const (
 	DLQ     = "newsfork-dlq-dev"
 )
 
-// Queues are the consumers of an environment that is deployed, as wrangler.jsonc has them.
+// Queues are the queue consumers of a deployed environment, as in wrangler.jsonc.
 var Queues = []queuestest.Queue{
 	{Name: Seeds, MaxBatchSize: 1, MaxBatchTimeout: 30 * time.Second, MaxRetries: 3, DeadLetterQueue: DLQ},
 	{Name: Domains, MaxBatchSize: 5, MaxBatchTimeout: 60 * time.Second, MaxRetries: 3, DeadLetterQueue: DLQ},
 	{Name: DLQ, MaxBatchSize: 10, MaxBatchTimeout: 30 * time.Second, MaxRetries: 3},
 }
 
-// World is an engine and all that it works with. Tests change its fields before they use it.
+// World is an engine with its platform. Tests set its fields before they use it.
 type World struct {
 	Bucket    *r2.Memory
 	Database  *sqlite.DB
@@ -51,11 +50,11 @@ type World struct {
 	Web       *fetchtest.Web
 	Hooks     *Hooks
 	Variables map[string]string
-	// Kill, when set, reports whether the event that makes the nth call to the platform, from 1, dies with
-	// it. The call has no effect, nor has anything after it.
+	// Kill, if set, reports whether the event that makes the nth call to the platform, from 1, dies with it. That call
+	// and all later calls of the event have no effect.
 	Kill func(nth int) bool
-	// Slow, when set, is how long an operation of the platform takes, such as "R2.put", "D1.batch" or "object.call";
-	// requests take the time of the Web. An event then has six connections at once, as on the platform.
+	// Slow, if set, returns the duration of an operation of the platform, such as "R2.put", "D1.batch" or
+	// "object.call". Requests take the time of the Web. An event then has six connections, as on the platform.
 	Slow func(operation string) time.Duration
 
 	t     *testing.T
@@ -65,8 +64,8 @@ type World struct {
 	log   bytes.Buffer
 }
 
-// Run runs a test in a world of its own, in a bubble of testing/synctest. Its development environment has
-// the defaults of all settings, but asks hosts without a pause and does not repeat a request.
+// Run runs a test in a world of its own, in a bubble of testing/synctest. All settings have their defaults, but there is
+// no request interval and no retry of requests.
 func Run(t *testing.T, test func(t *testing.T, w *World)) {
 	synctest.Test(t, func(t *testing.T) {
 		db, err := sqlite.Open()
@@ -86,7 +85,7 @@ func Run(t *testing.T, test func(t *testing.T, w *World)) {
 	})
 }
 
-// instance is an engine that serves one event at a time, as an instance of the program does.
+// instance is an engine that serves one event at a time.
 type instance struct {
 	*engine.Engine
 	life life
@@ -125,7 +124,7 @@ func (w *World) variable(name string) (value string, ok bool) {
 	return value, ok
 }
 
-// lend returns an instance for an event. The event returns it when it ends.
+// lend returns an idle instance, or a new one. The event returns it at its end.
 func (w *World) lend() *instance {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -151,7 +150,7 @@ func (w *World) Deploy() {
 	w.idle = nil
 }
 
-// event lends an instance to an event. One that died in it is not used again.
+// event runs work on an instance. If the event dies, its instance is not used again.
 func (w *World) event(ctx context.Context, work func(ctx context.Context, i *instance)) (died bool) {
 	i := w.lend()
 	ctx, cancel := context.WithCancel(ctx)
@@ -175,7 +174,7 @@ func (w *World) consume(ctx context.Context, queue string, messages []queues.Mes
 	}
 	died := w.event(ctx, func(ctx context.Context, i *instance) {
 		if err := i.Consume(ctx, queue, deliveries); err != nil {
-			w.t.Errorf("%s: the engine did not begin: %v", queue, err)
+			w.t.Errorf("%s: the engine did not start: %v", queue, err)
 		}
 	})
 	if died {
@@ -186,7 +185,7 @@ func (w *World) consume(ctx context.Context, queue string, messages []queues.Mes
 	}
 }
 
-// settlement keeps what was said first of a delivery until the event ends.
+// settlement holds the first settlement of a delivery until the event ends.
 type settlement struct {
 	queues.Message
 	mu   sync.Mutex
@@ -220,14 +219,14 @@ func (w *World) Drain() {
 	}
 }
 
-// Calls returns how many calls to the platform there were so far.
+// Calls returns the number of calls to the platform.
 func (w *World) Calls() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.calls
 }
 
-// Cron runs what the cron starts.
+// Cron runs the cron's work once.
 func (w *World) Cron() {
 	w.t.Helper()
 	w.event(w.t.Context(), func(ctx context.Context, i *instance) {
@@ -237,7 +236,7 @@ func (w *World) Cron() {
 	})
 }
 
-// CronMayDie is Cron for events that die, whose errors are of no interest.
+// CronMayDie is like Cron but ignores errors, for events that die.
 func (w *World) CronMayDie() {
 	w.event(w.t.Context(), func(ctx context.Context, i *instance) { _ = i.Cron(ctx, time.Now()) })
 }
@@ -253,7 +252,7 @@ type Answer struct {
 	} `json:"error"`
 }
 
-// Ask sends a request to the API, with a body of JSON unless it is "".
+// Ask sends a request to the API. body is JSON, or "" for none.
 func (w *World) Ask(method, path, body string) Answer {
 	w.t.Helper()
 	recorder := httptest.NewRecorder()
@@ -269,7 +268,7 @@ func (w *World) Ask(method, path, body string) Answer {
 	return a
 }
 
-// Data sends a request that must succeed, and decodes the data of its answer.
+// Data sends a request that must succeed, and decodes the data of its response.
 func Data[T any](w *World, method, path, body string) (data T) {
 	w.t.Helper()
 	a := w.Ask(method, path, body)
@@ -304,7 +303,7 @@ func (w *World) Send(queue string, message any) {
 	}
 }
 
-// Read decodes the object under key, and reports whether there is one.
+// Read decodes the object under key, and reports whether it exists.
 func (w *World) Read(key string, v any) bool {
 	w.t.Helper()
 	text, ok := w.Text(key)
@@ -316,7 +315,7 @@ func (w *World) Read(key string, v any) bool {
 	return ok
 }
 
-// Text returns the content of the object under key, and whether there is one.
+// Text returns the content of the object under key, and whether it exists.
 func (w *World) Text(key string) (text string, ok bool) {
 	w.t.Helper()
 	o, err := w.Bucket.Get(w.t.Context(), key)
@@ -331,7 +330,7 @@ func (w *World) Text(key string) (text string, ok bool) {
 	return string(b), true
 }
 
-// Keys lists the keys under a prefix that have this end.
+// Keys lists the keys with a prefix and a suffix.
 func (w *World) Keys(prefix, suffix string) (keys []string) {
 	w.t.Helper()
 	for o := (r2.ListOptions{Prefix: prefix}); ; {
@@ -387,7 +386,7 @@ func (l *lockedWriter) Write(p []byte) (int, error) {
 	return l.w.log.Write(p)
 }
 
-// Refused delivers a message of its own to an engine that is not to begin on it, and returns why it did not.
+// Refused delivers a message that the engine must refuse to handle, and returns its error.
 func (w *World) Refused(queue string) (err error) {
 	w.t.Helper()
 	w.event(w.t.Context(), func(ctx context.Context, i *instance) {

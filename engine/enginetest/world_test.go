@@ -12,8 +12,8 @@ import (
 	"github.com/newsfork/seed-engine/queues/queuestest"
 )
 
-// TestQueuesAreThoseThatAreDeployed: the consumers of staging and production, but for their names.
-func TestQueuesAreThoseThatAreDeployed(t *testing.T) {
+// The queues equal those of staging and production, apart from their names.
+func TestQueues_MatchDeployment(t *testing.T) {
 	text, err := os.ReadFile("../../wrangler.jsonc")
 	if err != nil {
 		t.Fatal(err)
