@@ -28,9 +28,9 @@ func (a *admitting) configure(c *fetch.Config) {
 	}
 }
 
-// TestAdmission: the right to a host is got once, before its first request, redirects and robots.txt included.
-// Without it nothing is sent, and the next request asks for it again.
-func TestAdmission(t *testing.T) {
+// A session asks for admission to a host once, before its first request, including redirects and robots.txt. If refused,
+// it sends nothing, and asks again before the next request.
+func TestAdmission_OncePerHost(t *testing.T) {
 	busy := &contract.Error{Kind: contract.Timeout, Message: "host busy", Err: fetch.ErrHostBusy}
 	a := &admitting{refuse: map[string]error{"busy.example": busy}}
 	w := newWorld(map[string]fetchtest.Page{
@@ -69,8 +69,8 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// TestAdmittedLater: what others asked of a host before holds for the session.
-func TestAdmittedLater(t *testing.T) {
+// A session respects the ready time that comes with its admission.
+func TestAdmission_ReadyAt(t *testing.T) {
 	a := &admitting{give: fetch.Admission{Delay: 3 * time.Second, ReadyAt: epoch.Add(20 * time.Second)}}
 	w := newWorld(map[string]fetchtest.Page{"https://a.example/": {}}, a.configure)
 	w.fetch(t, "https://a.example/")
@@ -83,8 +83,8 @@ func TestAdmittedLater(t *testing.T) {
 	}
 }
 
-// TestALostAdmission ends a request that is under way, and its body; there is no other.
-func TestALostAdmission(t *testing.T) {
+// Losing the admission cancels the pending request and its body, and prevents further ones.
+func TestAdmission_Lost(t *testing.T) {
 	for name, page := range map[string]fetchtest.Page{"answer": {Latency: time.Minute},
 		"body": {Reading: time.Minute}} {
 		t.Run(name, func(t *testing.T) {

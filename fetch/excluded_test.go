@@ -10,8 +10,8 @@ import (
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 )
 
-// What an operator excluded is not asked for: not at once, not after a redirect, and not again.
-func TestExcluded(t *testing.T) {
+// An excluded URL is never requested, neither directly nor after a redirect or by a retry.
+func TestExcluded_URLs(t *testing.T) {
 	w := newWorld(map[string]fetchtest.Page{
 		"https://a.example/":        {},
 		"https://a.example/to-b":    fetchtest.Redirect(302, "https://b.example/"),
@@ -34,8 +34,8 @@ func TestExcluded(t *testing.T) {
 	}
 }
 
-// A domain of which a host is excluded fails with what became of the others, which may be asked again.
-func TestOriginExcluded(t *testing.T) {
+// If one host of a domain is excluded, the result depends on its other hosts, which can be retried.
+func TestOrigin_Excluded(t *testing.T) {
 	for alt, want := range map[string]error{"": fetch.ErrExcluded, "www.d.example": fetch.ErrReset} {
 		w := newWorld(map[string]fetchtest.Page{
 			"https://www.d.example/robots.txt": fetchtest.Fail(fetch.ErrReset),

@@ -40,7 +40,7 @@ var accepted = []struct{ raw, want string }{
 	{"https://a.example?q", "https://a.example/?q"},
 	{"https://a.example/\\evil.com", "https://a.example/%5Cevil.com"},
 	{"https://a.example/@evil.com", "https://a.example/@evil.com"},
-	// What the platform will ask for.
+	// The URL that the platform will request.
 	{"https://a.example/x/../private/s.xml?../y", "https://a.example/private/s.xml?../y"},
 	{"https://a.example/x/%2e%2E/private/%2F%c3%a9/.", "https://a.example/private/%2F%c3%a9/"},
 	{"https://a.example/../.././%2e", "https://a.example/"},

@@ -35,9 +35,9 @@ func (c *counting) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, e
 	return c.Transport.Do(ctx, r)
 }
 
-// Twelve sessions of one event, each with a host of its own whose headers take 3 s: five wait at
-// once, and none times out for having waited for its connection.
-func TestSlots(t *testing.T) {
+// Twelve sessions request hosts whose headers take 3 s. Five wait for headers at once, and waiting for a connection does
+// not count towards the timeout.
+func TestLimiter_Slots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := fetch.SystemClock()
 		web := &fetchtest.Web{Clock: clock, Serve: func(*fetch.Request, int) (fetchtest.Page, bool) {
@@ -62,7 +62,7 @@ func TestSlots(t *testing.T) {
 		if transport.maxWaiting != 5 {
 			t.Errorf("%d requests waited at once", transport.maxWaiting)
 		}
-		// three rounds of 3 s; bodies are read beside them
+		// three rounds of 3 s; bodies are read meanwhile
 		if took := time.Since(start); took != 9500*time.Millisecond {
 			t.Errorf("took %v", took)
 		}
@@ -70,7 +70,7 @@ func TestSlots(t *testing.T) {
 }
 
 // Domains that all redirect to one host take turns there, bodies included.
-func TestSessionsMeetAtOneHost(t *testing.T) {
+func TestLimiter_SessionsOfOneHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := fetch.SystemClock()
 		pages := map[string]fetchtest.Page{"https://shared.example/": {Body: "x", Latency: 100 * time.Millisecond,
@@ -110,9 +110,8 @@ func TestSessionsMeetAtOneHost(t *testing.T) {
 	})
 }
 
-// Requests never take the last connection: calls of the stores, which answer sooner, get it at once, and wait only
-// for each other.
-func TestConnections(t *testing.T) {
+// Requests leave one connection free, so calls of the stores wait only for each other.
+func TestLimiter_Connections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := fetch.SystemClock()
 		web := &fetchtest.Web{Clock: clock, Serve: func(*fetch.Request, int) (fetchtest.Page, bool) {
@@ -165,9 +164,8 @@ func TestConnections(t *testing.T) {
 	})
 }
 
-// Two sessions that need each other's host while their own answer is open do not deadlock:
-// synctest fails a test whose goroutines all wait.
-func TestNoDeadlock(t *testing.T) {
+// Two sessions that need each other's host while their own response is open do not deadlock; synctest would fail.
+func TestLimiter_NoDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := fetch.SystemClock()
 		web := &fetchtest.Web{Clock: clock, Pages: map[string]fetchtest.Page{
@@ -196,8 +194,8 @@ func TestNoDeadlock(t *testing.T) {
 	})
 }
 
-// Whoever waits for the turn of others past his own MaxWall does not ask any more.
-func TestWaitingPastTheWall(t *testing.T) {
+// A session that waits for a host beyond its MaxWall sends no request.
+func TestLimiter_WaitBeyondMaxWall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := fetch.SystemClock()
 		web := &fetchtest.Web{Clock: clock, Pages: map[string]fetchtest.Page{"https://a.example/": {Body: "x"}}}
@@ -217,8 +215,8 @@ func TestWaitingPastTheWall(t *testing.T) {
 	})
 }
 
-// A panic under a request, which the event recovers from, leaves no host and no connection taken.
-func TestPanicInTheTransport(t *testing.T) {
+// If the transport panics and the event recovers, the host and the connection are free again.
+func TestLimiter_TransportPanics(t *testing.T) {
 	clock := fetchtest.NewClock(epoch)
 	web := &fetchtest.Web{Clock: clock, Serve: func(_ *fetch.Request, nth int) (fetchtest.Page, bool) {
 		if nth == 0 {
@@ -243,7 +241,7 @@ func TestPanicInTheTransport(t *testing.T) {
 	}
 }
 
-func TestWaitingEndsWithItsContext(t *testing.T) {
+func TestLimiter_ContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := fetch.SystemClock()
 		web := &fetchtest.Web{Clock: clock, Pages: map[string]fetchtest.Page{"https://a.example/": {Body: "x"},
@@ -276,7 +274,7 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 		}
 		stop()
 		wg.Wait()
-		// What was given up is free again.
+		// The host and the connection are free again.
 		if _, err := s.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); err != nil {
 			t.Error(err)
 		}

@@ -125,8 +125,8 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
-// A dead domain whose every candidate hangs is given up in time, with the back-off of a Fetch.
-func TestOriginOfAHangingDomain(t *testing.T) {
+// A domain whose candidates all hang fails in time, with the back-off of one Fetch.
+func TestOrigin_HangingDomain(t *testing.T) {
 	w := newWorld(nil)
 	w.Serve = func(*fetch.Request, int) (fetchtest.Page, bool) { return fetchtest.Hang(), true }
 	o, err := w.session.Origin(t.Context(), "d.example", "www.d.example", "/robots.txt",
@@ -139,7 +139,7 @@ func TestOriginOfAHangingDomain(t *testing.T) {
 	}
 }
 
-func TestOriginStopsAtTheLimits(t *testing.T) {
+func TestOrigin_Limits(t *testing.T) {
 	dead := func(*fetch.Request, int) (fetchtest.Page, bool) { return fetchtest.Fail(nil), true }
 	w := newWorld(nil, func(c *fetch.Config) { c.MaxRequests = 3 })
 	w.Serve = dead
@@ -161,7 +161,7 @@ func TestOriginStopsAtTheLimits(t *testing.T) {
 	}
 }
 
-func TestOriginClosesTheOpenAnswer(t *testing.T) {
+func TestOrigin_ClosesOpenResponse(t *testing.T) {
 	w := newWorld(map[string]fetchtest.Page{"https://d.example/robots.txt": {}, "https://d.example/": {}})
 	if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://d.example/"}); err != nil {
 		t.Fatal(err)
@@ -172,7 +172,7 @@ func TestOriginClosesTheOpenAnswer(t *testing.T) {
 	}
 }
 
-func TestOriginOfWhatIsNoDomain(t *testing.T) {
+func TestOrigin_NotADomain(t *testing.T) {
 	w := newWorld(map[string]fetchtest.Page{"https://www.gov.sg/robots.txt": {}})
 	for _, domain := range []string{"localhost", "gov.sg", "10.0.0.1", ""} {
 		o, err := w.session.Origin(t.Context(), domain, "", "/robots.txt", fetch.Target{})

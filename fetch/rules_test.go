@@ -15,8 +15,8 @@ import (
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 )
 
-// readsRobots makes the session of w read robots.txt of every authority first. It forbids /private, and
-// what was asked of it is written down.
+// readsRobots makes the session of w read the robots.txt of every authority first. It forbids /private and records the
+// authorities whose rules were requested.
 func readsRobots(w **world, asked *[]string) func(*fetch.Config) {
 	return func(c *fetch.Config) {
 		c.Rules = func(ctx context.Context, authority *url.URL) (func(string) bool, error) {
@@ -34,9 +34,8 @@ func readsRobots(w **world, asked *[]string) func(*fetch.Config) {
 	}
 }
 
-// Before the first request to an authority, redirects included, its rules are asked for, until they are
-// there.
-func TestRulesOfEveryAuthority(t *testing.T) {
+// Before the first request to an authority, including redirects, its rules are requested until they are known.
+func TestRules_EveryAuthority(t *testing.T) {
 	var w *world
 	var asked []string
 	w = newWorld(map[string]fetchtest.Page{
@@ -80,9 +79,8 @@ func TestRulesOfEveryAuthority(t *testing.T) {
 	}
 }
 
-// A request that was never made because of its host's robots.txt is not tried again, and the budget
-// applies to robots.txt as well.
-func TestRulesWithinTheLimits(t *testing.T) {
+// A request that robots.txt prevented is not retried, and the budget includes requests for robots.txt.
+func TestRules_Limits(t *testing.T) {
 	var w *world
 	var asked []string
 	w = newWorld(map[string]fetchtest.Page{
@@ -106,8 +104,8 @@ func TestRulesWithinTheLimits(t *testing.T) {
 	}
 }
 
-// What an operator excluded is not asked for robots.txt either.
-func TestRulesOfExcludedHosts(t *testing.T) {
+// The robots.txt of an excluded host is not requested.
+func TestRules_ExcludedHosts(t *testing.T) {
 	var w *world
 	var asked []string
 	w = newWorld(map[string]fetchtest.Page{"https://a.example/": {}}, readsRobots(&w, &asked), func(c *fetch.Config) {

@@ -34,7 +34,7 @@ func config() fetch.Config {
 	}
 }
 
-// world is a web, a clock and a session there.
+// world is a session with a fake web and clock.
 type world struct {
 	*fetchtest.Web
 	clock   *fetchtest.Clock
@@ -63,7 +63,7 @@ func (w *world) fetch(t *testing.T, url string) *fetch.Answer {
 	return a
 }
 
-// starts are the times of the visits, in seconds since the session began.
+// starts returns the times of the visits in seconds since the session began.
 func (w *world) starts() []float64 {
 	var s []float64
 	for _, v := range w.Visits() {
@@ -72,7 +72,7 @@ func (w *world) starts() []float64 {
 	return s
 }
 
-// closest is the shortest time between the end of one visit to a host and the start of the next there.
+// closest returns the shortest time between the end of a visit to a host and the start of the next one.
 func closest(visits []fetchtest.Visit) time.Duration {
 	shortest := time.Duration(1 << 62)
 	last := map[string]time.Time{}
@@ -123,7 +123,7 @@ func TestNoCookies(t *testing.T) {
 	}
 }
 
-func TestAnswersWithoutBody(t *testing.T) {
+func TestResponse_WithoutBody(t *testing.T) {
 	for name, c := range map[string]struct {
 		method string
 		status int
@@ -180,8 +180,8 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// The pause is kept although the clock gives the time up to a millisecond late.
-func TestIntervalOnACoarseClock(t *testing.T) {
+// The interval is kept even if the clock is up to a millisecond late.
+func TestInterval_CoarseClock(t *testing.T) {
 	fine := fetchtest.NewClock(epoch.Add(900 * time.Microsecond))
 	web := &fetchtest.Web{Clock: fine,
 		Pages: map[string]fetchtest.Page{"https://a.example/": {Latency: 10500 * time.Microsecond}}}
@@ -223,7 +223,7 @@ func TestCrawlDelay(t *testing.T) {
 }
 
 // A delay above the limit is neither shortened nor waited for. After it has passed, the host may be fetched from.
-func TestLongCrawlDelay(t *testing.T) {
+func TestCrawlDelay_Long(t *testing.T) {
 	w := newWorld(map[string]fetchtest.Page{"https://a.example/": {}, "https://b.example/": {}})
 	ask := func(link string) error {
 		_, err := w.session.Fetch(t.Context(), fetch.Target{URL: link, Whole: true})
@@ -300,7 +300,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-func TestTimeoutIsRetried(t *testing.T) {
+func TestRetries_Timeout(t *testing.T) {
 	w := newWorld(map[string]fetchtest.Page{"https://a.example/": fetchtest.Hang()},
 		func(c *fetch.Config) { c.Interval = 0 })
 	a, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/", Timeout: 5 * time.Second})
@@ -312,7 +312,7 @@ func TestTimeoutIsRetried(t *testing.T) {
 	}
 }
 
-func TestNoRetry(t *testing.T) {
+func TestRetries_None(t *testing.T) {
 	for _, status := range []int{200, 204, 304, 400, 401, 403, 404, 410, 429, 451} {
 		w := newWorld(map[string]fetchtest.Page{"https://a.example/": {Status: status}})
 		if a := w.fetch(t, "https://a.example/"); a.Status != status || a.Requests != 1 {
@@ -321,7 +321,7 @@ func TestNoRetry(t *testing.T) {
 	}
 }
 
-func TestRetryAfterIsHonoured(t *testing.T) {
+func TestRetryAfter_Waits(t *testing.T) {
 	busy := func(status int, after string) fetchtest.Page {
 		return fetchtest.Page{Status: status, Header: map[string]string{"Retry-After": after}}
 	}
@@ -358,8 +358,8 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 				if a.Status != c.page.Status || err != nil {
 					t.Errorf("%+v, %v", a, err)
 				}
-				// The host wants to be left alone for longer than there is time: it is.
-				for range 2 { // nor does the refusal occupy it
+				// Retry-After exceeds the remaining time, so the host gets no request.
+				for range 2 { // the refusal must not occupy the host
 					if _, err := w.session.Fetch(t.Context(),
 						fetch.Target{URL: "https://a.example/other"}); !errors.Is(err, fetch.ErrDeadline) {
 						t.Errorf("asked again: %v", err)
@@ -373,8 +373,8 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	}
 }
 
-// A pause that one answer asks for applies to the whole host, also where nothing is retried.
-func TestRetryAfterHoldsForTheHost(t *testing.T) {
+// A Retry-After applies to the whole host, even if nothing is retried.
+func TestRetryAfter_WholeHost(t *testing.T) {
 	w := newWorld(map[string]fetchtest.Page{
 		"https://a.example/1": {Status: 429, Header: map[string]string{"Retry-After": "15"}},
 		"https://a.example/2": {}, "https://b.example/": {},
@@ -477,8 +477,8 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// Retries belong to a Fetch, however many hops it has.
-func TestRetriesAcrossRedirects(t *testing.T) {
+// The limit of retries applies to a whole Fetch, not to each hop.
+func TestRetries_AcrossRedirects(t *testing.T) {
 	w := newWorld(map[string]fetchtest.Page{"https://a.example/": fetchtest.Redirect(301, "/b"),
 		"https://a.example/b": {Status: 502}})
 	w.Serve = func(r *fetch.Request, nth int) (fetchtest.Page, bool) {
@@ -490,7 +490,7 @@ func TestRetriesAcrossRedirects(t *testing.T) {
 	}
 }
 
-func TestGuardAtEveryHop(t *testing.T) {
+func TestGuard_EveryHop(t *testing.T) {
 	for _, target := range []string{
 		"http://169.254.169.254/latest/meta-data/", "//169.254.169.254/", "http://localhost/",
 		"http://localhost.localdomain/", "http://[::1]/", "//[fe80::1%25eth0]/",
@@ -565,7 +565,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-func TestRequestsWithoutTimeoutEndAtTheDeadline(t *testing.T) {
+func TestDeadline_WithoutTimeout(t *testing.T) {
 	w := newWorld(map[string]fetchtest.Page{"https://a.example/": fetchtest.Hang()})
 	_, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"})
 	if contract.KindOf(err) != contract.Timeout || w.clock.Now().Sub(epoch) != 2*time.Minute {
@@ -573,8 +573,8 @@ func TestRequestsWithoutTimeoutEndAtTheDeadline(t *testing.T) {
 	}
 }
 
-// Back-off counts: a retry that would come after the deadline is not waited for.
-func TestBackOffWithinTheDeadline(t *testing.T) {
+// A Fetch does not wait for a retry that would start after the deadline.
+func TestDeadline_BackOff(t *testing.T) {
 	w := newWorld(map[string]fetchtest.Page{"https://a.example/": {Status: 500}},
 		func(c *fetch.Config) { c.Deadline = 5 * time.Second; c.Interval = 0 })
 	a := w.fetch(t, "https://a.example/")
@@ -595,7 +595,7 @@ func TestMaxWall(t *testing.T) {
 		t.Errorf("%v; %d visits in %v", err, len(w.Visits()), got)
 	}
 
-	// It ends requests as well, and a retry that cannot be made leaves the failure as it was.
+	// The deadline also ends requests. If there is no time for a retry, the original failure is returned.
 	w = newWorld(map[string]fetchtest.Page{"https://a.example/": fetchtest.Hang()},
 		func(c *fetch.Config) { c.Deadline, c.MaxWall = 0, 7*time.Second })
 	if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); errors.Is(err,
@@ -643,7 +643,7 @@ func TestSizeCap(t *testing.T) {
 	}
 }
 
-func TestDefaultSizeCap(t *testing.T) {
+func TestSizeCap_Default(t *testing.T) {
 	w := newWorld(map[string]fetchtest.Page{"https://a.example/": {Stream: &endless{left: 1 << 40}}})
 	if a := w.fetch(t, "https://a.example/"); len(a.Content) != fetch.DefaultMaxBytes || !a.Body.Truncated() {
 		t.Errorf("%d bytes, truncated %v", len(a.Content), a.Body.Truncated())
@@ -664,7 +664,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func TestSlowBodyTimesOut(t *testing.T) {
+func TestTimeout_SlowBody(t *testing.T) {
 	w := newWorld(map[string]fetchtest.Page{"https://a.example/": {Body: "x", Latency: 3 * time.Second,
 		Reading: 4 * time.Second}})
 	a, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/", Timeout: 5 * time.Second})
@@ -681,8 +681,8 @@ func TestSlowBodyTimesOut(t *testing.T) {
 	}
 }
 
-// A body left open would occupy its host for ever; the next Fetch closes it.
-func TestOneOpenAnswer(t *testing.T) {
+// The next Fetch closes a body left open, which would otherwise occupy its host forever.
+func TestResponse_ClosedByNextFetch(t *testing.T) {
 	w := newWorld(map[string]fetchtest.Page{"https://a.example/": {Body: "long"}})
 	first, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"})
 	if err != nil {

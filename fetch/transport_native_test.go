@@ -39,7 +39,7 @@ func sessionAt(addr string) *Session {
 
 func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
-func TestNativeAnswer(t *testing.T) {
+func TestNative_Response(t *testing.T) {
 	s := site(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Host != "herald.example" || r.UserAgent() != "TestBot/1.0" || r.Header.Get("Cookie") != "" {
 			t.Errorf("request for %s: %v", r.Host, r.Header)
@@ -58,7 +58,7 @@ func TestNativeAnswer(t *testing.T) {
 	}
 }
 
-func TestNativeFollowsNoRedirectItself(t *testing.T) {
+func TestNative_Redirect(t *testing.T) {
 	asked := 0
 	s := site(t, func(w http.ResponseWriter, r *http.Request) {
 		asked++
@@ -81,7 +81,7 @@ func TestNativeFollowsNoRedirectItself(t *testing.T) {
 	}
 }
 
-func TestNativeUndoesGzip(t *testing.T) {
+func TestNative_Gzip(t *testing.T) {
 	s := site(t, func(w http.ResponseWriter, r *http.Request) {
 		if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 			t.Error("gzip is not asked for")
@@ -118,7 +118,7 @@ func TestNativeUndoesGzip(t *testing.T) {
 	}
 }
 
-func TestNativeTimeouts(t *testing.T) {
+func TestNative_Timeouts(t *testing.T) {
 	s := site(t, hang)
 	start := time.Now()
 	a, err := s.Fetch(t.Context(), Target{URL: "http://herald.example/", Timeout: 100 * time.Millisecond})
@@ -142,8 +142,8 @@ func TestNativeTimeouts(t *testing.T) {
 	}
 }
 
-// A stream of 10 GB costs what the cap allows, and the origin sees it cancelled.
-func TestNativeEndlessBody(t *testing.T) {
+// Of an endless stream only the capped size is read, and the origin sees the request cancelled.
+func TestNative_EndlessBody(t *testing.T) {
 	const size = 10 << 30
 	sent := make(chan int64, 1)
 	s := site(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -181,7 +181,7 @@ func TestNativeEndlessBody(t *testing.T) {
 	}
 }
 
-func TestNativeFailures(t *testing.T) {
+func TestNative_Failures(t *testing.T) {
 	tcp := func(serve func(*net.TCPConn)) *Session {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -250,7 +250,7 @@ func untrusted(t *testing.T) *Session {
 	return sessionAt(server.Listener.Addr().String())
 }
 
-func TestNativeTransportReachesNoPrivateAddress(t *testing.T) {
+func TestNative_PrivateAddress(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("reached") }))
 	defer server.Close()
 	_, err := NewTransport().Do(t.Context(), &Request{Method: "GET", URL: server.URL, Header: http.Header{},
@@ -273,7 +273,7 @@ func TestNativeTransportReachesNoPrivateAddress(t *testing.T) {
 }
 
 // The client's side of the retries over real time: two resets, then an answer.
-func TestNativeRetry(t *testing.T) {
+func TestNative_Retry(t *testing.T) {
 	tries := 0
 	s := site(t, func(w http.ResponseWriter, _ *http.Request) {
 		if tries++; tries < 3 {

@@ -9,7 +9,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// What an operator discarded is queued by nobody, not even with force, until another file replaces it.
+// A discarded file is not queued, even with force, until another file replaces it.
 func TestDiscard_FilesAreNotQueued(t *testing.T) {
 	b := bucketOf(t)
 	clock := time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC)
@@ -36,7 +36,7 @@ func TestDiscard_FilesAreNotQueued(t *testing.T) {
 	}
 }
 
-// The mark may stand on another page of the listing than its file.
+// A file and its discard mark can be on different pages of the listing.
 func TestDiscard_MarksAcrossPages(t *testing.T) {
 	var keys []string
 	for n := range 1500 {

@@ -48,7 +48,7 @@ func (q *queue) Send(_ context.Context, b *contract.Batch) error {
 	return nil
 }
 
-// inFlight plays the ledger: it records which files were sent, and when.
+// inFlight is a fake ledger that records when files were sent.
 type inFlight struct {
 	at            map[contract.RawFile]time.Time
 	broken        map[contract.RawFile]time.Time
@@ -116,7 +116,7 @@ func run(t *testing.T, b orchestrator.Lister, q *queue, f contract.Filter) orche
 	return r
 }
 
-func TestFilters(t *testing.T) {
+func TestRun_Filters(t *testing.T) {
 	all := []string{
 		key("kr", "news", "2026-01-28", 1),
 		key("sg", "finance", "2026-01-28", 1),
@@ -174,7 +174,7 @@ func TestSkip_FinishedUnlessForced(t *testing.T) {
 	}
 }
 
-func TestPagesAndBatches(t *testing.T) {
+func TestRun_PagesAndBatches(t *testing.T) {
 	var keys []string
 	for n := range 2500 {
 		keys = append(keys, key("sg", "news", "2026-01-28", n))
@@ -217,7 +217,7 @@ func TestSend_FailuresAreCounted(t *testing.T) {
 	}
 }
 
-func TestListingFails(t *testing.T) {
+func TestRun_ListingFails(t *testing.T) {
 	b := bucketOf(t, key("sg", "news", "2026-01-28", 1))
 	b.Fail = func(op, _ string) error {
 		if op == "list" {
@@ -243,10 +243,9 @@ func (c *counted) List(ctx context.Context, o r2.ListOptions) (*r2.Page, error) 
 	return c.Lister.List(ctx, o)
 }
 
-// TestContinuation runs an orchestration that is too large for one event to its end, through the
-// JSON of its continuation messages, and checks that every file is queued exactly once and that no
-// event makes more calls than it may.
-func TestContinuation(t *testing.T) {
+// An orchestration too large for one event continues through the JSON of its messages. Every file is queued exactly
+// once, and no event exceeds its limit of calls.
+func TestRun_Continuation(t *testing.T) {
 	var keys, want []string
 	for _, country := range []string{"de", "kr", "sg"} {
 		for _, category := range []string{"finance", "news"} {
@@ -320,7 +319,7 @@ func TestContinuation(t *testing.T) {
 	}
 }
 
-// million lists n raw files of one partition without holding them; every second is finished.
+// million generates a listing of n raw files of one partition, every second of them finished.
 type million struct{ n, lists int }
 
 func (m *million) List(_ context.Context, o r2.ListOptions) (*r2.Page, error) {
@@ -359,9 +358,8 @@ func (m *million) List(_ context.Context, o r2.ListOptions) (*r2.Page, error) {
 	return page, nil
 }
 
-// TestMillionFiles shows the arithmetic of a bucket with 1,000,000 raw files: every event stays
-// far under the platform's 10,000 subrequests, and some ten events cover all.
-func TestMillionFiles(t *testing.T) {
+// A bucket with 1,000,000 raw files takes about ten events, each far below the platform's 10,000 subrequests.
+func TestRun_MillionFiles(t *testing.T) {
 	b := &million{n: 1_000_000}
 	q := &counting{}
 	o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Ledger: &inFlight{}, Log: slog.New(slog.DiscardHandler),
@@ -394,7 +392,7 @@ func TestMillionFiles(t *testing.T) {
 	t.Logf("%d events", events)
 }
 
-// counting only counts messages, and keeps a continuation.
+// counting counts messages and keeps the last continuation.
 type counting struct {
 	sends int
 	next  *contract.Continuation
