@@ -16,14 +16,14 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// got is a record as a test compares it.
+// got is a record in comparable form.
 type got struct {
 	Problem string
 	Fields  map[Field]string
 	Bad     []string
 }
 
-// readAll reads with r, which every test has used before for another file.
+// readAll reads a file with r, which was used for another file before.
 func readAll(r *Reader, src io.Reader) (list []got, err error) {
 	r.Reset(src)
 	for {
@@ -111,7 +111,7 @@ func oracle(file []byte) (list []got, err error) {
 	return list, nil
 }
 
-// same describes how a file reads differently from encoding/json, or "".
+// same returns how the reader and encoding/json differ on a file, or "".
 func same(r *Reader, file []byte, src io.Reader) string {
 	want, wantErr := oracle(file)
 	have, err := readAll(r, src)
@@ -142,7 +142,7 @@ const plainRecord = `{"url":"https://mom.gov.sg/a","title":"Employment Act","dom
 	`"domain_id":"gov:sg:mom.gov.sg","source_type":"gov","content_type":"text/html","language":"en","country":"sg",` +
 	`"discovered_at":"2026-01-28T10:00:00Z","discovery_method":"google_search","confidence":0.9}`
 
-// corpus are files that encoding/json and the reader must see alike.
+// corpus is a list of files that the reader and encoding/json must read alike.
 var corpus = []string{
 	``, ` `, "\r\n", `[]`, ` [ ] `, `{}`, `null`, `true`, `"records"`, `12`, `-`, `[`, `]`, `{`, `}`, `[,]`, `[{}`,
 	`[{}]`, `[{},]`, `[{}{}]`, `[{}]x`, `[{}] []`,
@@ -338,7 +338,7 @@ func TestOffsets(t *testing.T) {
 	}
 }
 
-// Records without escapes cost no allocation.
+// Reading records without escapes allocates nothing.
 func TestAllocations(t *testing.T) {
 	file := []byte("[" + strings.Repeat(plainRecord+",", 5000) + plainRecord + "]")
 	r := NewReader(nil)

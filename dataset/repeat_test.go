@@ -10,7 +10,7 @@ import (
 	"testing/iotest"
 )
 
-// alike makes files whose records differ little from one to the next, in every way that the reader might overlook.
+// alike generates files of similar records, with every kind of difference that the reader could miss.
 type alike struct {
 	*rand.Rand
 	keys, values []string
@@ -19,7 +19,7 @@ type alike struct {
 
 func (a *alike) one(list ...string) string { return list[a.IntN(len(list))] }
 
-// value is a JSON value that begins like others.
+// value returns a JSON value; many share a prefix.
 func (a *alike) value() string {
 	switch a.IntN(12) {
 	case 0:
@@ -38,7 +38,7 @@ func (a *alike) value() string {
 	return `"` + text + a.one("", "z", "zz") + `"`
 }
 
-// next changes something of the record before, or nothing.
+// next returns a record with at most a few changes from the previous one.
 func (a *alike) next() string {
 	for range a.IntN(4) {
 		i := a.IntN(len(a.keys) + 1)
@@ -83,8 +83,7 @@ func (a *alike) file(n int) []byte {
 	return file
 }
 
-// TestReader_SimilarRecords: what is not parsed again, since it is as in the record before, is what encoding/json
-// reads.
+// Members that the reader does not parse again, because they equal the previous record's, match encoding/json.
 func TestReader_SimilarRecords(t *testing.T) {
 	a := &alike{Rand: rand.New(rand.NewPCG(7, 7))}
 	r := NewReader(nil)
@@ -111,7 +110,7 @@ func TestReader_SimilarRecords(t *testing.T) {
 	}
 }
 
-// TestReader_RecordsOfOneLength: when the window moves by whole records, another one stands where that before was.
+// If the window moves by whole records, another record stands where the previous one was.
 func TestReader_RecordsOfOneLength(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 5))
 	var b strings.Builder
@@ -129,7 +128,7 @@ func TestReader_RecordsOfOneLength(t *testing.T) {
 	}
 }
 
-// TestRepeats: of records with the same keys, members are parsed in the first alone and where the window moves.
+// Among records with the same keys, only the first one, and those after a move of the window, have their members parsed.
 func TestRepeats(t *testing.T) {
 	parsed := 0
 	file := sample(2<<20, func(i int) string { return fmt.Sprintf("Press Release %d - 한국", i) })
@@ -191,8 +190,7 @@ func wrongSameAs(r *Reader, src io.Reader) (wrong string, equal, said int) {
 	}
 }
 
-// TestSameAs: what is said to be as in the record before is so, also where keys come twice and where the window
-// moves, and most of what is so is said to be.
+// SameAs is never wrong, even with repeated keys and moves of the window, and reports most equal fields.
 func TestSameAs(t *testing.T) {
 	a := &alike{Rand: rand.New(rand.NewPCG(3, 3))}
 	r := NewReader(nil)

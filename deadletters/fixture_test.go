@@ -33,7 +33,7 @@ func domainBody(domain string) string {
 	return fmt.Sprintf(`{"domain":%q,"domain_id":"gov:sg:%s","urls":[{"url":"https://%s/a","title":null,"path":"/a"}],%s,"source_file_path":%q}`, domain, domain, domain, partition, rawKey)
 }
 
-// fixture is the store and the replayer with the twins of R2, D1 and the queues.
+// fixture is a store and a replayer on fakes of R2, D1 and the queues.
 type fixture struct {
 	store    *deadletters.Store
 	replayer *deadletters.Replayer
@@ -59,7 +59,7 @@ func newFixture(t *testing.T) *fixture {
 	f := &fixture{bucket: r2.NewMemory(), ledger: ledger.New(db), seeds: queues.NewMemory(),
 		domains: queues.NewMemory(), now: sentAt.Add(time.Hour)}
 	writes := 0
-	// one key takes one write a second
+	// a key accepts one write a second
 	f.bucket.Now = func() time.Time { writes++; return f.now.Add(time.Duration(2*writes) * time.Second) }
 	f.store = &deadletters.Store{Ledger: f.ledger, Bucket: f.bucket, Version: "v1", Log: slog.New(slog.DiscardHandler)}
 	f.replayer = &deadletters.Replayer{Ledger: f.ledger, Store: f.store, Seeds: f.seeds, Domains: f.domains,
@@ -121,7 +121,7 @@ func (f *fixture) processing(t *testing.T) contract.ProcessingStats {
 	return s.Stats.Processing
 }
 
-// last returns the message that a queue was sent last.
+// last returns the last message sent to a queue.
 func last(t *testing.T, q *queues.Memory) string {
 	t.Helper()
 	sent := q.Sent()

@@ -52,7 +52,7 @@ func TestReplay(t *testing.T) {
 	}
 
 	f.now = f.now.Add(time.Hour)
-	// It fails again: a new letter, that shows the one before.
+	// If the message fails again, its new dead letter refers to the earlier one.
 	f.giveUp(t, "newsfork-seed-dev", "seed2", seedBody(), contract.Parse)
 	d, err := f.ledger.DeadLetter(t.Context(), "seed2")
 	if err != nil || d == nil || d.State != contract.Stored || len(d.History) != 1 || d.History[0].ID != "seed" ||
@@ -63,7 +63,7 @@ func TestReplay(t *testing.T) {
 		t.Errorf("it failed again: %+v", s)
 	}
 
-	// It succeeds: the reasons are forgotten, the letter stays what it is.
+	// If it succeeds, the reasons are deleted and the dead letter stays unchanged.
 	if err := f.ledger.Record(t.Context(),
 		ledger.Changes{Finished: []ledger.Work{deadletters.WorkOf("newsfork-seed-dev",
 			[]byte(seedBody()))}}); err != nil {
@@ -75,7 +75,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplay_ExcludedDomains: their letters stay until that is taken back, or they are discarded.
+// Dead letters of an excluded domain stay until the exclusion is removed or they are discarded.
 func TestReplay_ExcludedDomains(t *testing.T) {
 	f := newFixture(t)
 	f.giveUpTwo(t)
@@ -98,8 +98,8 @@ func TestReplay_ExcludedDomains(t *testing.T) {
 	}
 }
 
-// TestDiscard_AllLettersOfAFile: a forced repeat of a broken file leaves a second letter, by which a replay
-// would queue the file again that the operator ended.
+// Forcing a malformed file leaves a second dead letter. Discarding one must settle both; otherwise a replay would queue
+// the discarded file.
 func TestDiscard_AllLettersOfAFile(t *testing.T) {
 	f := newFixture(t)
 	if _, err := f.bucket.Put(t.Context(), rawKey, []byte("broken"), nil); err != nil {
@@ -132,7 +132,7 @@ func TestDiscard_AllLettersOfAFile(t *testing.T) {
 	}
 }
 
-// TestDiscard_ReplacedFile: a letter that ends no file settles no other.
+// Discarding the dead letter of a file that was replaced settles no other dead letter.
 func TestDiscard_ReplacedFile(t *testing.T) {
 	f := newFixture(t)
 	f.giveUp(t, "newsfork-seed-dev", "seed", seedBody(), contract.Parse)
@@ -220,8 +220,7 @@ func TestReplay_ManyLetters(t *testing.T) {
 	}
 }
 
-// TestReplay_EarlierVersions: they were stored indented and with HTML's characters
-// escaped, which made some of them larger than a message may be.
+// Earlier versions stored dead letters indented and with HTML escapes, so some exceed the size of a message.
 func TestReplay_EarlierVersions(t *testing.T) {
 	f := newFixture(t)
 	f.giveUpTwo(t)

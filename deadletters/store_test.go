@@ -18,7 +18,7 @@ func TestStored_FindsLetters(t *testing.T) {
 	f.giveUp(t, "newsfork-seed-dev", "odd", `{"wrong":"shape"}`, contract.Validation)
 	elsewhere := strings.ReplaceAll(domainBody("b.sg"), "2026-01-28", "2026-01-29")
 	f.giveUp(t, "newsfork-domain-dev", "elsewhere", elsewhere, contract.Storage)
-	// A letter stored by a version that wrote no metadata.
+	// A dead letter of an earlier version, without metadata.
 	old := f.letter(t, "dlq/queue=newsfork-domain-dev/date=2026-01-28/domain.json")
 	body, err := json.Marshal(old)
 	if err != nil {
@@ -58,7 +58,7 @@ func TestStored_FindsLetters(t *testing.T) {
 	}
 }
 
-// TestPut_ReportsEachMessage: those that could not be stored, and only those, come back with an error.
+// Put returns an error for exactly the messages that it could not store.
 func TestPut_ReportsEachMessage(t *testing.T) {
 	f := newFixture(t)
 	f.bucket.Fail = func(op, key string) error {
@@ -88,7 +88,7 @@ func TestPut_ReportsEachMessage(t *testing.T) {
 	}
 }
 
-// TestPut_QueueOfTheReason: a message does not say which queue gave it up, but the reasons do.
+// A message does not name the queue in which it failed, but its failure reasons do.
 func TestPut_QueueOfTheReason(t *testing.T) {
 	for _, queue := range []string{"newsfork-seed-prod", "newsfork-domain-prod"} {
 		f := newFixture(t)
