@@ -83,7 +83,7 @@ func (a report) categories(assessed []candidate, o outcomes) map[classify.Type]C
 			sums[r.class].move(&sums[c.class], 1, from.priority, c.priority)
 		}
 	}
-	own := siteView{a.Analyser}.surveyed().own
+	own := siteView(a).surveyed().own
 	for g := range o {
 		if g.node == noNode {
 			continue

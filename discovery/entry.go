@@ -225,13 +225,13 @@ const minListing = 0.5
 // means nothing else, or if the menu of the site calls it so.
 func (a entryFinder) htmlEntries() []EntryPoint {
 	list := slices.Concat(a.listings.ordered(), a.menuPages())
-	frequencies := report{a.Analyser}.frequencies(list, true)
+	frequencies := report(a).frequencies(list, true)
 	entries := []EntryPoint{}
 	for i, c := range list {
 		p := parsePage(c.url)
-		class, confidence := siteView{a.Analyser}.classOf(&p)
+		class, confidence := siteView(a).classOf(&p)
 		t := class.Type()
-		if confidence < minListing || relevance(t) == 0 || (report{a.Analyser}).forbidden(c.url) || !a.lists(c.url) && !a.named(c.url) {
+		if confidence < minListing || relevance(t) == 0 || report(a).forbidden(c.url) || !a.lists(c.url) && !a.named(c.url) {
 			continue
 		}
 		entries = append(entries, EntryPoint{

@@ -94,7 +94,7 @@ func (a report) discovered(c *candidate, f Frequency) DiscoveredURL {
 	d := DiscoveredURL{
 		URL:            c.url,
 		Title:          contract.Text(a.textOf(&p).Title),
-		Classification: siteView{a.Analyser}.classification(&p),
+		Classification: siteView(a).classification(&p),
 		NewsValue:      a.scorer.value(&p, c.class, c.lastmod),
 		Method:         methods[c.rank],
 		ParentCategory: p.parentCategory(),
@@ -165,7 +165,7 @@ type learned struct {
 // URLs are of the types of their shapes.
 func (a report) patterns(o outcomes) (list []URLPattern, omitted int) {
 	found, all := a.supported()
-	own := siteView{a.Analyser}.surveyed().own
+	own := siteView(a).surveyed().own
 	for i := range found {
 		f := &found[i]
 		f.ContentType = o.classOf(f.node, &own[f.node]).Type()
@@ -196,7 +196,7 @@ func (a report) patterns(o outcomes) (list []URLPattern, omitted int) {
 // supported returns the patterns with the most URLs, without type, and the number of patterns with enough support.
 func (a report) supported() (best []learned, all int) {
 	var found []learned
-	own := siteView{a.Analyser}.surveyed().own
+	own := siteView(a).surveyed().own
 	for n := range own {
 		s := own[n].of.total()
 		if s < minSupport {

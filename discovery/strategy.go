@@ -51,7 +51,7 @@ func (a strategy) allowedPatterns(useful []URLPattern, best []candidate) []strin
 	slices.Sort(needed)
 	needed = slices.Compact(needed)
 	good := map[string]int{} // with their pages
-	own := siteView{a.Analyser}.surveyed().own
+	own := siteView(a).surveyed().own
 	for _, n := range needed {
 		good[a.tree.pattern(n)] += own[n].of.total()
 	}
@@ -95,7 +95,7 @@ func (a strategy) articles(nodes []nodeID) map[string]bool {
 	alike := a.numbered()
 	patterns := map[string]bool{}
 	for _, n := range leaves {
-		parent, news := a.tree.nodes[n].parent, siteView{a.Analyser}.surveyed().own[n].anyNews()
+		parent, news := a.tree.nodes[n].parent, siteView(a).surveyed().own[n].anyNews()
 		if parent != root && (news || beside[parent] > 1) || parent == root && alike[series(a.tree.nodes[n].token)] >= minNumbered {
 			patterns[a.tree.pattern(n)] = true
 		}
@@ -157,8 +157,8 @@ func withoutNames(patterns []string, some map[string]bool) (list []string) {
 // closed reports whether no page of a pattern may be fetched, as far as it has examples of all.
 func (a strategy) closed(n nodeID) bool {
 	examples := a.tree.nodes[n].examples
-	return siteView{a.Analyser}.surveyed().own[n].of.total() <= len(examples) && !slices.ContainsFunc(examples[:], func(url string) bool {
-		return url != "" && !report{a.Analyser}.forbidden(url) && !a.ruledOut(url)
+	return siteView(a).surveyed().own[n].of.total() <= len(examples) && !slices.ContainsFunc(examples[:], func(url string) bool {
+		return url != "" && !report(a).forbidden(url) && !a.ruledOut(url)
 	})
 }
 
