@@ -142,7 +142,7 @@ func TestNative_Timeouts(t *testing.T) {
 	}
 }
 
-// Of an endless stream only the capped size is read, and the origin sees the request cancelled.
+// Only the capped size of an endless stream is read, and the origin sees the request cancelled.
 func TestNative_EndlessBody(t *testing.T) {
 	const size = 10 << 30
 	sent := make(chan int64, 1)

@@ -150,7 +150,7 @@ func (w *World) Deploy() {
 	w.idle = nil
 }
 
-// event runs work on an instance, which is dropped if the event dies.
+// event runs one event on an instance. An instance whose event died is dropped.
 func (w *World) event(ctx context.Context, work func(ctx context.Context, i *instance)) (died bool) {
 	i := w.lend()
 	ctx, cancel := context.WithCancel(ctx)
