@@ -1,6 +1,6 @@
 // The rows of the benchmarks: what was measured, and against which goal. The programs of the benchmarks report them, and
 // bench/document.mjs makes the table of docs/benchmarks.md from them.
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { dirname, join } from "node:path";
@@ -91,6 +91,12 @@ export function table(rows, note = () => "") {
   return ["| what | engine | peer | ratio | goal |", "| --- | --- | --- | --- | --- |", ...lines].join("\n");
 }
 
+/** Returns the abbreviated commit of a directory, or "none" if it has none, such as an unpacked archive. */
+export function commitOf(directory) {
+  const git = spawnSync("git", ["rev-parse", "--short", "HEAD"], { cwd: directory, encoding: "utf8" });
+  return git.status === 0 ? git.stdout.trim() : "none";
+}
+
 /** The rows of one part of the benchmarks, as they come in. */
 export class Rows {
   #part;
@@ -119,7 +125,7 @@ export class Rows {
   finish({ quick, complete = true }) {
     console.log(table(this.#rows));
     if (quick) return;
-    const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: root, encoding: "utf8" }).trim();
+    const commit = commitOf(root);
     const run = {
       date: new Date().toISOString().slice(0, 10),
       machine: `${cpus()[0].model}, ${cpus().length} cores`,

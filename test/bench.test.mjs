@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fillIn, page, recorded, section } from "../bench/document.mjs";
-import { latestRuns, meets, merge, Rows, table } from "../bench/rows.mjs";
+import { commitOf, latestRuns, meets, merge, root, Rows, table } from "../bench/rows.mjs";
 
 test("docs/benchmarks.md has the table of bench/results.json: run node bench/document.mjs", () => {
   const rows = recorded();
@@ -91,4 +91,11 @@ test("a partial run keeps the other rows of its part", (t) => {
   assert.equal(left()[1], "file 3", "a quick run leaves nothing");
   run({ file: 6 }, {});
   assert.deepEqual(left(), [true, "file 6"], "a complete run replaces all");
+});
+
+test("a tree without a commit can be measured", (t) => {
+  const dir = mkdtempSync(join(tmpdir(), "archive-"));
+  t.after(() => rmSync(dir, { recursive: true }));
+  assert.equal(commitOf(dir), "none");
+  assert.match(commitOf(root), /^([0-9a-f]{7,}|none)$/);
 });
