@@ -112,7 +112,7 @@ func TestMessage_KeepsItsBytes(t *testing.T) {
 	}
 }
 
-// busy_since is added, unless the message is too large for it.
+// Requeuing a busy domain's message only adds busy_since, or nothing if the message would become too large.
 func TestMessage_BusyKeepsItsBytes(t *testing.T) {
 	const busy = `,"busy_since":"2026-01-28T09:59:00Z"`
 	for _, c := range []struct {
@@ -152,7 +152,7 @@ func TestMessage_BusyKeepsItsBytes(t *testing.T) {
 	}
 }
 
-// It is requeued as a JSON string, and grows as little as possible.
+// A message that is not JSON is requeued as a JSON string with as few escapes as possible.
 func TestMessage_NotJSON(t *testing.T) {
 	f := newFixture(t)
 	f.change(t, func(c *contract.Controls) { c.Pipeline = contract.Pipeline{Paused: true} })

@@ -10,11 +10,11 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// TestLease_ReleaseReportsChanges: the contract that a collection has written is announced by the call that gives the
-// domain back. While the frontier does not take it the message is not done: it is sent again, and costs no attempt.
+// Releasing the lease also announces the contracts that were written. If the release fails, the message is requeued
+// without using up an attempt.
 func TestLease_ReleaseReportsChanges(t *testing.T) {
 	p := contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}
-	for name, away := range map[string]bool{"taken": false, "not taken": true} {
+	for name, away := range map[string]bool{"released": false, "release fails": true} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			f.steps.collect = func(*contract.DomainMessage, bool) error { return nil }

@@ -28,7 +28,7 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// message is a delivery that notes how it was settled; the first settlement counts, as on the platform.
+// message is a delivery that records how it was settled. The first settlement counts, as on the platform.
 type message struct {
 	id       string
 	body     string
@@ -54,27 +54,27 @@ func (m *message) settle(how string, d time.Duration) {
 	}
 }
 
-// steps plays the three steps.
+// steps is a fake of the three steps of the pipeline.
 type steps struct {
 	process  func(m *contract.SeedMessage, sender processor.Sender) error
 	collect  func(m *contract.DomainMessage, last bool) error
-	document func(*contract.DomainMessage) *contract.Document // what Collect gives; an empty one when nil
+	document func(*contract.DomainMessage) *contract.Document // returned by Collect; nil for an empty document
 	excluded func(link string) bool
 	runs     []contract.Continuation
 	readyAt  time.Time
 	visits   []frontier.Visit
 	begun    []string          // domains
-	changes  []frontier.Change // what their collections rewrote
+	changes  []frontier.Change // reported at the end of each visit
 	reuse    collector.Evidence
 	gathered collector.Evidence
 	owner    string
 	admit    map[string]fetch.Admit
 	contexts map[string]context.Context // of Collect, by domain
-	under    func(context.Context)      // sees the context of Collect, on the side
-	done     bool                       // what Done says
+	under    func(context.Context)      // runs beside Collect, with its context
+	done     bool                       // returned by Done
 	mu       sync.Mutex
 
-	refresh   collector.Refreshed // what Refresh gives, unless err
+	refresh   collector.Refreshed // returned by Refresh together with err
 	refreshed []string            // URLs
 	err       error
 }
@@ -114,7 +114,7 @@ func (s *steps) Hosts(string) []frontier.Visit { return s.visits }
 
 func (s *steps) Visit(domain string) queues.Visit { return visit{s, domain} }
 
-// visit plays the visit to a domain.
+// visit is a fake visit to a domain.
 type visit struct {
 	*steps
 	domain string
@@ -138,7 +138,7 @@ func (v visit) Begin(l collector.Lease) {
 	v.admit[v.domain] = l.Admit
 }
 
-// ask requests a host on behalf of a domain's collection.
+// ask asks for admission to a host, as the domain's collection would.
 func (s *steps) ask(domain, host string) (fetch.Admission, error) {
 	s.mu.Lock()
 	admit, ctx := s.admit[domain], s.contexts[domain]
@@ -158,7 +158,7 @@ type fixture struct {
 	now     time.Time
 }
 
-// fastClock advances two seconds with every reading, so that one key takes one write after the other.
+// fastClock advances two seconds with every reading, because a key accepts one write a second.
 func fastClock() func() time.Time {
 	var seconds atomic.Int64
 	return func() time.Time { return time.Unix(1769601600+2*seconds.Add(1), 0).UTC() }
@@ -221,7 +221,8 @@ const (
 func seedBody() string { return `{"file_path":"` + rawKey + `",` + partition + `}` }
 
 func domainBody(domain string) string {
-	return fmt.Sprintf(`{"domain":%q,"domain_id":"gov:sg:%s","urls":[{"url":"https://%s/a","title":null,"path":"/a"}],%s,"source_file_path":%q}`, domain, domain, domain, partition, rawKey)
+	return fmt.Sprintf(`{"domain":%q,"domain_id":"gov:sg:%s",`+
+		`"urls":[{"url":"https://%s/a","title":null,"path":"/a"}],%s,"source_file_path":%q}`, domain, domain, domain, partition, rawKey)
 }
 
 func TestSettlement_EachMessage(t *testing.T) {
@@ -346,11 +347,13 @@ func TestSeed_Messages(t *testing.T) {
 		return nil
 	}
 	event := func(action, key string) string {
-		return fmt.Sprintf(`{"account":"a","action":%q,"bucket":"newsfork-datasets-staging","object":{"key":%q,"size":65536,"eTag":"c846ff7a18f28c2e262116d6e8719ef0"},"eventTime":"2026-01-28T10:00:00Z"}`, action, key)
+		return fmt.Sprintf(`{"account":"a","action":%q,"bucket":"newsfork-datasets-staging","object":{"key":%q,`+
+			`"size":65536,"eTag":"c846ff7a18f28c2e262116d6e8719ef0"},"eventTime":"2026-01-28T10:00:00Z"}`, action, key)
 	}
 	for _, c := range []struct{ name, body, settled string }{
 		{"file", seedBody(), "ack"},
-		{"forced", `{"file_path":"` + rawKey + `",` + partition + `,"force":true,"requested_at":"2026-01-28T10:00:00Z"}`, "ack"},
+		{"forced", `{"file_path":"` + rawKey + `",` + partition +
+			`,"force":true,"requested_at":"2026-01-28T10:00:00Z"}`, "ack"},
 		{"event", event("PutObject", rawKey), "ack"},
 		{"event of a multipart upload", event("CompleteMultipartUpload", rawKey), "ack"},
 		{"event of a checkpoint", event("PutObject", rawKey+".success"), "ack"},
@@ -363,7 +366,8 @@ func TestSeed_Messages(t *testing.T) {
 		{"nothing", ``, "retry"},
 		{"another shape", `{"foo":1}`, "retry"},
 		{"a wrong type", `{"file_path":5,` + partition + `}`, "retry"},
-		{"another partition", `{"file_path":"` + rawKey + `","partition_info":{"country":"kr","category":"news","date":"2026-01-28"}}`, "retry"},
+		{"another partition", `{"file_path":"` + rawKey +
+			`","partition_info":{"country":"kr","category":"news","date":"2026-01-28"}}`, "retry"},
 		{"no partition", `{"file_path":"` + rawKey + `"}`, "retry"},
 		{"a bad filter", `{"orchestrate":{"country":"Singapore","cursor":""}}`, "retry"},
 	} {
@@ -393,7 +397,8 @@ func TestDomain_MalformedMessages(t *testing.T) {
 		`{"domain":"a.sg","urls":"https://a.sg/",` + partition + `,"source_file_path":"` + rawKey + `"}`,
 		`{"domain":"a.sg","urls":[{"title":"x"}],` + partition + `,"source_file_path":"` + rawKey + `"}`,
 		`{"domain":"a.sg","urls":[],` + partition + `,"source_file_path":"prod/x"}`,
-		`{"domain":"a.sg","urls_path":"prod/country=sg/category=news/date=2026-01-28/b.sg/urls/raw_0001-1.json",` + partition + `,"source_file_path":"` + rawKey + `"}`,
+		`{"domain":"a.sg","urls_path":"prod/country=sg/category=news/date=2026-01-28/b.sg/urls/raw_0001-1.json",` +
+			partition + `,"source_file_path":"` + rawKey + `"}`,
 	} {
 		m := &message{id: "1", body: body, attempts: 1}
 		f.handle(t, "newsfork-domain-dev", m)
@@ -403,7 +408,7 @@ func TestDomain_MalformedMessages(t *testing.T) {
 	}
 }
 
-// giveUp delivers a failing message as often as the platform does, then to the dead-letter queue.
+// giveUp delivers a failing message until its attempts are used up, then to the dead-letter queue.
 func (f *fixture) giveUp(t *testing.T, queue, id, body string) *message {
 	t.Helper()
 	for attempt := 1; attempt <= contract.MaxRetries+1; attempt++ {
@@ -473,8 +478,8 @@ func TestDeadLetter_Reason(t *testing.T) {
 	}
 }
 
-// The same bytes give the same error: such a message is one dead letter at once, also when it is delivered again or
-// when D1 is away.
+// Retrying a malformed message cannot help, so it becomes a dead letter at once. A redelivery adds no second one, nor
+// does it matter whether D1 answers.
 func TestDeadLetter_MalformedIsNotRetried(t *testing.T) {
 	for name, c := range map[string]struct {
 		arrange func(f *fixture)
@@ -496,7 +501,7 @@ func TestDeadLetter_MalformedIsNotRetried(t *testing.T) {
 			if c.arrange != nil {
 				c.arrange(f)
 			}
-			for range 2 { // the second as after a crash before the acknowledgement
+			for range 2 { // redelivered, as after a crash before the acknowledgement
 				m := &message{id: "m1", body: seedBody(), attempts: 1}
 				if f.handle(t, "newsfork-seed-dev", m); m.settled != c.settled {
 					t.Fatalf("it was settled by %s, want %s", m.settled, c.settled)
@@ -623,8 +628,8 @@ func TestConsumer_UnknownQueue(t *testing.T) {
 	}
 }
 
-// TestDomain_ForceCountsFromSending: without a time of its own a forced message would count as done by
-// any checkpoint, or by none.
+// A forced message without requested_at counts from when it was sent. Otherwise any checkpoint would satisfy it, or
+// none.
 func TestDomain_ForceCountsFromSending(t *testing.T) {
 	f := newFixture(t)
 	sent := (&message{}).Sent()

@@ -102,7 +102,7 @@ type domainWork struct {
 	malformed []malformed
 }
 
-// malformed is a message that cannot be parsed.
+// malformed is a message that could not be parsed.
 type malformed struct {
 	Message
 	event string // of the log
@@ -131,8 +131,8 @@ func (e *domainEvent) read(messages []Message) (w domainWork) {
 	return w
 }
 
-// lookForCheckpoints starts reading the checkpoints of all deliveries, each once. The visits remember them, and sort
-// reports the errors.
+// lookForCheckpoints starts reading the checkpoint of each delivery. Visits cache the results, and sort reports the
+// errors.
 func lookForCheckpoints(ctx context.Context, lanes []*lane) *sync.WaitGroup {
 	looks := new(sync.WaitGroup)
 	for _, l := range lanes {
@@ -162,7 +162,7 @@ type lane struct {
 	visit      Visit
 	deliveries []domainDelivery
 	unfinished bool       // some message needs the lease
-	access     *access    // under the lease; nil without one
+	access     *access    // the lease; nil without one
 	finished   []finished // done once the frontier has taken what the release reports
 
 	// speculative is the lease that was requested in case it is needed; nil if none was. Once answered is closed, err
@@ -331,7 +331,7 @@ func (e *domainEvent) end(ctx context.Context, l *lane) {
 // lease of another, which reports nothing about it.
 func (l *lane) whole() bool { return l.access != nil && l.access.own.domain == l.domain }
 
-// work does what a delivery asks for.
+// work collects or merges the domain of one delivery.
 func (e *domainEvent) work(ctx context.Context, l *lane, d domainDelivery) {
 	under := ctx
 	change := d.change()
@@ -437,7 +437,7 @@ func (e *domainEvent) fail(d domainDelivery, err error) {
 	e.finish(d, d.change(), err)
 }
 
-// finish settles a delivery and records the change of its domain.
+// finish settles a delivery and records its result in the ledger.
 func (e *domainEvent) finish(d domainDelivery, change ledger.DomainChange, err error) {
 	e.settlement.record(func(l *ledger.Changes) { l.Domains = append(l.Domains, change) })
 	e.settlement.end(d, d.start, err)

@@ -20,7 +20,6 @@ import (
 	"github.com/newsfork/seed-engine/queues"
 )
 
-// wallClock is the platform's.
 type wallClock struct{}
 
 func (wallClock) Now() time.Time { return time.Now() }
@@ -33,8 +32,8 @@ func (wallClock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// collecting replaces f's domains by the real step 3, on a web in which every host names more sitemaps than a
-// collection requests.
+// collecting makes f collect with the real step 3, on a web whose hosts all name more sitemaps than a collection
+// requests.
 func (f *fixture) collecting(t *testing.T, requests int) *fetchtest.Web {
 	web := &fetchtest.Web{Clock: wallClock{}, Serve: func(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 		page := fetchtest.Page{Body: "<urlset></urlset>", Latency: time.Millisecond}
@@ -57,8 +56,8 @@ func (f *fixture) collecting(t *testing.T, requests int) *fetchtest.Web {
 	return web
 }
 
-// TestDomain_CollectedOnceByManyEvents: forty hosts in two partitions, three raw files of each with every message
-// doubled, six events at once. Each document costs one collection, however the messages fall.
+// Forty hosts in two partitions, three raw files each, every message sent twice, six events at once: each document
+// still costs exactly one collection.
 func TestDomain_CollectedOnceByManyEvents(t *testing.T) {
 	const hosts, files, events, requests = 40, 3, 6, 6
 	f := newFixture(t)
@@ -75,7 +74,7 @@ func TestDomain_CollectedOnceByManyEvents(t *testing.T) {
 		}
 	}
 	random := rand.New(rand.NewPCG(7, 9))
-	for range 2 { // near enough that a batch often has several of one domain
+	for range 2 { // close together, so that a batch often has several messages of one domain
 		for i := range messages {
 			k := min(i+random.IntN(8), len(messages)-1)
 			messages[i], messages[k] = messages[k], messages[i]
@@ -88,7 +87,7 @@ func TestDomain_CollectedOnceByManyEvents(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		sent := f.domains.Sent()
-		for ; resent < len(sent); resent++ { // busy ones, at once
+		for ; resent < len(sent); resent++ { // deliver requeued messages at once
 			messages = append(messages, sent[resent].Body)
 		}
 		for len(messages) > 0 && len(batch) < 5 {

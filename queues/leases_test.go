@@ -45,7 +45,7 @@ func TestLease_BusyDomainIsRequeued(t *testing.T) {
 		t.Errorf("got %+v, %v", again, err)
 	}
 
-	// However long it has been busy.
+	// The delay stays short even after weeks.
 	c := &message{id: "3", body: string(contract.WithBusySince(sent[0].Body, time.Now().Add(-1000*time.Hour))),
 		attempts: 1}
 	f.handle(t, domainQueue, c)
@@ -95,8 +95,8 @@ func TestLease_LastsAsLongAsTheWork(t *testing.T) {
 	}
 }
 
-// A merge needs no request to the domain. Its lease is acquired speculatively; the shard refuses it if the domain has
-// its contract, and takes it back if it did not know.
+// A merge sends no request, so it needs no lease. The shard refuses the speculative lease if it knows the contract;
+// otherwise the event releases the lease at once.
 func TestLease_NotForCollectedDomains(t *testing.T) {
 	f := newFixture(t)
 	f.steps.done = true
@@ -126,7 +126,6 @@ func TestLease_NotForCollectedDomains(t *testing.T) {
 	}
 }
 
-// TestLease_SpeculativeIsReleased: when nothing may be worked on, and where operators excluded the domain since.
 func TestLease_SpeculativeIsReleased(t *testing.T) {
 	for name, decide := range map[string]func(*contract.Controls){
 		"paused": func(c *contract.Controls) { c.Pipeline.Paused = true },
@@ -137,20 +136,20 @@ func TestLease_SpeculativeIsReleased(t *testing.T) {
 	} {
 		f := newFixture(t)
 		f.change(t, decide)
-		f.Controls = &controls.Store{Bucket: f.bucket} // another instance
+		f.Controls = &controls.Store{Bucket: f.bucket} // an instance that has not read the controls yet
 		f.steps.collect = func(*contract.DomainMessage, bool) error { t.Error("it was collected"); return nil }
-		// what was paused before need not be asked for
+		// an instance that knows of the pause acquires no speculative lease
 		for n, want := range map[string][]int{"paused": {1, 1}, "excluded": {1, 2}}[name] {
 			f.handle(t, domainQueue, &message{id: fmt.Sprint(n), body: domainBody("a.sg"), attempts: 1})
 			if c := f.shards.calls; c["acquire"] != want || c["release"] != want {
-				t.Errorf("%s, the time %d: calls %v", name, n+1, c)
+				t.Errorf("%s, event %d: calls %v", name, n+1, c)
 			}
 		}
 	}
 }
 
-// TestLease_SpeculativeDoesNotBlockScrapers: an event that finds a domain busy, and turns out not to need it, is not
-// waited for, as one is that needs it.
+// A shard keeps scrapers off a busy domain that an event is waiting for. An event that no longer needs the domain must
+// not have that effect.
 func TestLease_SpeculativeDoesNotBlockScrapers(t *testing.T) {
 	for name, c := range map[string]struct {
 		done, paused, waits bool
@@ -160,7 +159,7 @@ func TestLease_SpeculativeDoesNotBlockScrapers(t *testing.T) {
 		f.steps.collect = func(*contract.DomainMessage, bool) error { return nil }
 		if c.paused {
 			f.change(t, func(c *contract.Controls) { c.Pipeline.Paused = true })
-			f.Controls = &controls.Store{Bucket: f.bucket} // another instance, which has yet to find out
+			f.Controls = &controls.Store{Bucket: f.bucket} // an instance that has not read the controls yet
 		}
 		shard := f.shards.remotes().Of("a.sg")
 		page := frontier.NewPage{URL: "https://a.sg/news/1", Type: "news", Priority: 1}
@@ -174,12 +173,13 @@ func TestLease_SpeculativeDoesNotBlockScrapers(t *testing.T) {
 		f.shards.release(t, "a.sg")
 		given, err := shard.Lease(t.Context(), frontier.LeaseRequest{Max: 1, Seconds: frontier.MinLeaseSeconds})
 		if err != nil || (len(given.Items) == 0) != c.waits {
-			t.Errorf("%s: scrapers are given %v, %v", name, given.Items, err)
+			t.Errorf("%s: scrapers lease %v, %v", name, given.Items, err)
 		}
 	}
 }
 
-// The contract was deleted, so the lease is requested again.
+// The shard refuses the speculative lease because it knows a contract, but that contract was deleted. The event then
+// requests the lease unconditionally.
 func TestLease_CollectedDomainIsForced(t *testing.T) {
 	f := newFixture(t)
 	collected := 0
@@ -224,7 +224,7 @@ func TestLease_CarriesEvidence(t *testing.T) {
 			t.Errorf("evidence of a domain that was never collected: %+v", f.steps.reuse)
 		}
 		f.steps.gathered = collector.Evidence{Partition: earlier, At: at}
-		// What it puts while it has the lease is its own.
+		// The lease's owner may put into its own domain.
 		visit := frontier.Visit{Host: "a.sg", Delay: 7000, RobotsExpires: 1}
 		_, err := f.shards.remotes().Of(m.Domain).Put(t.Context(),
 			frontier.Put{Domain: m.Domain, Partition: earlier, Owner: f.steps.owner, Visits: []frontier.Visit{visit}})
@@ -232,22 +232,22 @@ func TestLease_CarriesEvidence(t *testing.T) {
 	}
 	f.handle(t, domainQueue, &message{id: "1", body: domainBody("a.sg"), attempts: 1})
 	if host := f.shards.acquire(t, "a.sg", "a.sg").Hosts[0]; host.Delay != 7000 {
-		t.Errorf("a put under the lease counted for nothing: %+v", host)
+		t.Errorf("a put under the lease was ignored: %+v", host)
 	}
 	f.shards.release(t, "a.sg")
 	f.steps.gathered = collector.Evidence{}
 	f.steps.collect = func(*contract.DomainMessage, bool) error {
 		if e := f.steps.reuse; e.Partition != earlier || !e.At.Equal(at) {
-			t.Errorf("the next one gets %+v", e)
+			t.Errorf("the next collection gets %+v", e)
 		}
 		return nil
 	}
-	for n := range 2 { // the evidence stays
+	for n := range 2 { // releasing without evidence keeps the old evidence
 		f.handle(t, domainQueue, &message{id: fmt.Sprint(n), body: domainBody("a.sg"), attempts: 1})
 	}
 }
 
-// An event waits for half a minute; for longer waits the message is requeued.
+// An event waits up to half a minute for a host; otherwise it requeues the message.
 func TestLease_HostsNotReady(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -255,11 +255,11 @@ func TestLease_HostsNotReady(t *testing.T) {
 		collected int
 		wait      time.Duration
 	}{
-		{"for a moment", frontier.Visit{Host: "a.sg", RetryAfter: 20}, 1, 0},
-		{"for long", frontier.Visit{Host: "a.sg", RetryAfter: 600}, 0, 10 * time.Minute},
-		{"the host that is asked when it does not answer", frontier.Visit{Host: "www.a.sg", RetryAfter: 600}, 1, 0},
+		{"short wait", frontier.Visit{Host: "a.sg", RetryAfter: 20}, 1, 0},
+		{"long wait", frontier.Visit{Host: "a.sg", RetryAfter: 600}, 0, 10 * time.Minute},
+		{"the fallback host", frontier.Visit{Host: "www.a.sg", RetryAfter: 600}, 1, 0},
 		{"another host of the domain", frontier.Visit{Host: "other.a.sg", RetryAfter: 600}, 1, 0},
-		{"its name does not resolve", frontier.Visit{Host: "a.sg", Unresolved: true}, 1, 0},
+		{"unresolved name", frontier.Visit{Host: "a.sg", Unresolved: true}, 1, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t)
@@ -283,8 +283,8 @@ func TestLease_HostsNotReady(t *testing.T) {
 	}
 }
 
-// TestLease_ExcludedHosts: a host that they blocked is left alone until then. One that only the frontier still has
-// as excluded, or already, is left to a later event, which goes by what operators say then.
+// A message for a blocked host is requeued until the block ends. If the frontier and the controls disagree about an
+// exclusion, the message is requeued briefly, so that both have caught up by the next delivery.
 func TestLease_ExcludedHosts(t *testing.T) {
 	f := newFixture(t)
 	f.steps.collect = func(m *contract.DomainMessage, _ bool) error {
@@ -318,8 +318,7 @@ func TestLease_ExcludedHosts(t *testing.T) {
 	}
 }
 
-// TestLease_HostsOfThisEvent: what a host asked for while the first message was worked on
-// holds for the second, too.
+// A Retry-After received while collecting the first message also delays the second.
 func TestLease_HostsOfThisEvent(t *testing.T) {
 	f := newFixture(t)
 	collected := 0
@@ -336,11 +335,11 @@ func TestLease_HostsOfThisEvent(t *testing.T) {
 	}
 }
 
-// It uses no attempt of the message, and the delay grows.
+// A failing shard does not use up an attempt of the message, and the delay grows.
 func TestLease_ShardFails(t *testing.T) {
 	f := newFixture(t)
 	f.shards.fail = func(string) error { return &contract.Error{Kind: contract.Timeout} }
-	f.steps.collect = func(*contract.DomainMessage, bool) error { t.Error("it was asked"); return nil }
+	f.steps.collect = func(*contract.DomainMessage, bool) error { t.Error("it was collected"); return nil }
 	for since, least := range map[time.Duration]time.Duration{0: 30 * time.Second, 10 * time.Minute: 5 * time.Minute,
 		100 * time.Hour: 30 * time.Minute} {
 		body := domainBody("a.sg")
@@ -355,7 +354,7 @@ func TestLease_ShardFails(t *testing.T) {
 		}
 	}
 
-	// What another attempt does not mend costs one.
+	// A damaged record is not a passing failure, so it does use up an attempt.
 	f.shards.fail = nil
 	f.shards.lie = func(string) []byte {
 		return []byte(`{"error":{"code":"internal_error","message":"a record is damaged"}}`)
@@ -367,7 +366,7 @@ func TestLease_ShardFails(t *testing.T) {
 	}
 }
 
-// A put that fails uses no attempt of the message.
+// A failing put does not use up an attempt of the message.
 func TestLease_PutFails(t *testing.T) {
 	f := newFixture(t)
 	f.steps.collect = func(*contract.DomainMessage, bool) error {
@@ -385,7 +384,7 @@ func simulate(t *testing.T, test func(t *testing.T, f *fixture)) {
 	synctest.Test(t, func(t *testing.T) { test(t, newFixture(t)) })
 }
 
-// untilStopped is the work of a collection that goes on until it is stopped; at most for 10 minutes.
+// untilStopped makes collections run until they are cancelled, for at most 10 minutes. took is set when one ends.
 func (f *fixture) untilStopped(t *testing.T) (took *time.Duration) {
 	took = new(time.Duration)
 	ended := make(chan struct{})
@@ -406,7 +405,7 @@ func (f *fixture) untilStopped(t *testing.T) (took *time.Duration) {
 	return took
 }
 
-// The event that has the lease now also gets the rest of the domain's messages.
+// Losing the lease cancels the collection and requeues all of the domain's messages.
 func TestLease_LostStopsTheWork(t *testing.T) {
 	simulate(t, func(t *testing.T, f *fixture) {
 		took := f.untilStopped(t)
@@ -470,8 +469,7 @@ func TestLease_Renewal(t *testing.T) {
 	})
 }
 
-// TestLease_HostsOfOtherDomains: a collection gets the domain of a host only while nobody else has it, keeps it,
-// and releases it with what was learned.
+// A collection that requests a host of another domain leases that domain until it ends, unless the domain is busy.
 func TestLease_HostsOfOtherDomains(t *testing.T) {
 	f := newFixture(t)
 	f.lease(t, "busy.sg")
@@ -502,7 +500,7 @@ func TestLease_HostsOfOtherDomains(t *testing.T) {
 		}
 		f.shards.fail = func(string) error { return errors.New("the shard is away") }
 		if err := ask("www.free.sg"); err != nil {
-			t.Errorf("a host that was asked about: %v", err)
+			t.Errorf("a host admitted earlier: %v", err)
 		}
 		if err := ask("away.sg"); !errors.Is(err, fetch.ErrFrontier) {
 			t.Errorf("while the shard is away: %v", err)
@@ -536,7 +534,7 @@ func TestLease_SharedWithinAnEvent(t *testing.T) {
 			t.Error(err)
 			return nil
 		}
-		if m.Domain == "b.sg" { // it takes the domain, and ends before the other
+		if m.Domain == "b.sg" { // leases shared.sg first and ends first
 			close(taken)
 			both.Wait()
 			time.AfterFunc(50*time.Millisecond, func() { close(first) })
@@ -556,17 +554,17 @@ func TestLease_SharedWithinAnEvent(t *testing.T) {
 	}
 }
 
-// An event that ends before its last collection would be killed with it.
+// A collection that starts too late would be killed with its event.
 func TestDomain_LatestStart(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		took      time.Duration // by the first collection
-		done      bool          // and the second message asks for nothing more
+		done      bool          // the second message needs no collection
 		collected int
 	}{
 		{"a short collection before it", time.Minute, false, 2},
-		{"a long one", 5 * time.Minute, false, 1},
-		{"a long one that leaves nothing to ask", 5 * time.Minute, true, 2},
+		{"a long collection before it", 5 * time.Minute, false, 1},
+		{"a long collection that covers the second message", 5 * time.Minute, true, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t)

@@ -36,7 +36,6 @@ func (f *fixture) stats(t *testing.T) contract.Stats {
 	return s.Stats
 }
 
-// document returns the result of a domain's collection.
 func document(reachable bool) *contract.Document {
 	d := &contract.Document{Reachable: reachable, CollectedAt: contract.Time{Time: time.Date(2026, 1, 28, 9, 30, 0, 0,
 		time.UTC)}}
@@ -133,7 +132,7 @@ func TestLedger_ForcedWorkIsPending(t *testing.T) {
 	if s := f.stats(t).Processing; s.DomainsPending != 1 || s.FilesProcessed != 1 {
 		t.Errorf("after the forced file: %+v", s)
 	}
-	// The collection ended before the request by its own clock, and yet answers it: the collector says so.
+	// By its own clock the collection ended before the request. The collector still reports it as an answer.
 	body := strings.TrimSuffix(domainBody("a.sg"), "}") + `,"force":true,"requested_at":"2026-01-28T09:45:00Z"}`
 	f.handle(t, "newsfork-domain-dev", &message{id: "3", body: body, attempts: 1})
 	if s := f.stats(t).Processing; s.DomainsProcessed != 1 || s.DomainsPending != 0 {
@@ -178,12 +177,12 @@ func TestExclusion_Domains(t *testing.T) {
 	f.change(t, func(c *contract.Controls) { c.Exclusions = nil })
 	f.handle(t, "newsfork-domain-dev", &message{id: "4", body: domainBody("out.sg"), attempts: 1})
 	if !slices.Contains(collected, "out.sg") {
-		t.Error("what is not excluded any more is not collected")
+		t.Error("out.sg is not collected after its exclusion was removed")
 	}
 }
 
 // A domain whose hosts are all excluded counts as excluded, regardless of its own name.
-func TestExclusion_HostsAreNoFailures(t *testing.T) {
+func TestExclusion_AllHostsOfADomain(t *testing.T) {
 	f := newFixture(t)
 	f.steps.collect = func(*contract.DomainMessage, bool) error {
 		return fmt.Errorf("%w: www.half.sg is not asked", collector.ErrExcluded)
@@ -202,8 +201,7 @@ func TestExclusion_HostsAreNoFailures(t *testing.T) {
 	}
 }
 
-// However often messages are delivered while the pipeline is paused, each is there once in the end,
-// with all of its retries left.
+// Deliveries during a pause requeue each message once and use up none of its retries.
 func TestPause_LosesNothing(t *testing.T) {
 	f := newFixture(t)
 	f.steps.process = func(_ *contract.SeedMessage,
@@ -247,19 +245,19 @@ func TestPause_LosesNothing(t *testing.T) {
 	f.now = since
 	f.handle(t, "newsfork-domain-dev", &message{id: "x", body: domainBody("a.sg"), attempts: 1})
 	if sent := f.domains.Sent(); sent[len(sent)-1].Delay != 30*time.Second {
-		t.Errorf("after a short pause it comes back after %v", sent[len(sent)-1].Delay)
+		t.Errorf("after a short pause it is redelivered after %v", sent[len(sent)-1].Delay)
 	}
 	f.RetryDelay = 0
 	f.handle(t, "newsfork-domain-dev", &message{id: "x", body: domainBody("a.sg"), attempts: 1})
 	if sent := f.domains.Sent(); sent[len(sent)-1].Delay != time.Second {
-		t.Errorf("without a retry delay it comes back after %v", sent[len(sent)-1].Delay)
+		t.Errorf("without a retry delay it is redelivered after %v", sent[len(sent)-1].Delay)
 	}
 
 	f.domains.Fail = func([]queues.Sent) error { return errors.New("the queue is away") }
 	m := &message{id: "x", body: domainBody("a.sg"), attempts: 1}
 	f.handle(t, "newsfork-domain-dev", m)
 	if m.settled != "retry" {
-		t.Errorf("what could not be requeued was %s", m.settled)
+		t.Errorf("a message that could not be requeued: %s, want retry", m.settled)
 	}
 	if keys := len(f.seeds.Sent()); keys == 0 || f.stats(t).Processing != (contract.ProcessingStats{}) {
 		t.Errorf("a pause left traces: %+v", f.stats(t).Processing)

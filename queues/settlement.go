@@ -85,8 +85,8 @@ func (s *settlement) settle(ctx context.Context) {
 	}
 }
 
-// giveUp stores a malformed message as a dead letter without retries, and reports whether that succeeded. The dead
-// letter has the message's id, so a redelivery overwrites it with itself.
+// giveUp stores a malformed message as a dead letter without retries, and reports whether that succeeded. It
+// is stored under the message's id, so a redelivery overwrites it with itself.
 func (s *settlement) giveUp(ctx context.Context, m Message, why *ledger.Failure) bool {
 	letter := deadletters.Message{ID: m.ID(), Body: m.Body(), Sent: m.Sent(), Failure: why}
 	err := s.consumer.DeadLetters.Put(ctx, contract.SiblingQueue(s.queue, contract.DeadLetterQueue),

@@ -14,7 +14,7 @@ import (
 
 // shards is a frontier of one shard.
 type shards struct {
-	fail func(operation string) error // asked before every call
+	fail func(operation string) error // called before every operation
 	lie  func(operation string) []byte
 
 	mu    sync.Mutex
@@ -76,7 +76,7 @@ func (s *shards) acquire(t *testing.T, domain string, hosts ...string) frontier.
 	return a
 }
 
-// release ends what acquire began.
+// release releases a domain leased by acquire.
 func (s *shards) release(t *testing.T, domain string, visits ...frontier.Visit) {
 	t.Helper()
 	if _, err := s.remotes().Of(domain).Release(t.Context(),

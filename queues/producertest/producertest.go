@@ -1,6 +1,5 @@
-// Package producertest is the conformance suite of the queue producers: what the pipeline relies on,
-// run against the memory twin by the tests of queues and against the Workers binding by
-// test/conformance.
+// Package producertest is the conformance suite of queue producers. The tests of queues run it against the in-memory
+// producer, test/conformance runs it against the Workers binding.
 package producertest
 
 import (
@@ -23,13 +22,12 @@ var expectKind = cases.ExpectKind
 // Received returns the bodies of the delivered messages that contain mark, once there are n or no more arrive.
 type Received func(mark string, n int) []string
 
-// Case is one property. Every message that it sends contains mark, which nothing else may use.
+// Case tests one property. All its messages contain mark, which must be unique to the run.
 type Case struct {
 	Name string
 	Run  func(t T, p queues.Producer, received Received, mark string)
 }
 
-// Cases is the suite.
 var Cases = []Case{
 	{"a batch of messages", batch},
 	{"batches packed to the limits", packed},
@@ -43,7 +41,7 @@ var Cases = []Case{
 
 var ctx = context.Background()
 
-// expect compares messages in any order, as the platform keeps none.
+// expect compares messages in any order, because the platform keeps none.
 func expect(t T, got, want []string) {
 	t.Helper()
 	got = slices.Sorted(slices.Values(got))
@@ -59,7 +57,7 @@ func message(mark string, i, size int) string {
 	return text + strings.Repeat("x", max(0, size-len(text)-2)) + `"}`
 }
 
-// sendAll packs messages as the pipeline does, and gives the number of batches.
+// sendAll packs messages into batches as the pipeline does, and returns the number of batches.
 func sendAll(t T, p queues.Producer, messages []string) (batches int) {
 	t.Helper()
 	var b contract.Batch
@@ -130,8 +128,9 @@ func anyText(t T, p queues.Producer, received Received, mark string) {
 		}
 		messages = append(messages, string(m))
 	}
-	// Bytes stay, also where another writer would choose others.
-	messages = append(messages, fmt.Sprintf("{\r\n\t\"mark\" :%q,\n\n \"text\":\"\u2028\u2029<&>\\u0041\\/\\ud834\\udd1e\" , \"number\":1.50E+2 }", mark))
+	// Bytes are kept even if an encoder would write them differently.
+	messages = append(messages, fmt.Sprintf("{\r\n\t\"mark\" :%q,\n\n \"text\":"+
+		"\"\u2028\u2029<&>\\u0041\\/\\ud834\\udd1e\" , \"number\":1.50E+2 }", mark))
 	sendAll(t, p, messages)
 	expect(t, received(mark, len(messages)), messages)
 	last := messages[len(messages)-1]

@@ -1,6 +1,6 @@
-// Package queuestest has a twin of the platform's queues: a broker that delivers in batches, late, again,
-// and to the dead-letter queue, as the consumers of wrangler.jsonc are configured. Its clock is package
-// time, so under testing/synctest delays take no time.
+// Package queuestest has a fake of the platform's queues. Its broker delivers batches, redelivers, delays and moves
+// messages to dead-letter queues as configured in wrangler.jsonc. It uses package time, so delays take no time under
+// testing/synctest.
 package queuestest
 
 import (
@@ -18,29 +18,29 @@ import (
 	"github.com/newsfork/seed-engine/queues"
 )
 
-// Queue is the configuration of a queue and of its consumer; the fields are named as in wrangler.jsonc.
+// Queue configures a queue and its consumer, with the field names of wrangler.jsonc.
 type Queue struct {
 	Name            string        `json:"queue"`
 	MaxBatchSize    int           `json:"max_batch_size"`
-	MaxBatchTimeout time.Duration `json:"-"` // how long a batch waits to be full
+	MaxBatchTimeout time.Duration `json:"-"` // how long a batch waits for more messages
 	MaxRetries      int           `json:"max_retries"`
-	DeadLetterQueue string        `json:"dead_letter_queue"` // "": what is given up is lost
+	DeadLetterQueue string        `json:"dead_letter_queue"` // if empty, failed messages are lost
 }
 
-// Broker is the twin. Set its fields before the first use; its methods are safe for concurrent use.
+// Broker is a set of queues. Set its fields before the first use. Its methods are safe for concurrent use.
 type Broker struct {
-	// Consume handles a batch. What it leaves unsettled is delivered again.
+	// Consume handles a batch. Messages that it does not settle are redelivered.
 	Consume func(ctx context.Context, queue string, messages []queues.Message)
-	// Events caps the batches that are handled at once; default 1.
+	// Events caps the batches handled at once; 0 means 1.
 	Events int
-	// Shuffle, when set, picks the messages of a batch, and how many they are, by chance.
+	// Shuffle, if set, makes the size and the messages of batches random.
 	Shuffle *rand.Rand
-	// Copies is the number of deliveries of each message that is not retried; 0 means 1. The platform promises at
-	// least one.
+	// Copies is the number of copies that are delivered of each message; 0 means 1. The platform promises at least
+	// one.
 	Copies int
-	// Withhold, when set, reports whether a message is to stay where it is.
+	// Withhold, if set, reports whether a message stays in its queue.
 	Withhold func(queue string, body []byte) bool
-	// Fail, when set, is asked before anything is sent to a queue. An error is a fault of the queue.
+	// Fail, if set, is called before each send. Its error becomes a fault of the queue.
 	Fail func(queue string, bodies [][]byte) error
 
 	mu      sync.Mutex
@@ -96,7 +96,6 @@ func (b *Broker) DrainFor(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// batch is some messages of one queue.
 type batch struct {
 	queue    Queue
 	messages []*message

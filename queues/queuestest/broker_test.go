@@ -34,7 +34,7 @@ func send(t *testing.T, b *Broker, n int, delay time.Duration) {
 	}
 }
 
-// drain delivers everything, and lists the batches with when they came, in seconds.
+// drain delivers everything and lists the batches, each with its time in seconds.
 func drain(t *testing.T, b *Broker, settle func(m queues.Message)) (batches []string) {
 	t.Helper()
 	began := time.Now()
@@ -77,7 +77,7 @@ func TestBroker_RetriesAndDeadLetters(t *testing.T) {
 			if string(m.Body()) == "0" && m.Attempts() == 2 {
 				m.Ack()
 			}
-			m.Retry(time.Minute) // after Ack it says nothing
+			m.Retry(time.Minute) // has no effect after Ack
 		})
 		expect(t, got, "q 0: 0/1 1/1", "q 60: 0/2 1/2", "q 120: 1/3", "dead 120: 1/1", "dead 180: 1/2")
 		expect(t, b.Lost(), "1")
