@@ -126,7 +126,7 @@ func preparePuts(c *call, puts []*putBatch) error {
 	for _, p := range puts {
 		domains[p.name] = true
 		for _, url := range p.expected {
-			if l, ok := frontier.ParseLink(url); ok && frontier.Within(l.Host, p.name) {
+			if l, ok := c.link(url); ok && frontier.Within(l.Host, p.name) {
 				hashes[l.Host] = append(hashes[l.Host], frontier.Hash48(l.Path))
 			}
 		}
@@ -214,7 +214,7 @@ func (p *putBatch) states(entries []frontier.NewEntry) []frontier.EntryState {
 	}
 	states := make([]frontier.EntryState, len(entries))
 	for i := range entries {
-		l, _ := frontier.ParseLink(entries[i].URL)
+		l, _ := p.c.link(entries[i].URL)
 		for _, h := range p.touched {
 			if at := h.Entry(frontier.Hash48(l.Path)); h.Name == l.Host && at >= 0 {
 				states[i] = h.Entries[at].State()
@@ -244,7 +244,7 @@ func (p *putBatch) learn(r *frontier.Put) error {
 
 // admit returns the host of a URL, or why the URL is refused.
 func (p *putBatch) admit(url string) (*store.Host, frontier.Link, frontier.Verdict, error) {
-	l, ok := frontier.ParseLink(url)
+	l, ok := p.c.link(url)
 	switch {
 	case !ok:
 		return nil, l, frontier.InvalidURL, nil

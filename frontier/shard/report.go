@@ -83,7 +83,7 @@ func (p *reporter) prepare(results []frontier.Result) error {
 			keys = append(keys, h.ChunkKey(hash))
 		}
 		named[results[i].ID] = true
-		if l, ok := frontier.ParseLink(results[i].RedirectedTo); ok && l.Host == h.Name {
+		if l, ok := c.link(results[i].RedirectedTo); ok && l.Host == h.Name {
 			keys = append(keys, h.ChunkKey(frontier.Hash48(l.Path)))
 		}
 	}
@@ -193,7 +193,7 @@ func (p *reporter) page(h *store.Host, at int, r *frontier.Result) error {
 	case fetched:
 		c.done(h, &h.Done, &c.tx.State.Done)
 	}
-	if l, ok := frontier.ParseLink(r.RedirectedTo); ok && l.Host == h.Name && !c.tx.Seen.Has(h, frontier.Hash48(l.Path)) {
+	if l, ok := c.link(r.RedirectedTo); ok && l.Host == h.Name && !c.tx.Seen.Has(h, frontier.Hash48(l.Path)) {
 		if err := c.tx.Seen.Add(h, frontier.Hash48(l.Path)); err != nil {
 			return err
 		}

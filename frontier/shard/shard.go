@@ -16,7 +16,27 @@ type call struct {
 	settings  Settings
 	thinnings int   // domains that had to make room, see best.go
 	alarm     int64 // ms, see Shard
+	links     map[string]parsedLink
 }
+
+// parsedLink is the result of frontier.ParseLink.
+type parsedLink struct {
+	frontier.Link
+	ok bool
+}
+
+// link is frontier.ParseLink, once a URL and call: a put needs each URL to load its host, to admit it and to describe it.
+func (c *call) link(url string) (frontier.Link, bool) {
+	l, known := c.links[url]
+	if !known {
+		l.Link, l.ok = parseLink(url)
+		c.links[url] = l
+	}
+	return l.Link, l.ok
+}
+
+// parseLink is replaced by a test that counts its calls.
+var parseLink = frontier.ParseLink
 
 func (c *call) seconds() int64 { return c.now / 1000 }
 
@@ -26,7 +46,7 @@ func (s *Shard) run(now int64, operation func(*call) error) error {
 	if err != nil {
 		return err
 	}
-	c := &call{tx: tx, now: max(now, 0), number: s.Number, settings: s.Settings.withDefaults()}
+	c := &call{tx: tx, now: max(now, 0), number: s.Number, settings: s.Settings.withDefaults(), links: map[string]parsedLink{}}
 	if err := operation(c); err != nil {
 		return err
 	}
