@@ -83,7 +83,7 @@ func guarded(u *url.URL, raw string) (*url.URL, error) {
 	}
 	host, why := canonicalHost(u.Hostname())
 	if why == "" {
-		why = private(host)
+		why = markup.Private(host)
 	}
 	if why != "" {
 		return nil, refuse(raw, why)
@@ -127,28 +127,6 @@ func canonicalHost(host string) (name, why string) {
 		return "", "its host is " + err.Error()
 	}
 	return name, ""
-}
-
-// private returns why a canonical host cannot be a public website, or "".
-func private(host string) string {
-	dot := strings.LastIndexByte(host, '.')
-	top := host[dot+1:]
-	switch {
-	case markup.EndsInNumber(host):
-		return "its host is an IP address"
-	case dot < 0:
-		return "its host is a single label"
-	case top == "onion" || top == "arpa":
-		return "." + top + " is not part of the public web"
-	}
-	suffix, listed := publicsuffix.PublicSuffix(host)
-	switch {
-	case suffix == host:
-		return "its host is a public suffix, not a site"
-	case !listed && !strings.Contains(suffix, ".") && top != "example" && top != "test":
-		return "." + top + " is not a public top-level domain"
-	}
-	return ""
 }
 
 // Registrable returns the registrable domain of a canonical host, or the host if it has none.

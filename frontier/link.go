@@ -34,14 +34,14 @@ func ParseLink(url string) (l Link, ok bool) {
 // unusable reports whether a character can be in no URL: what is no UTF-8, or what JSON made of it, among them.
 func unusable(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }
 
-// checkHost accepts a host's name in lower-case A-labels, perhaps with a port. Addresses are no hosts.
+// ValidHost reports whether a host can be fetched from: the canonical name of a public website, perhaps with port 80 or
+// 443. The frontier must not send scrapers to private networks, whoever names them.
 func ValidHost(host string) bool {
 	name, port, hasPort := strings.Cut(host, ":")
-	if hasPort && (port == "" || len(port) > 5 || strings.Trim(port, "0123456789") != "") {
+	if hasPort && port != "80" && port != "443" {
 		return false
 	}
-	last := name[strings.LastIndexByte(name, '.')+1:]
-	return contract.CheckDomain("", name) == nil && strings.Trim(last, "0123456789") != ""
+	return contract.CheckDomain("", name) == nil && markup.Private(name) == ""
 }
 
 // Within reports whether a host belongs to a registrable domain.

@@ -61,12 +61,12 @@ func verdicts(t T, db DB) {
 	s := newShard(t, db)
 	long := "https://a.example/" + strings.Repeat("x", frontier.MaxURL)
 	var list []frontier.NewPage
-	for _, url := range []string{"https://a.example/", "https://a.example/", "http://b.a.example:8080/x", "ftp://a.example/", "https://a.example/a b", "https://a.example/#x",
+	for _, url := range []string{"https://a.example/", "https://a.example/", "http://b.a.example/x", "http://b.a.example:8080/x", "ftp://a.example/", "https://a.example/a b", "https://a.example/#x",
 		"https://u@a.example/", "https://10.0.0.1/", "https://A.example/", "https://nota.example/", long, "https://a.example/\xff", "", "https://a.example/\x00", "https:///x", "https://localhost/", "https://a.example:443/?utm_source=x", "HTTPS://a.example"} {
 		list = append(list, frontier.NewPage{URL: url})
 	}
 	bad, foreign, twice := frontier.InvalidURL, frontier.ForeignHost, frontier.Duplicate
-	expect(t, "verdicts", s.put("a.example", list...).Pages, []frontier.Verdict{frontier.Accepted, twice, frontier.Accepted, bad, frontier.Accepted, twice,
+	expect(t, "verdicts", s.put("a.example", list...).Pages, []frontier.Verdict{frontier.Accepted, twice, frontier.Accepted, bad, bad, frontier.Accepted, twice,
 		bad, bad, twice, foreign, frontier.Trapped, bad, bad, bad, bad, bad, twice, twice})
 }
 
