@@ -44,7 +44,7 @@ func (c *call) answered(h *store.Host, r *frontier.Result) outcome {
 	case r.Forbidden:
 		return gone
 	case r.NoRobots:
-		wait := r.RetryAfter * 1000
+		wait := r.RetryAfter * 1000 // a 429 or 503, which also slows the host down
 		if wait == 0 {
 			wait = noRobotsFor
 		}

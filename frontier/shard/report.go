@@ -238,7 +238,7 @@ func (p *reporter) settled() {
 func (p *reporter) after(h *store.Host, r *frontier.Result) error {
 	c := p.c
 	c.tx.Change(h)
-	if throttled(r) && !p.slowed[h.ID] {
+	if (throttled(r) || r.NoRobots && r.RetryAfter > 0) && !p.slowed[h.ID] {
 		p.slowed[h.ID] = true
 		c.slowDown(h)
 	}
