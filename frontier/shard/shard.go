@@ -30,6 +30,9 @@ func (c *call) link(url string) (frontier.Link, bool) {
 	l, known := c.links[url]
 	if !known {
 		l.Link, l.ok = parseLink(url)
+		if c.links == nil {
+			c.links = map[string]parsedLink{}
+		}
 		c.links[url] = l
 	}
 	return l.Link, l.ok
@@ -46,7 +49,7 @@ func (s *Shard) run(now int64, operation func(*call) error) error {
 	if err != nil {
 		return err
 	}
-	c := &call{tx: tx, now: max(now, 0), number: s.Number, settings: s.Settings.withDefaults(), links: map[string]parsedLink{}}
+	c := &call{tx: tx, now: max(now, 0), number: s.Number, settings: s.Settings.withDefaults()}
 	if err := operation(c); err != nil {
 		return err
 	}
