@@ -28,13 +28,11 @@ node_modules/.ready: package-lock.json
 check: node_modules/.ready
 	@test/check.sh
 
-# All Go tests, then those of packages with goroutines under the race detector. It leaves out SQLite, a C
-# program of one thread translated to Go: it finds nothing there, and makes databases 25 times slower.
-# -short leaves out long simulations, which add nothing concurrent. Without GORACE every package sleeps a second.
-# Tests on workerd mostly wait, so three files run at once.
+# All Go tests, then those of packages with goroutines under the race detector. Tests on workerd mostly wait, so
+# three files run at once.
 test: build lint packages
 	go test ./...
-	GORACE=atexit_sleep_ms=50 go test -race -short -gcflags='github.com/ncruces/go-sqlite3-wasm/...=-race=false' $$(test/concurrent.sh)
+	test/race.sh
 	$(node) --test --test-concurrency=3 "test/**/*.test.mjs" "sample/**/*.test.mjs"
 
 # Debian packages of the tests: Chromium for the dashboard, PostgreSQL and Redis for the Info service, Scrapy for examples/.
