@@ -31,12 +31,6 @@ func (m *SeedMessage) RawFile() RawFile {
 	return f
 }
 
-// DoneBy reports whether a checkpoint with this metadata belongs to the message's file.
-func (m *SeedMessage) DoneBy(checkpoint map[string]string) bool {
-	processed := checkpoint[RawETagField] // absent in checkpoints of earlier versions
-	return m.ETag == "" || processed == "" || m.ETag == processed
-}
-
 // Filter selects raw files by partition; empty parts match everything. It is the body of
 // POST /api/v1/seeds/orchestrate and, with a cursor, the continuation of step 1.
 type Filter struct {

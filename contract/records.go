@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"crypto/md5"
+	"encoding/hex"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -47,7 +49,7 @@ const (
 	totalField      = "total_records"
 	rejectedField   = "rejected_records"
 	rejectionsField = "rejections"
-	// RawETagField is the ETag of the processed file, which might have been replaced since.
+	// RawETagField is the ETag of the processed content; the file might have been replaced since.
 	RawETagField = "raw_etag"
 )
 
@@ -81,3 +83,20 @@ func ParseRejections(text string) (list []Rejection) {
 
 // DiscardMetadata returns the metadata of a RawFile.DiscardMark. by is the name of the token.
 func DiscardMetadata(by string) map[string]string { return map[string]string{"discarded_by": by} }
+
+// CheckpointOf returns the bytes of the checkpoint of a raw file with the ETag: the ETag itself. So a listing, which has
+// no metadata, shows which content was processed (see ListedAs).
+func CheckpointOf(etag string) []byte { return []byte(etag) }
+
+// ListedAs reports whether a checkpoint with this ETag in a listing belongs to the raw file with the ETag raw. R2's
+// ETag of an object stored whole is its MD5 (developers.cloudflare.com/r2/objects/multipart-objects/#etags).
+func ListedAs(raw, checkpoint string) bool {
+	sum := md5.Sum(CheckpointOf(raw))
+	return hex.EncodeToString(sum[:]) == checkpoint
+}
+
+// ProcessedAs reports whether a raw file's checkpoint with this metadata belongs to the content with the ETag.
+func ProcessedAs(etag string, checkpoint map[string]string) bool {
+	processed := checkpoint[RawETagField] // absent in checkpoints of earlier versions
+	return etag == "" || processed == "" || etag == processed
+}

@@ -136,16 +136,17 @@ func (r *Replayer) mark(ctx context.Context, l *contract.DeadLetterRecord, by st
 		return false, nil
 	}
 	bucket := r.Store.Bucket
-	switch o, err := bucket.Head(ctx, file.Key()); {
-	case errors.Is(err, r2.ErrNotFound), err == nil && o.Uploaded.After(l.FailedAt.Add(maxSkew)):
+	raw, err := bucket.Head(ctx, file.Key())
+	switch {
+	case errors.Is(err, r2.ErrNotFound), err == nil && raw.Uploaded.After(l.FailedAt.Add(maxSkew)):
 		return false, nil
 	case err != nil:
 		return false, err
 	}
-	switch _, err := bucket.Head(ctx, file.Checkpoint()); {
-	case err == nil:
+	switch checkpoint, err := bucket.Head(ctx, file.Checkpoint()); {
+	case err == nil && contract.ProcessedAs(raw.ETag, checkpoint.Metadata):
 		return false, nil
-	case !errors.Is(err, r2.ErrNotFound):
+	case err != nil && !errors.Is(err, r2.ErrNotFound):
 		return false, err
 	}
 	_, err = bucket.Put(ctx, file.DiscardMark(), nil, &r2.PutOptions{Metadata: contract.DiscardMetadata(by)})

@@ -156,9 +156,8 @@ type deletedFile struct {
 // unprocessed refuses a file whose checkpoint says that it was processed.
 func (a datasetRoutes) unprocessed(ctx context.Context, file contract.RawFile, o *r2.Object, advice string) error {
 	checkpoint, err := a.Bucket.Head(ctx, file.Checkpoint())
-	m := contract.SeedMessage{ETag: o.ETag}
 	switch {
-	case err == nil && m.DoneBy(checkpoint.Metadata):
+	case err == nil && contract.ProcessedAs(o.ETag, checkpoint.Metadata):
 		return httpapi.Errorf(http.StatusConflict, "already_processed",
 			"%s was processed, and contracts may depend on it%s", file.Name, advice)
 	case err != nil && !errors.Is(err, r2.ErrNotFound):
@@ -282,7 +281,8 @@ func (a datasetRoutes) endState(ctx context.Context, file contract.RawFile, o *r
 			key = file.DiscardMark()
 		}
 		switch mark, err := a.Bucket.Head(ctx, key); {
-		case err == nil && (key == file.Checkpoint() || !mark.Uploaded.Before(o.Uploaded)):
+		case err == nil && state == contract.DiscardedFile && !mark.Uploaded.Before(o.Uploaded),
+			err == nil && state != contract.DiscardedFile && contract.ProcessedAs(o.ETag, mark.Metadata):
 			return state, nil
 		case err != nil && !errors.Is(err, r2.ErrNotFound):
 			return "", contract.Wrap(contract.Storage, "handlers.upload", err)

@@ -229,6 +229,10 @@ func TestReplace_Refused(t *testing.T) {
 	if got := f.files(t); got[0].State != "pending" {
 		t.Errorf("with the checkpoint of another file: %+v", got)
 	}
+	if r := f.do(t, "PUT", chunkPath+"?orchestrate=true", "[1]"); r.status != 409 ||
+		!strings.Contains(string(r.Data), `"queued":true`) {
+		t.Errorf("its own PUT again, with the checkpoint of another file: %d %s", r.status, r.Data)
+	}
 	if r := f.do(t, "PUT", chunkPath+"?replace=true", "[2]"); r.status != 200 {
 		t.Errorf("%d %+v", r.status, r.Error)
 	}

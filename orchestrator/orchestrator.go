@@ -133,27 +133,34 @@ type orchestration struct {
 	*Orchestrator
 	contract.Continuation
 	Result
-	caller    context.Context // done when the caller hangs up
-	started   time.Time
-	deadline  time.Time
-	calls     int               // left in this event
-	full      bool              // calls or time ran out
-	after     string            // the cursor: every key up to this one was handled
-	pending   *contract.RawFile // the last file listed, whose checkpoint may follow
-	uploaded  time.Time         // of pending
-	discarded bool              // pending was discarded by an operator
-	found     []foundFile       // on this page
-	batch     contract.Batch
-	inBatch   []contract.RawFile
-	sent      []contract.RawFile
-	sendErr   error
+	caller   context.Context // done when the caller hangs up
+	started  time.Time
+	deadline time.Time
+	calls    int         // left in this event
+	full     bool        // calls or time ran out
+	after    string      // the cursor: every key up to this one was handled
+	pending  *foundFile  // the last file listed, whose checkpoint may follow
+	found    []foundFile // on this page
+	batch    contract.Batch
+	inBatch  []contract.RawFile
+	sent     []contract.RawFile
+	sendErr  error
 }
 
 type foundFile struct {
 	contract.RawFile
+	etag      string
 	uploaded  time.Time
 	finished  bool
 	discarded bool // by an operator: neither finished nor queued
+}
+
+// finishedBy reports whether the checkpoint belongs to the file as it is now. Earlier versions wrote empty ones.
+func (f *foundFile) finishedBy(checkpoint *r2.Object) bool {
+	if checkpoint.Size == 0 {
+		return !checkpoint.Uploaded.Before(f.uploaded)
+	}
+	return contract.ListedAs(f.etag, checkpoint.ETag)
 }
 
 type level struct{ name, value string }
@@ -238,16 +245,19 @@ func (r *orchestration) add(o *r2.Object) {
 	key := o.Key
 	file, checkpoint, ok := contract.ParseRawKey(key)
 	switch {
-	case ok && checkpoint && r.pending != nil && file == *r.pending:
-		r.found = append(r.found, foundFile{RawFile: file, uploaded: r.uploaded, finished: true})
-		r.pending, r.after = nil, key
+	case ok && checkpoint && r.pending != nil && file == r.pending.RawFile:
+		if r.pending.finishedBy(o) {
+			r.pending.finished, r.pending.discarded = true, false
+		}
+		r.settle()
+		r.after = key
 	case r.pending != nil && key == r.pending.DiscardMark():
-		r.discarded = !o.Uploaded.Before(r.uploaded)
+		r.pending.discarded = !o.Uploaded.Before(r.pending.uploaded)
 	case r.pending != nil && strings.HasPrefix(key, r.pending.Key()):
 		// Another object between the raw file and its checkpoint.
 	case ok && !checkpoint:
 		r.settle()
-		r.pending, r.uploaded, r.discarded = &file, o.Uploaded, false
+		r.pending = &foundFile{RawFile: file, etag: o.ETag, uploaded: o.Uploaded}
 	default:
 		r.settle()
 		r.after = key
@@ -257,7 +267,7 @@ func (r *orchestration) add(o *r2.Object) {
 // settle adds the pending file as unfinished: no checkpoint followed it.
 func (r *orchestration) settle() {
 	if r.pending != nil {
-		r.found = append(r.found, foundFile{RawFile: *r.pending, uploaded: r.uploaded, discarded: r.discarded})
+		r.found = append(r.found, *r.pending)
 		r.after, r.pending = r.pending.Key(), nil
 	}
 }
@@ -274,7 +284,7 @@ func (r *orchestration) queueFound(ctx context.Context, before string) {
 		case skipped != nil:
 			*skipped++
 			r.Skipped++
-		case !r.queue(ctx, file.RawFile):
+		case !r.queue(ctx, file):
 			r.full, r.pending, r.after = true, nil, before
 			if i > 0 {
 				r.after = found[i-1].RawFile.Key()
@@ -331,9 +341,9 @@ func (r *orchestration) requiredSince() time.Time {
 }
 
 // queue adds a file to the batch, which it sends first if it is full. It reports false if time is up after that.
-func (r *orchestration) queue(ctx context.Context, file contract.RawFile) bool {
+func (r *orchestration) queue(ctx context.Context, file foundFile) bool {
 	body := contract.Encode(contract.SeedMessage{FilePath: file.Key(), Partition: file.Partition, Force: r.Force,
-		RequestedAt: r.RequestedAt})
+		RequestedAt: r.RequestedAt, ETag: file.etag})
 	if !r.batch.Add(body) {
 		r.flush(ctx)
 		if r.late() {
@@ -341,7 +351,7 @@ func (r *orchestration) queue(ctx context.Context, file contract.RawFile) bool {
 		}
 		r.batch.Add(body)
 	}
-	r.inBatch = append(r.inBatch, file)
+	r.inBatch = append(r.inBatch, file.RawFile)
 	return true
 }
 

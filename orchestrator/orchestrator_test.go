@@ -20,6 +20,7 @@ import (
 // queue captures messages and can fail.
 type queue struct {
 	files []string
+	etags []string // of the files
 	more  []contract.Continuation
 	sends int
 	fail  func(nth int) error
@@ -41,7 +42,7 @@ func (q *queue) Send(_ context.Context, b *contract.Batch) error {
 		if w.Continue != nil {
 			q.more = append(q.more, *w.Continue)
 		} else {
-			q.files = append(q.files, w.File.FilePath)
+			q.files, q.etags = append(q.files, w.File.FilePath), append(q.etags, w.File.ETag)
 			q.force = w.File.Force
 		}
 	}
@@ -513,5 +514,47 @@ func TestSkip_FinishedNeedsNoLedger(t *testing.T) {
 		Now: time.Now, Sleep: noSleep}
 	if r, err := o.Run(t.Context(), contract.Continuation{}); err != nil || r.Skipped != 1 || l.asked+l.writes != 0 {
 		t.Errorf("%+v, %v, asked %d times", r, err, l.asked+l.writes)
+	}
+}
+
+// A checkpoint counts for the content that was processed, whenever that was replaced.
+func TestRun_ReplacedFiles(t *testing.T) {
+	b := bucketOf(t)
+	put := func(key, body string) *r2.Object {
+		o, err := b.Put(t.Context(), key, []byte(body), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	file := func(n int) string { return key("sg", "news", "2026-01-28", n) }
+	clock := time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC)
+	b.Now = func() time.Time { clock = clock.Add(time.Second); return clock }
+
+	unchanged := put(file(1), "one")
+	put(file(1)+".success", unchanged.ETag)
+	replacedAfter := put(file(2), "two")
+	put(file(2)+".success", replacedAfter.ETag)
+	put(file(2), "other")
+	replacedDuring := put(file(3), "three")
+	put(file(3), "other")
+	put(file(3)+".success", replacedDuring.ETag)
+	same := put(file(4), "four")
+	put(file(4)+".success", same.ETag)
+	put(file(4), "four") // uploaded again
+	put(file(5), "five")
+	put(file(5)+".success", "") // of an earlier version
+	put(file(6)+".success", "")
+	put(file(6), "six")
+
+	q := &queue{}
+	r := run(t, b, q, contract.Filter{Country: "sg"})
+	if want := []string{file(2), file(3), file(6)}; !slices.Equal(q.files, want) || r.Finished != 3 {
+		t.Errorf("%v, want %v; %+v", q.files, want, r)
+	}
+	for i, m := range q.etags {
+		if o, err := b.Head(t.Context(), q.files[i]); err != nil || o.ETag != m {
+			t.Errorf("%s is queued with ETag %q: %v", q.files[i], m, err)
+		}
 	}
 }

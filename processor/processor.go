@@ -100,7 +100,7 @@ func (p *Processor) Process(ctx context.Context, m *contract.SeedMessage, sender
 	checkpoint := &r2.PutOptions{Metadata: contract.CheckpointMetadata(p.now(), p.Version)}
 	result.Records().AddTo(checkpoint.Metadata)
 	checkpoint.Metadata[contract.RawETagField] = body.ETag
-	if _, err := p.Store.Put(ctx, file.Checkpoint(), nil, checkpoint); err != nil {
+	if _, err := p.Store.Put(ctx, file.Checkpoint(), contract.CheckpointOf(body.ETag), checkpoint); err != nil {
 		return result, storage(err)
 	}
 	result.Duration = p.now().Sub(started)
@@ -122,8 +122,13 @@ func (p *Processor) open(ctx context.Context, m *contract.SeedMessage, file cont
 	if !m.Force {
 		var checkpoint *r2.Object
 		checkpoint, err = p.Store.Head(ctx, file.Checkpoint())
+		get.Wait()
+		etag := m.ETag
+		if body != nil {
+			etag = body.ETag // the message's might be that of a file replaced since
+		}
 		switch {
-		case err == nil && m.DoneBy(checkpoint.Metadata):
+		case err == nil && contract.ProcessedAs(etag, checkpoint.Metadata):
 			counts := contract.RecordCountsOf(checkpoint.Metadata)
 			done = Result{Skipped: true, TotalRecords: int(counts.Total), BadRecords: int(counts.Rejected),
 				Rejected: counts.First}

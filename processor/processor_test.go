@@ -220,7 +220,7 @@ func TestProcess(t *testing.T) {
 		t.Errorf("sent\n%s, want\n%s", h, w)
 	}
 	o, err := s.bucket.Head(context.Background(), rawKey+".success")
-	if err != nil || o.Size != 0 || o.Metadata["processor"] != "seed-engine" || o.Metadata["version"] != "1.2.3" ||
+	if err != nil || o.Size != 32 || o.Metadata["processor"] != "seed-engine" || o.Metadata["version"] != "1.2.3" ||
 		o.Metadata["processed_at"] == "" {
 		t.Errorf("checkpoint %+v, %v", o, err)
 	}
@@ -838,6 +838,40 @@ func (c cutShort) Get(ctx context.Context, key string) (*r2.Body, error) {
 		return nil, err
 	}
 	return &r2.Body{Object: b.Object, ReadCloser: io.NopCloser(io.LimitReader(b, 10))}, nil
+}
+
+// A checkpoint counts for the content that was processed, not for what has replaced it.
+func TestProcess_ReplacedFile(t *testing.T) {
+	const first, second = `[{"url":"https://first.example.com/"}]`, `[{"url":"https://second.example.org/"}]`
+	domains := func(s *site) (list []string) {
+		for _, d := range s.domains(t) {
+			list = append(list, d.Domain)
+		}
+		return list
+	}
+	t.Run("after it was processed", func(t *testing.T) {
+		s := newSite(t, first)
+		s.process(t)
+		if r := s.process(t); !r.Skipped {
+			t.Error("the same content is processed again")
+		}
+		s.upload(t, rawKey, second)
+		if r := s.process(t); r.Skipped || !slices.Contains(domains(s), "example.org") {
+			t.Errorf("%+v, %v", r, domains(s))
+		}
+	})
+	t.Run("while it is processed", func(t *testing.T) {
+		s := newSite(t, first)
+		s.queue.fail = func(int) error {
+			s.queue.fail = nil
+			s.upload(t, rawKey, second)
+			return nil
+		}
+		s.process(t)
+		if r := s.process(t); r.Skipped || !slices.Contains(domains(s), "example.org") {
+			t.Errorf("%+v, %v", r, domains(s))
+		}
+	})
 }
 
 func TestSameTwice(t *testing.T) {

@@ -171,7 +171,7 @@ func (w *work) files(ctx context.Context) error {
 		case n == 0:
 		case o.Key == c.Files[n-1].DiscardMark() && !o.Uploaded.Before(last.Uploaded):
 			c.Files[n-1].Discarded = o.Uploaded
-		case o.Key == c.Files[n-1].Checkpoint() && (&contract.SeedMessage{ETag: last.ETag}).DoneBy(o.Metadata):
+		case o.Key == c.Files[n-1].Checkpoint() && contract.ProcessedAs(last.ETag, o.Metadata):
 			w.processed(o)
 		}
 	}
