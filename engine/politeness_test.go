@@ -517,6 +517,56 @@ func TestLongCrawlDelays(t *testing.T) {
 	})
 }
 
+// Hosts that ask for a long delay are collected though scrapers always want the next page: a collector that found a
+// host not ready is next.
+func TestPoliteness_SlowHostsBesideScrapers(t *testing.T) {
+	const hosts = 23
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Variables["REUSE_WINDOW_MINUTES"] = "0"
+		sites := &enginetest.Sites{}
+		w.Web.Serve = func(r *fetch.Request, nth int) (fetchtest.Page, bool) {
+			p, ok := sites.Serve(r, nth)
+			if strings.HasSuffix(r.URL, "/robots.txt") {
+				p.Body = "User-agent: *\nCrawl-delay: 300\n"
+			}
+			return p, ok
+		}
+		collect := func(p contract.Partition) (done, tries int) {
+			before := len(w.Events("domain_busy"))
+			for i := range hosts {
+				host := fmt.Sprintf("slow-%d.sg", i)
+				w.Send(enginetest.Domains, domainMessage(p, host, 1, "https://"+host+"/a"))
+			}
+			w.Drain()
+			for i := range hosts {
+				if w.Document(p, fmt.Sprintf("slow-%d.sg", i)) != nil {
+					done++
+				}
+			}
+			return done, len(w.Events("domain_busy")) - before
+		}
+		collect(day) // so that the frontier knows the delays
+		for i := range hosts {
+			put(t, w, fmt.Sprintf("slow-%d.sg", i), 100)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var scraper sync.WaitGroup
+		pages := 0
+		scraper.Go(func() { pages = scrape(ctx, t, w, 30) })
+		time.Sleep(20 * time.Minute)
+		began := time.Now()
+		done, tries := collect(nextDay)
+		took := time.Since(began)
+		stop()
+		scraper.Wait()
+		t.Logf("%d of %d, %d tries, %v, %d pages", done, hosts, tries, took, pages)
+		if done != hosts || tries > 3*hosts || took > 30*time.Minute || pages < hosts || len(w.Keys("dlq/", "")) > 0 {
+			t.Errorf("%d of %d domains were collected, with %d tries in %v; dead letters %v", done, hosts, tries, took,
+				w.Keys("dlq/", ""))
+		}
+	})
+}
+
 // TestPoliteness_ThrottledHosts: a host that answers 429 without saying for how long is asked half as often
 // afterwards.
 func TestPoliteness_ThrottledHosts(t *testing.T) {

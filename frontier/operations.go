@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/markup"
 )
 
@@ -233,6 +234,10 @@ type ReleaseRequest struct {
 	Domain string
 	Owner  string
 	Hosts  []Visit
+
+	// Returns is when a collector comes back because a host was not ready; 0 if none does. Until shortly after that
+	// scrapers get no host of the domain. A wait of more than MaxReserved is not reserved.
+	Returns epoch.Millis `json:",omitempty"`
 
 	// Evidence is the collection that is complete now; zero if none is.
 	Evidence Evidence
@@ -656,6 +661,7 @@ const (
 	MaxURL          = 2083 // bytes, in its canonical form
 	MaxTitle        = 200
 	MaxOwner        = 200
-	MaxAcquire      = 64   // hosts of an AcquireRequest
-	MaxOwnership    = 3600 // seconds of an AcquireRequest
+	MaxAcquire      = 64        // hosts of an AcquireRequest
+	MaxOwnership    = 3600      // seconds of an AcquireRequest
+	MaxReserved     = time.Hour // of a ReleaseRequest: other hosts of the domain are closed meanwhile
 )

@@ -354,6 +354,9 @@ func (e *domainEvent) work(ctx context.Context, l *lane, d domainDelivery) {
 	}
 	if l.access != nil {
 		l.access.release(ctx)
+		if why := (*refusal)(nil); errors.As(err, &why) && why.wait > 0 {
+			l.access.own.comeBack(why.wait)
+		}
 	}
 	switch {
 	case err != nil:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
 )
@@ -97,6 +98,7 @@ type lease struct {
 	hosts    map[string]frontier.HostState
 	evidence frontier.Evidence // of the domain's last complete collection, by this event or before it
 	before   time.Time         // when the previous lease ended; zero if there was none
+	returns  time.Time         // when a collection that found a host not ready is tried again; zero if none is
 
 	keeping sync.WaitGroup // renew and watch
 	ends    atomic.Int64   // epoch.Millis, by this clock
@@ -230,7 +232,7 @@ func (l *lease) release(ctx context.Context, o collector.Outcome) error {
 	l.end()
 	l.keeping.Wait()
 	request := frontier.ReleaseRequest{Domain: l.domain, Owner: l.owner, Hosts: l.visits(l.domain),
-		Evidence: l.evidence, Changes: changes}
+		Evidence: l.evidence, Changes: changes, Returns: epoch.MillisOf(l.returns)}
 	tries := 2 // so that a Retry-After is not lost
 	if lost && len(changes) == 0 {
 		tries = 1
@@ -240,7 +242,7 @@ func (l *lease) release(ctx context.Context, o collector.Outcome) error {
 		return err
 	})
 	if !lost { // a lost lease is not taken again in this event
-		l.under = nil
+		l.under, l.returns = nil, time.Time{}
 		clear(l.hosts)
 	}
 	switch {
@@ -252,6 +254,15 @@ func (l *lease) release(ctx context.Context, o collector.Outcome) error {
 	l.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(),
 		"registrable_domain", l.domain)
 	return nil // the lease expires
+}
+
+// comeBack reserves the domain after the lease for a collection that is tried again in wait.
+func (l *lease) comeBack(wait time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if at := l.Now().Add(wait); at.After(l.returns) {
+		l.returns = at
+	}
 }
 
 // announce sends the shard rewritten contracts while the lease still has users.

@@ -8,8 +8,8 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// waitGrace is the time that a collector that found a domain busy is waited for, in ms, after the domain
-// has become free: its message is delivered a little later than that, and in a batch that may wait for a minute.
+// waitGrace is for how many ms a domain is kept for a collector that found it busy or not ready, after it has become
+// free: the collector's message is delivered a little later than that, and in a batch that may wait for a minute.
 const waitGrace = 180_000
 
 // claimLook is after how many ms a collector looks again at a host that a refresh has: most take seconds, and until the
@@ -161,6 +161,9 @@ func (s *Shard) Release(now int64, r frontier.ReleaseRequest) (released bool, er
 		}
 		released = m.OwnerEnds > c.now
 		m.Owner, m.OwnerEnds, m.Released, m.Expected = "", 0, c.now, nil
+		if wait := int64(r.Returns) - c.now; wait > 0 && wait <= frontier.MaxReserved.Milliseconds() {
+			m.WaitEnds = int64(r.Returns) + waitGrace
+		}
 		if at := min(r.Evidence.At, c.now); at > m.Evidence.At {
 			m.Evidence = frontier.Evidence{Partition: r.Evidence.Partition, At: at}
 		}
