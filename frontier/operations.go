@@ -567,6 +567,9 @@ type Exclusion struct {
 type TickRequest struct {
 	Shard  string `json:"shard"`            // name of the shard
 	Paused bool   `json:"paused,omitempty"` // operators paused the pipeline: refresh nothing
+	// Oldest is when the oldest message of the domain queue was sent; 0 if the queue is empty or did not say. What was
+	// sent later may be waiting there, and is not sent again.
+	Oldest epoch.Millis `json:"oldest,omitempty"`
 }
 
 // Tick is the work of the alarm, done after the operation. It can fail at any point: lost work must appear in a later

@@ -86,7 +86,8 @@ export class Frontier extends DurableObject {
    * they cannot move the platform's clock.
    */
   async tick() {
-    const tick = this.#ask("tick", { shard: this.ctx.id.name, paused: await this.#paused() });
+    const [paused, oldest] = await Promise.all([this.#paused(), this.#oldest()]);
+    const tick = this.#ask("tick", { shard: this.ctx.id.name, paused, oldest });
     await this.#send(tick.messages);
     if (tick.snapshot) await this.#store(tick.snapshot);
     return tick.alarm_at;
@@ -96,6 +97,17 @@ export class Frontier extends DurableObject {
   async #paused() {
     const controls = await this.env.DATASETS_BUCKET.get("control/pipeline.json");
     return controls !== null && (await controls.json()).pipeline?.paused === true;
+  }
+
+  // When the oldest message of the domain queue was sent, in ms since 1970; 0 if there is none, or it cannot be read.
+  async #oldest() {
+    try {
+      const { oldestMessageTimestamp } = await this.env.DOMAIN_QUEUE.metrics();
+      return Number(oldestMessageTimestamp ?? 0);
+    } catch (error) {
+      this.#log("queue_metrics_failed", error);
+      return 0;
+    }
   }
 
   // Runs an operation for the object itself, and returns its parsed answer.

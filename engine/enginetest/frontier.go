@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/sqlite"
 	"github.com/newsfork/seed-engine/queues"
@@ -181,8 +182,11 @@ func (w *World) Alarm(name string) (next time.Time, err error) {
 			return
 		}
 		var tick frontier.Tick
-		if tick, err = ask[frontier.Tick](o, w, "tick", frontier.TickRequest{Shard: name,
-			Paused: paused}); err != nil {
+		request := frontier.TickRequest{Shard: name, Paused: paused}
+		if oldest := w.Broker.Backlog(Domains).Oldest; oldest != nil {
+			request.Oldest = epoch.MillisOf(oldest.Time)
+		}
+		if tick, err = ask[frontier.Tick](o, w, "tick", request); err != nil {
 			return
 		}
 		next = time.UnixMilli(tick.AlarmAt)

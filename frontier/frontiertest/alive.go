@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
@@ -53,9 +54,15 @@ func (s *testShard) end(r frontier.RefreshResult) (e frontier.RefreshEnd) {
 // tick returns the messages of a tick.
 func (s *testShard) tick() (messages []contract.Refresh) {
 	s.t.Helper()
+	return s.tickBehind(0)
+}
+
+// tickBehind is tick while the oldest message of the queue was sent at that time.
+func (s *testShard) tickBehind(oldest epoch.Millis) (messages []contract.Refresh) {
+	s.t.Helper()
 	var tick frontier.Tick
 	s.do(func() (err error) {
-		tick, err = s.local.Tick(s.now, frontier.TickRequest{Shard: "shard-0"})
+		tick, err = s.local.Tick(s.now, frontier.TickRequest{Shard: "shard-0", Oldest: oldest})
 		return err
 	})
 	for _, body := range tick.Messages {
@@ -424,6 +431,38 @@ func refreshExcludes(t T, db DB) {
 	s.end(frontier.RefreshResult{URL: feedURL, Owner: "five", Status: 304, Visit: frontier.Visit{AskedAt: s.now}})
 	s.wait(5000)
 	expect(t, "then a scraper", len(s.lease(1).Items), 1)
+}
+
+// sentOnce: while the queue is not delivered, an entry point has one message in it.
+func sentOnce(t T, db DB) {
+	s := newFeed(t, db)
+	s.wait(9 * 3600_000)
+	began := epoch.Millis(s.now)
+	expect(t, "it is due", len(s.tickBehind(0)), 1)
+	sent := 0
+	for range 11 * 60 {
+		s.wait(60_000)
+		sent += len(s.tickBehind(began))
+	}
+	expect(t, "messages while the queue stands still", sent, 0)
+	for range 16 {
+		s.wait(60_000)
+		sent += len(s.tickBehind(epoch.Millis(s.now - 30_000)))
+	}
+	expect(t, "the queue moves on, and its message was lost", sent, 1)
+	for range 16 {
+		s.wait(60_000)
+		sent += len(s.tickBehind(0))
+	}
+	expect(t, "the queue is empty", sent, 2)
+	oldest := epoch.Millis(s.now)
+	for range 30 * 60 {
+		s.wait(60_000)
+		sent += len(s.tickBehind(oldest))
+	}
+	if sent < 4 || sent > 40 {
+		t.Errorf("%d messages where the queue stands still for more than a day", sent)
+	}
 }
 
 func notRefreshed(t T, db DB) {

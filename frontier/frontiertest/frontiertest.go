@@ -101,6 +101,7 @@ var Cases = []Case{
 	{"the entry points of a host take turns", entriesTakeTurns},
 	{"a refresh goes on with the next entry point", refreshGoesOn},
 	{"a refresh goes on as far as the settings allow", refreshGoesOnWithin},
+	{"one message for a refresh while the queue stands still", sentOnce},
 	{"what is not refreshed", notRefreshed},
 	{"a domain that is due as a whole", collectDue},
 	{"rows written by a collection", rowsOfADomain},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
@@ -17,13 +18,15 @@ const (
 	minLookAgain   = 2      // the same, where intervals are short
 	collectAgain   = 4      // times as long for a whole domain
 	excludedAgain  = 21_600 // seconds after which a domain that operators excluded is looked at again, or a host that scrapers refresh
+	maxQueued      = 86_400 // seconds after which a message is taken for lost though the queue has older ones
 	maxTickSpacing = 60_000 // ms between two ticks
 	minTickSpacing = 1000   // the same, where intervals are short
 )
 
 // queueRefreshes adds messages for due entry points: at most one a host, within the settings. An entry point whose
-// refresh does not end is queued again. Excluded and busy hosts are left for later.
-func queueRefreshes(c *call, tick *frontier.Tick) error {
+// refresh does not end is queued again, unless the message may still wait: oldest is the time of the queue's first.
+// Excluded and busy hosts are left for later.
+func queueRefreshes(c *call, tick *frontier.Tick, oldest epoch.Millis) error {
 	if c.settings.PerMinute <= 0 {
 		return nil
 	}
@@ -31,7 +34,7 @@ func queueRefreshes(c *call, tick *frontier.Tick) error {
 	if today := c.seconds() / 86_400; r.Day < today || r.Day > today+1 { // a clock may go back, over midnight or from far ahead
 		r.Day, r.Sent = today, 0
 	}
-	t := &ticker{c: c, seen: map[int64]bool{}, moved: map[int64][]int64{}}
+	t := &ticker{c: c, oldest: oldest.Seconds(), seen: map[int64]bool{}, moved: map[int64][]int64{}}
 	if err := t.run(); err != nil {
 		return err
 	}
@@ -49,6 +52,7 @@ func queueRefreshes(c *call, tick *frontier.Tick) error {
 // ticker is a tick at work.
 type ticker struct {
 	c        *call
+	oldest   epoch.Seconds     // when the first message in the queue was sent; 0 if there is none
 	seen     map[int64]bool    // hosts
 	moved    map[int64][]int64 // hosts by the second at which they are to be looked at
 	messages []contract.RefreshMessage
@@ -99,7 +103,7 @@ func (t *ticker) run() error {
 			break
 		}
 		looked += len(b.Hosts)
-		taken, err := t.look(b.Hosts, budget)
+		taken, err := t.look(b.Hosts, b.Second(), budget)
 		if err != nil {
 			return err
 		}
@@ -121,8 +125,8 @@ func (t *ticker) run() error {
 	return c.tx.Due.Write(t.moved)
 }
 
-// look decides about hosts until there are as many messages as the budget allows.
-func (t *ticker) look(ids []int64, budget int) (taken int, err error) {
+// look decides about hosts that were to be checked at second, until there are as many messages as the budget allows.
+func (t *ticker) look(ids []int64, second epoch.Seconds, budget int) (taken int, err error) {
 	c := t.c
 	hosts, err := c.tx.HostsWithDomains(ids)
 	if err != nil {
@@ -140,15 +144,16 @@ func (t *ticker) look(ids []int64, budget int) (taken int, err error) {
 			return 0, err
 		}
 		if len(h.Entries) > 0 {
-			at := t.decide(h)
+			at := t.decide(h, second)
 			t.moved[at] = append(t.moved[at], h.ID)
 		}
 	}
 	return len(hosts), nil
 }
 
-// decide adds a message for a host with a due entry point, and returns the second of its next check.
-func (t *ticker) decide(h *store.Host) (at int64) {
+// decide adds a message for a host with a due entry point, and returns the second of its next check. This one was
+// scheduled for second.
+func (t *ticker) decide(h *store.Host, second epoch.Seconds) (at int64) {
 	c := t.c
 	m := c.tx.DomainOf(h)
 	busy := max(h.LeaseEnds, m.Closed(c.now), h.ClaimEnds)
@@ -161,6 +166,8 @@ func (t *ticker) decide(h *store.Host) (at int64) {
 	case max(busy, c.freeAt(h)) > c.now: // its owner may be done with it long before the end of the time
 		busy = min(busy, c.now+1000*c.settings.lookAgain(e.Method))
 		return c.slot(max(busy, c.freeAt(h), c.now+c.settings.tickSpacing()))
+	case t.waits(e, second):
+		return c.seconds() + c.settings.lookAgain(e.Method)
 	}
 	if t.late.Oldest == 0 || e.Due < t.late.Oldest {
 		again := c.settings.lookAgain(e.Method) + 2*c.settings.tickSpacing()/1000
@@ -171,11 +178,22 @@ func (t *ticker) decide(h *store.Host) (at int64) {
 		SHA256: e.HexDigest(), Partition: c.partition(h, &e.Page), QueuedAt: c.now,
 	}})
 	at = c.seconds() + c.settings.lookAgain(e.Method)
+	if c.seconds()-e.Due >= maxQueued {
+		at = c.seconds() + excludedAgain
+	}
 	if other := c.first(h, e); e.Method == frontier.MethodCollect && other != nil && c.goesAt(other) < at { // it waits for the collection, no longer
 		e.Tried = c.seconds()
 		c.tx.Change(h)
 	}
 	return at
+}
+
+// waits reports whether a message for the entry point may still wait in the queue, by the time of the check that
+// followed it.
+func (t *ticker) waits(e *store.Entry, check epoch.Seconds) bool {
+	c := t.c
+	sent := check - epoch.Seconds(c.settings.lookAgain(e.Method))
+	return int64(sent) >= e.Due && 0 < t.oldest && t.oldest <= sent && c.seconds()-e.Due < maxQueued
 }
 
 // first returns the entry point of a host that goes first, but for one; nil when operators excluded all of them.

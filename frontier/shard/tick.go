@@ -34,7 +34,7 @@ func (s *Shard) Tick(now int64, r frontier.TickRequest) (tick frontier.Tick, err
 		tick.AlarmAt = min(tick.AlarmAt, now+maxAlarmGap)
 		if r.Paused {
 			tick.AlarmAt = now + c.settings.tickSpacing()
-		} else if err := queueRefreshes(c, &tick); err != nil {
+		} else if err := queueRefreshes(c, &tick, r.Oldest); err != nil {
 			return err
 		}
 		last, err := c.tx.LastSnapshot()

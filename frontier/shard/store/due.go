@@ -3,6 +3,8 @@ package store
 import (
 	"maps"
 	"slices"
+
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 // ---- pointers
@@ -22,6 +24,9 @@ type dueBlock struct {
 	Key   int64
 	Hosts []int64
 }
+
+// Second returns the second at which the hosts are to be checked.
+func (b *dueBlock) Second() epoch.Seconds { return epoch.Seconds(dueSecond(b.Key)) }
 
 // DueBlocks returns the first blocks of hosts that are to be checked until a second.
 func (c *Due) Blocks(until, limit int64) (blocks []dueBlock, err error) {
