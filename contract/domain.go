@@ -1,6 +1,17 @@
 package contract
 
-import "time"
+import (
+	"time"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+// RegistrableDomain returns the registrable domain of a canonical host without a port: its public suffix
+// (publicsuffix.org) and one label more. ok is false for single labels and public suffixes.
+func RegistrableDomain(host string) (domain string, ok bool) {
+	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
+	return domain, err == nil
+}
 
 // WithinDomain reports whether a host, without port, is a domain or below it.
 func WithinDomain[Host string | []byte](host Host, domain string) bool {

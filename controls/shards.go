@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/publicsuffix"
-
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
 )
@@ -109,8 +107,8 @@ func domainOf(kind, value string) string {
 		value, _, _ = strings.Cut(value, "/")
 		value = strings.TrimPrefix(value, "*.")
 	}
-	domain, err := publicsuffix.EffectiveTLDPlusOne(value)
-	if err != nil || strings.Contains(domain, "*") {
+	domain, ok := contract.RegistrableDomain(value)
+	if !ok || strings.Contains(domain, "*") {
 		return ""
 	}
 	return domain

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/net/publicsuffix"
-
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/markup"
 )
@@ -131,8 +129,8 @@ func canonicalHost(host string) (name, why string) {
 
 // Registrable returns the registrable domain of a canonical host, or the host if it has none.
 func Registrable(host string) string {
-	if d, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
-		return d
+	if domain, ok := contract.RegistrableDomain(host); ok {
+		return domain
 	}
 	return host
 }

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/newsfork/seed-engine/contract"
-	"golang.org/x/net/publicsuffix"
 )
 
 // mergeFound adds up the hours of two shards.
@@ -63,10 +62,11 @@ func refused(errs []error) error {
 	return nil
 }
 
-// registrable returns the registrable domain of a host, "" when it has none.
+// registrable returns the registrable domain of a host with or without a port; "" if it has none, or none that a
+// contract can name.
 func registrable(host string) string {
-	domain, err := publicsuffix.EffectiveTLDPlusOne(hostname(host))
-	if err != nil || contract.CheckDomain("", domain) != nil {
+	domain, ok := contract.RegistrableDomain(hostname(host))
+	if !ok || contract.CheckDomain("", domain) != nil {
 		return ""
 	}
 	return domain

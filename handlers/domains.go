@@ -15,7 +15,6 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/r2"
 	"github.com/tidwall/gjson"
-	"golang.org/x/net/publicsuffix"
 )
 
 // listDomains shows one page of the ledger's domains.
@@ -87,8 +86,8 @@ func excludedNames(x *contract.Exclusions) *ledger.Named {
 	names, ends := x.Reach()
 	ends = slices.DeleteFunc(ends, func(end string) bool {
 		above, whole := strings.CutPrefix(end, ".")
-		_, err := publicsuffix.EffectiveTLDPlusOne(above)
-		return whole && err == nil
+		_, ok := contract.RegistrableDomain(above)
+		return whole && ok
 	})
 	return &ledger.Named{Names: names, Ends: ends}
 }
@@ -152,7 +151,7 @@ func (a domainRoutes) locate(r *http.Request, f contract.Filter) (*contract.Doma
 	if err != nil {
 		return nil, err
 	}
-	if registrable, err := publicsuffix.EffectiveTLDPlusOne(domain); err == nil { // www.example.sg finds example.sg
+	if registrable, ok := contract.RegistrableDomain(domain); ok { // www.example.sg finds example.sg
 		domain = registrable
 	}
 	detail := &contract.DomainDetail{Domain: domain, Partitions: []contract.Partition{}}

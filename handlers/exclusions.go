@@ -9,7 +9,6 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/markup"
-	"golang.org/x/net/publicsuffix"
 )
 
 // maxExclusions caps the size of an object that every event reads.
@@ -85,8 +84,8 @@ func (a controlRoutes) exclude(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if kind == contract.ExcludeDomain {
-		switch registrable, err := publicsuffix.EffectiveTLDPlusOne(value); {
-		case err != nil:
+		switch registrable, ok := contract.RegistrableDomain(value); {
+		case !ok:
 			return contract.Invalid("value",
 				"%q is not a registrable domain: names below it are; send one of them, such as %q", value,
 				"example."+value)

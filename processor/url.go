@@ -5,8 +5,6 @@ import (
 	"strings"
 	"unsafe"
 
-	"golang.org/x/net/publicsuffix"
-
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/markup"
 	"github.com/newsfork/seed-engine/swar"
@@ -169,8 +167,7 @@ var class = func() (t [256]charClass) {
 	return t
 }()
 
-// registrable returns the registrable domain of an authority in lower-case A-labels: the public
-// suffix (publicsuffix.org) and one label more.
+// registrable returns the registrable domain of an authority in lower-case A-labels.
 func registrable(authority []byte) (domain string, p problem) {
 	if bytes.IndexByte(authority, '@') >= 0 {
 		return "", credentials // RFC 9110, section 4.2.4: treat as an error
@@ -191,8 +188,8 @@ func registrable(authority []byte) (domain string, p problem) {
 	case markup.EndsInNumber(host):
 		return "", ipAddress
 	}
-	domain, err = publicsuffix.EffectiveTLDPlusOne(host)
-	if err != nil {
+	domain, ok := contract.RegistrableDomain(host)
+	if !ok {
 		return "", noDomain
 	}
 	if contract.CheckDomain("host", domain) != nil {

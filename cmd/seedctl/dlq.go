@@ -7,8 +7,6 @@ import (
 	"path"
 	"slices"
 
-	"golang.org/x/net/publicsuffix"
-
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 )
@@ -95,7 +93,7 @@ func (r *remote) deadLetterFlags() *contract.DeadLetterFilter {
 	r.choice(&f.ErrorType, "error-type", "`TYPE` of the error, such as timeout_error", contract.Kinds...)
 	r.flags.Func("domain", "`DOMAIN` of the message, or a host of it", func(name string) error {
 		f.Domain = hostOf(name)
-		if registrable, err := publicsuffix.EffectiveTLDPlusOne(f.Domain); err == nil {
+		if registrable, ok := contract.RegistrableDomain(f.Domain); ok {
 			f.Domain = registrable
 		}
 		return nil
