@@ -1,6 +1,10 @@
 package discovery
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/newsfork/seed-engine/urlword"
+)
 
 // Bounds of the tree of patterns. More than maxNames different names below a node are generalised to one variable,
 // {slug}, and where more than maxQueries queries differ, as with numbers that keep pages from being cached, names and
@@ -244,9 +248,9 @@ func appendQueryPattern(dst []byte, query string) []byte {
 			k = kindOf(value)
 		}
 		switch {
-		case isPageWord(name) || strings.HasPrefix(strings.ToLower(name), "page"):
+		case urlword.IsPage(name) || strings.HasPrefix(strings.ToLower(name), "page"):
 			k = pageKind
-		case k == literalKind && isLanguage(value):
+		case k == literalKind && urlword.IsLanguage(value):
 			k = langKind
 		case k == literalKind:
 			k = slugKind

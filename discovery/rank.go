@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/urlword"
 )
 
 // The list of the URLs that matter is read from its top. Its order is that of priority but for what an editor
@@ -300,7 +301,7 @@ func (p *page) listsPastYear(year int) bool {
 				return number(p.body(last)[:4]) < year
 			}
 		case literalKind, idKind:
-			if isPageWord(p.body(last)) {
+			if urlword.IsPage(p.body(last)) {
 				continue
 			}
 			return endsInPast(p.body(last), year)
@@ -317,7 +318,7 @@ func (p *page) hasPastQuery(year int) bool {
 		if value == "" {
 			continue
 		}
-		if kindOfBody(value) == yearKind && number(value) < year || isPageWord(name) && between(value, 2, 1e6) {
+		if kindOfBody(value) == yearKind && number(value) < year || urlword.IsPage(name) && between(value, 2, 1e6) {
 			return true
 		}
 	}

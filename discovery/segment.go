@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/markup"
+	"github.com/newsfork/seed-engine/urlword"
 )
 
 // kind is the form of a path segment.
@@ -50,12 +51,12 @@ func (p *page) setKinds(n int) {
 				k = monthKind
 			case k == numberKind && previous == monthKind && between(body, 1, 31):
 				k = dayKind
-			case (k == numberKind || k == yearKind) && previous == literalKind && isPageWord(p.segments[i-1]):
+			case (k == numberKind || k == yearKind) && previous == literalKind && urlword.IsPage(p.segments[i-1]):
 				k = pageKind
 			}
 		}
 		switch {
-		case i < 2 && isLanguage(s):
+		case i < 2 && urlword.IsLanguage(s):
 			k = langKind
 		case k == slugKind && i < len(parts)-1:
 			k = literalKind // a section with a long name, until it has too many siblings
@@ -129,7 +130,7 @@ func kindOfBody(s string) kind {
 		switch {
 		case digits == 0:
 			return literalKind
-		case digits == len(s) && len(s) == 4 && between(s, 1985, 2039):
+		case digits == len(s) && len(s) == 4 && between(s, urlword.FirstYear, urlword.LastYear):
 			return yearKind
 		case isDate(s):
 			return dateKind
@@ -171,15 +172,15 @@ func between(s string, low, high int) bool {
 func isDate(s string) bool {
 	switch len(s) {
 	case 6:
-		return between(s[:4], 1985, 2039) && between(s[4:], 1, 12)
+		return between(s[:4], urlword.FirstYear, urlword.LastYear) && between(s[4:], 1, 12)
 	case 7:
-		return !isDigit(s[4]) && between(s[:4], 1985, 2039) && between(s[5:], 1, 12)
+		return !isDigit(s[4]) && between(s[:4], urlword.FirstYear, urlword.LastYear) && between(s[5:], 1, 12)
 	case 8:
-		return between(s[:4], 1985, 2039) && between(s[4:6], 1, 12) && between(s[6:], 1, 31) ||
-			between(s[4:], 1985, 2039) && between(s[2:4], 1, 12) && between(s[:2], 1, 31)
+		return between(s[:4], urlword.FirstYear, urlword.LastYear) && between(s[4:6], 1, 12) && between(s[6:], 1, 31) ||
+			between(s[4:], urlword.FirstYear, urlword.LastYear) && between(s[2:4], 1, 12) && between(s[:2], 1, 31)
 	case 10:
-		return !isDigit(s[4]) && s[4] == s[7] && between(s[:4], 1985, 2039) && between(s[5:7], 1, 12) && between(s[8:], 1, 31) ||
-			!isDigit(s[2]) && s[2] == s[5] && between(s[6:], 1985, 2039) && between(s[3:5], 1, 12) && between(s[:2], 1, 31)
+		return !isDigit(s[4]) && s[4] == s[7] && between(s[:4], urlword.FirstYear, urlword.LastYear) && between(s[5:7], 1, 12) && between(s[8:], 1, 31) ||
+			!isDigit(s[2]) && s[2] == s[5] && between(s[6:], urlword.FirstYear, urlword.LastYear) && between(s[3:5], 1, 12) && between(s[:2], 1, 31)
 	}
 	return false
 }
@@ -247,7 +248,7 @@ func dateOf(s string) date {
 		return date{number(s[:4]), number(s[4:]), 1}
 	case len(s) == 7:
 		return date{number(s[:4]), number(s[5:]), 1}
-	case len(s) == 8 && between(s[:4], 1985, 2039) && between(s[4:6], 1, 12) && between(s[6:], 1, 31):
+	case len(s) == 8 && between(s[:4], urlword.FirstYear, urlword.LastYear) && between(s[4:6], 1, 12) && between(s[6:], 1, 31):
 		return date{number(s[:4]), number(s[4:6]), number(s[6:])}
 	case len(s) == 8:
 		return date{number(s[4:]), number(s[2:4]), number(s[:2])}
@@ -286,32 +287,3 @@ var monthNames = func() map[string]time.Month {
 	}
 	return names
 }()
-
-func isPageWord(s string) bool {
-	if s == "" || len(s) > len("stranka") {
-		return false
-	}
-	if c := s[0] | 0x20; c != 'p' && c != 's' && c != 't' {
-		return false
-	}
-	switch strings.ToLower(s) {
-	case "page", "seite", "pagina", "pag", "p", "strona", "sida", "side", "trang", "stranka":
-		return true
-	}
-	return false
-}
-
-// languages are the codes taken for the language of a page at the beginning of a path.
-var languages = words("en ko kr ja jp zh cn tw hk de fr es pt it nl id ms vi vn th ar ru uk ua pl cs cz sk tr sv se da dk no nb nn fi el gr" +
-	" hu ro bg hr sr sl et lv lt he fa hi bn ur ca eu gl cy ga mt is sq mk ka hy az kk uz eng kor jpn chn fra deu ger spa ita rus por")
-
-func isLanguage(s string) bool {
-	if len(s) < 2 || len(s) > 5 || len(s) == 4 {
-		return false
-	}
-	s = strings.ToLower(s)
-	if len(s) == 5 {
-		return (s[2] == '-' || s[2] == '_') && languages[s[:2]] && isLetter(s[3]) && isLetter(s[4])
-	}
-	return languages[s]
-}

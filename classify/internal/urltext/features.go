@@ -3,6 +3,7 @@ package urltext
 import (
 	"github.com/newsfork/seed-engine/classify/hosts"
 	"github.com/newsfork/seed-engine/classify/internal/lexicon"
+	"github.com/newsfork/seed-engine/urlword"
 )
 
 // Features are the model's input, each present or absent. A tied feature is evidence for one content type of a kind
@@ -280,7 +281,7 @@ func meaningful(k Kind) bool { return k == Words || k == Slug }
 func (r *Reading) view() view {
 	v := view{last: -1}
 	for i := range r.Path {
-		if meaningful(r.Path[i].Kind) && !isPage(&r.Path[i]) {
+		if meaningful(r.Path[i].Kind) && !urlword.IsPage(r.Path[i].Text) {
 			v.last = i
 		}
 	}

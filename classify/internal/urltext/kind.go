@@ -4,6 +4,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/newsfork/seed-engine/classify/internal/lexicon"
+	"github.com/newsfork/seed-engine/urlword"
 )
 
 // Kind is the apparent content of a path segment.
@@ -41,20 +42,12 @@ func (r *Reading) kinds() {
 			s.Kind = MonthNo
 		case s.Kind == Number && previous == MonthNo && value >= 1 && value <= 31:
 			s.Kind = Day
-		case s.Kind == Number && previous == Words && i > 0 && isPage(&r.Path[i-1]):
+		case s.Kind == Number && previous == Words && i > 0 && urlword.IsPage(r.Path[i-1].Text):
 			s.Kind = Page
-		case i <= 2 && s.Ext == "" && isLang(s.Raw):
+		case i <= 2 && s.Ext == "" && (urlword.IsLanguage(s.Raw) || urlword.IsEdition(s.Raw)):
 			s.Kind = Lang
 		}
 	}
-}
-
-func isPage(s *Segment) bool {
-	switch string(s.Text) {
-	case "page", "seite", "pagina", "pag", "p", "strona", "sida", "side", "trang":
-		return true
-	}
-	return false
 }
 
 // shape returns the kind of a segment by itself.
@@ -65,7 +58,7 @@ func (s *Segment) shape() Kind {
 	}
 	if s.Letters == 0 {
 		switch value := number(body); {
-		case len(body) == 4 && value >= 1985 && value <= 2039:
+		case len(body) == 4 && value >= urlword.FirstYear && value <= urlword.LastYear:
 			return Year
 		case isDate(body):
 			return Date
@@ -169,7 +162,7 @@ func number(text []byte) int {
 // isDate reports whether digits are a date, as 20230915, 15092023 and 202309 are.
 func isDate(digits []byte) bool {
 	plausible := func(y, m, d int) bool {
-		return y >= 1985 && y <= 2039 && m >= 1 && m <= 12 && d >= 1 && d <= 31
+		return y >= urlword.FirstYear && y <= urlword.LastYear && m >= 1 && m <= 12 && d >= 1 && d <= 31
 	}
 	switch len(digits) {
 	case 8:
@@ -198,30 +191,4 @@ func dateIn(text []byte) bool {
 		run = 0
 	}
 	return false
-}
-
-// languages are the codes taken for the language of a page when they are a segment near the beginning of the
-// path.
-var languages = wordSet("en ko kr ja jp zh cn tw hk tc sc de fr es pt it nl id ms vi vn th ar ru uk ua pl cs cz sk tr sv se da dk no nb nn fi el gr hu ro bg hr sr sl et lv lt he fa hi bn ur ca eu gl cy ga mt is sq mk ka hy az kk uz gb us br mx eng chi kor jpn chn chs cht ger fra spa ita rus gp int")
-
-func isLang(raw string) bool {
-	if len(raw) > 7 || len(raw) < 2 {
-		return false
-	}
-	var low [7]byte
-	for i := range len(raw) {
-		c := raw[i]
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		low[i] = c
-	}
-	code := low[:len(raw)]
-	if len(raw) >= 5 && (code[2] == '-' || code[2] == '_') {
-		return languages[string(code[:2])]
-	}
-	if len(raw) > 3 {
-		return string(code) == "english" || string(code) == "korean" || string(code) == "zhhans" || string(code) == "zhhant"
-	}
-	return languages[string(code)]
 }
