@@ -72,8 +72,8 @@ func (l *leaser) serve(kind int, numbers ...int) error {
 		return err
 	}
 	l.lanes = append(l.lanes, numbers...)
-	for l.missing() > 0 {
-		candidates, err := selector.next((l.missing() + l.request.PerHost - 1) / l.request.PerHost)
+	for l.missing() > 0 && !l.c.tx.Full() {
+		candidates, err := selector.next(min((l.missing()+l.request.PerHost-1)/l.request.PerHost, maxCandidates))
 		if err != nil {
 			return err
 		}
@@ -86,6 +86,9 @@ func (l *leaser) serve(kind int, numbers ...int) error {
 	}
 	return selector.queue.Finish()
 }
+
+// maxCandidates is the number of hosts that are loaded at once: between two loads a lease sees how many bytes it has.
+const maxCandidates = 64
 
 func (l *leaser) missing() int { return l.request.Max - len(l.items) }
 
@@ -141,7 +144,7 @@ func (l *leaser) try(h *store.Host, kind int, at *store.Candidate) (keep bool, e
 		l.passOver(h.LeaseEnds)
 		return true, nil
 	}
-	if l.missing() == 0 {
+	if l.missing() == 0 || c.tx.Full() {
 		return true, nil
 	}
 	if free := c.freeAt(h); free > c.now {
@@ -270,6 +273,9 @@ func (l *leaser) take(h *store.Host, m *store.Domain, n int) {
 func (l *leaser) finish() (frontier.Lease, error) {
 	c := l.c
 	if len(l.items) == 0 {
+		if c.tx.Full() { // others may have something
+			return frontier.Lease{ExpiresAt: l.ends, RetryAfter: 1}, nil
+		}
 		again, err := retryAfter(c, l.lanes, l.again)
 		return frontier.Lease{ExpiresAt: l.ends, RetryAfter: again}, err
 	}

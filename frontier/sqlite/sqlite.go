@@ -29,6 +29,7 @@ type DB struct {
 	Statements int // run so far
 	Written    int // rows, in transactions that were committed
 	ReadRows   int // rows that statements gave
+	ReadBytes  int // encoded
 
 	conn    *sqlite3.Conn
 	cached  map[string]*sqlite3.Stmt
@@ -208,6 +209,7 @@ func (d *DB) step(stmt *sqlite3.Stmt) (*store.Rows, error) {
 		return nil, err
 	}
 	d.ReadRows += rows
+	d.ReadBytes += len(values)
 	written := int(d.conn.TotalChanges() - before)
 	d.pending += written
 	return store.NewRows(append(store.AppendHeader(nil, written, rows, stmt.ColumnCount()), values...))

@@ -15,7 +15,7 @@ type Pages struct {
 }
 
 // maxThinnedSegments is the number of a host's segments from which pages may be taken; those in older ones stay.
-const maxThinnedSegments = 8
+const maxThinnedSegments = 32
 
 // thinnedSegments are the segments of a host from which pages may be taken.
 func (h *Host) thinnedSegments() []segment {
@@ -154,7 +154,8 @@ func (h *Host) PopBand(band int, now int64, wanted func(*Page) bool) (p Page, ok
 	return p, true
 }
 
-// Prefetch loads the segments from which the next pages of hosts will come, with one statement.
+// Prefetch loads the segments from which the next pages of hosts will come, with one statement, as long as the
+// transaction may load more. It skips the segments of the other hosts.
 func (c *Pages) Prefetch(hosts []*Host) error {
 	var keys []int64
 	for _, h := range hosts {
@@ -169,7 +170,13 @@ func (c *Pages) Prefetch(hosts []*Host) error {
 			keys = append(keys, h.segmentKey(h.Segments[i].number))
 		}
 	}
-	return c.Load(keys)
+	keys = slices.DeleteFunc(keys, func(key int64) bool { return c.loaded(key) })
+	if len(keys) == 0 {
+		return nil
+	}
+	return c.read(`SELECT key, data FROM parts WHERE key IN (SELECT key FROM (
+SELECT p.key AS key, sum(length(p.data)) OVER (ORDER BY j.key) AS size FROM json_each(?1) j JOIN parts p ON p.key = j.value) WHERE size <= ?2)`,
+		numbers(keys), max(maxLoaded-c.tx.loaded, 0))
 }
 
 // NextPage returns the lane of the host's most urgent due page, or the second at which its first page becomes due.
@@ -232,7 +239,7 @@ func (c *Pages) Refill(h *Host, region int) error {
 }
 
 // Extract takes up to maxExtract pages that match into the buffer, wherever in the segments they are.
-// It reports whether it found one; otherwise the segments' types are exact afterwards.
+// It reports whether it found one; otherwise the segments' types are exact afterwards, unless the transaction may load no more.
 func (c *Pages) Extract(h *Host, types uint32, wanted func(*Page) bool) (bool, error) {
 	for i := range h.Segments {
 		s := &h.Segments[i]
@@ -240,6 +247,9 @@ func (c *Pages) Extract(h *Host, types uint32, wanted func(*Page) bool) (bool, e
 			continue
 		}
 		key := h.segmentKey(s.number)
+		if c.tx.Full() && !c.loaded(key) {
+			return false, nil
+		}
 		data, err := c.get(key)
 		if err != nil {
 			return false, err
@@ -270,11 +280,31 @@ func (c *Pages) Extract(h *Host, types uint32, wanted func(*Page) bool) (bool, e
 			c.set(key, nil)
 			h.Segments = slices.Delete(h.Segments, i, i+1)
 		} else {
-			c.set(key, s.encode(others, c.tx.seconds()))
+			c.replace(h, i, others)
 		}
 		return true, nil
 	}
 	return false, nil
+}
+
+// replace writes the pages of a host's segment again. What an earlier version wrote may make several.
+func (c *Pages) replace(h *Host, i int, pages []Page) {
+	n := firstSegmentOf(pages)
+	s := &h.Segments[i]
+	c.set(h.segmentKey(s.number), s.encode(pages[:n], c.tx.seconds()))
+	h.Segments = slices.Insert(h.Segments, i+1, c.segments(h, pages[n:])...)
+}
+
+// segments writes pages into new segments of a host.
+func (c *Pages) segments(h *Host, pages []Page) (made []segment) {
+	for len(pages) > 0 {
+		n := firstSegmentOf(pages)
+		s := segment{number: h.freeSegment()}
+		c.set(h.segmentKey(s.number), s.encode(pages[:n], c.tx.seconds()))
+		made = append(made, s)
+		pages = pages[n:]
+	}
+	return made
 }
 
 // Spill moves pages that exceed the buffer into the newest segment, or a new one. The most urgent pages stay, then
@@ -296,7 +326,7 @@ func (c *Pages) Spill(h *Host) error {
 		if err != nil {
 			return err
 		}
-		if len(data) < maxSegmentBytes {
+		if len(data)+bytesOf(over) <= maxSegmentBytes {
 			pages, err := last.unread(data)
 			if err != nil {
 				return err
@@ -305,16 +335,6 @@ func (c *Pages) Spill(h *Host) error {
 			return nil
 		}
 	}
-	for len(over) > 0 {
-		n, size := 0, 0
-		for n < len(over) && n < maxSegment && size < maxSegmentBytes {
-			size += len(over[n].Path) + len(over[n].Title)
-			n++
-		}
-		s := segment{number: h.freeSegment()}
-		c.set(h.segmentKey(s.number), s.encode(over[:n], now))
-		h.Segments = append(h.Segments, s)
-		over = over[n:]
-	}
+	h.Segments = append(h.Segments, c.segments(h, over)...)
 	return nil
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/newsfork/seed-engine/frontier"
 )
@@ -12,13 +13,19 @@ import (
 // pages that share the beginnings of their paths. The host's row says how far each region is read,
 // so that taking a group writes no segment. A segment that is read to the end is deleted.
 const (
-	maxSegment      = 512
-	maxSegmentBytes = 256 << 10
-	maxGroup        = 8
-	MaxSegments     = 1024
-	Waiting         = frontier.Bands // the region of pages that wait for a time
-	regions         = frontier.Bands + 1
+	maxSegment  = 512
+	maxGroup    = 8
+	MaxSegments = 1024
+	Waiting     = frontier.Bands // the region of pages that wait for a time
+	regions     = frontier.Bands + 1
 )
+
+// maxSegmentBytes keeps segments small, since a lease loads one of each host. Earlier versions wrote up to 256 KB.
+// It is a variable for the test of their segments.
+var maxSegmentBytes = 32 << 10
+
+// maxGroupBytes is more than a group of pages takes, and the page after it.
+const maxGroupBytes = (maxGroup + 1) * (frontier.MaxURL + frontier.MaxTitle + 64)
 
 // segment is the entry of a segment in its host's row.
 type segment struct {
@@ -111,12 +118,10 @@ func (s *segment) take(data []byte, number int) ([]Page, error) {
 	if r.offset > len(data) {
 		return nil, errDamaged
 	}
-	d := decode(data[r.offset:])
-	group := make([]Page, min(maxGroup, r.left))
-	before := ""
-	for i := range group {
-		group[i] = d.page(before)
-		before = group[i].Path
+	d := decode(data[r.offset:min(len(data), r.offset+maxGroupBytes)])
+	group := d.group(r.left)
+	for i := range group { // a page that is leased must not hold the text of all
+		group[i].Path, group[i].Title = strings.Clone(group[i].Path), strings.Clone(group[i].Title)
 	}
 	r.offset += d.at
 	r.left -= len(group)
@@ -127,20 +132,49 @@ func (s *segment) take(data []byte, number int) ([]Page, error) {
 	return group, d.err
 }
 
+// group reads the next group of a region in which left pages are not read.
+func (d *decoder) group(left int) []Page {
+	group := make([]Page, min(maxGroup, left))
+	before := ""
+	for i := range group {
+		group[i] = d.page(before)
+		before = group[i].Path
+	}
+	return group
+}
+
 // unread reads all that is left of a segment.
 func (s *segment) unread(data []byte) ([]Page, error) {
-	copied := *s
-	var pages []Page
-	for r := range copied.region {
-		for copied.region[r].left > 0 {
-			group, err := copied.take(data, r)
-			if err != nil {
-				return nil, err
+	d := decode(data)
+	pages := make([]Page, 0, min(s.left(), len(data)/minPage))
+	for _, r := range s.region {
+		if r.offset > len(data) {
+			return nil, errDamaged
+		}
+		d.at = r.offset
+		for left := r.left; left > 0; left -= maxGroup {
+			if pages = append(pages, d.group(left)...); d.err != nil {
+				return nil, d.err
 			}
-			pages = append(pages, group...)
 		}
 	}
 	return pages, nil
+}
+
+// bytesOf returns about how many bytes pages take in a segment.
+func bytesOf(pages []Page) (size int) {
+	for i := range pages {
+		size += len(pages[i].Path) + len(pages[i].Title)
+	}
+	return size
+}
+
+// firstSegmentOf returns how many of the pages go into one segment.
+func firstSegmentOf(pages []Page) (n int) {
+	for size := 0; n < len(pages) && n < maxSegment && size < maxSegmentBytes; n++ {
+		size += bytesOf(pages[n : n+1])
+	}
+	return n
 }
 
 // Has reports whether the host has pages in a region of a segment.

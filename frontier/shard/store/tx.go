@@ -37,11 +37,19 @@ type Tx struct {
 	now  int64 // ms
 	hash func(string) uint64
 
+	loaded         int64             // bytes of rows
 	hosts          map[int64]*Host   // nil: there is no such row
 	domains        map[int64]*Domain // the same
 	changedHosts   map[int64]bool
 	changedDomains map[int64]bool
 }
+
+// maxLoaded is the number of bytes of hosts, domains and parts that one lease loads. They take several times as much
+// memory on their way, and the platform allows 128 MB for all shards of an isolate.
+const maxLoaded = 12 << 20
+
+// Full reports whether a lease must load no more.
+func (c *Tx) Full() bool { return c.loaded >= maxLoaded }
 
 func (c *Tx) seconds() int64 { return c.now / 1000 }
 
@@ -112,6 +120,7 @@ func (c *Tx) Hosts(ids []int64) ([]*Host, error) {
 			}
 			h.stored = record
 			c.hosts[h.ID] = h
+			c.loaded += int64(len(record))
 		}
 		if err := rows.Err(); err != nil {
 			return nil, err
@@ -147,6 +156,7 @@ func (c *Tx) Domains(ids []int64) ([]*Domain, error) {
 			}
 			m.stored = record
 			c.domains[m.ID] = m
+			c.loaded += int64(len(record))
 			loaded = append(loaded, m)
 		}
 		if err := rows.Err(); err != nil {
@@ -318,15 +328,26 @@ func (c *Pages) Load(keys []int64) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	rows, err := c.tx.db.Run(`SELECT key, data FROM parts WHERE key IN (SELECT value FROM json_each(?1))`, numbers(missing))
+	return c.read(`SELECT key, data FROM parts WHERE key IN (SELECT value FROM json_each(?1))`, numbers(missing))
+}
+
+func (c *Pages) read(sql string, args ...any) error {
+	rows, err := c.tx.db.Run(sql, args...)
 	if err != nil {
 		return err
 	}
 	for rows.Next() {
-		key := rows.Int()
-		c.parts[key] = rows.Blob()
+		key, data := rows.Int(), rows.Blob()
+		c.parts[key] = data
+		c.tx.loaded += int64(len(data))
 	}
 	return rows.Err()
+}
+
+// loaded reports whether a part was loaded, or is known to be missing.
+func (c *Pages) loaded(key int64) bool {
+	_, ok := c.parts[key]
+	return ok
 }
 
 // hostOrders are the columns by which hosts are listed; ids break ties. They have no index: a page reads
