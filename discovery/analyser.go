@@ -65,22 +65,22 @@ type Analyser struct {
 	estimated  estimate // of page, or of one before that it is like
 	scorer     scorer
 
-	seen   seen
-	tree   *tree
-	top    best
-	varied bestBySection
-	loose  bool            // some page that is worth fetching has no pattern
-	scored map[nodeID]bool // patterns of raw URLs that are worth fetching
-	pages  bestPages
-	title  []byte // of the URL that is being added
+	seen      seen
+	tree      *tree
+	top       best[none]
+	bySection bestBySection
+	loose     bool            // some page that is worth fetching has no pattern
+	scored    map[nodeID]bool // patterns of raw URLs that are worth fetching
+	pages     bestPages
+	title     []byte // of the URL that is being added
 
-	researched best            // the best that Score was given, by priority: they leave half of Pages to others
+	researched best[none]      // the best that Score was given, by priority: they leave half of Pages to others
 	best       []candidate     // those of Result; nil while it is out of date
 	since      map[uint64]bool // keys of what was offered since Restore; nil without
 	urlSources urlSources      // by keyOf a URL
 	texts      texts
-	survey     *survey // nil while it is out of date
-	listings   best    // pages that may list news
+	survey     *survey    // nil while it is out of date
+	listings   best[none] // pages that may list news
 	classes    [classify.Classes]class
 	stats      Stats
 	failures   []Failure
@@ -94,7 +94,7 @@ type Analyser struct {
 type class struct {
 	count    int
 	priority int // sum, in thousandths
-	examples best
+	examples best[none]
 }
 
 // NewAnalyser begins the analysis of a domain.
@@ -107,14 +107,15 @@ func NewAnalyser(o Options) *Analyser {
 		classifier: c,
 		shapes:     newShapes(c),
 		tree:       newTree(),
-		top:        newBest(2 * MaxDiscovered), // estimated; the best of them are assessed
+		top:        newBest[none](2 * MaxDiscovered), // estimated; the best of them are assessed
+		bySection:  newBestBySection(),
 		pages:      newBestPages(o.Pages),
-		researched: newBest((o.Pages + 1) / 2),
-		listings:   newBest(maxListings),
+		researched: newBest[none]((o.Pages + 1) / 2),
+		listings:   newBest[none](maxListings),
 		sourceIDs:  map[string]SourceID{},
 	}
 	for i := range a.classes {
-		a.classes[i].examples = newBest(bestOfType)
+		a.classes[i].examples = newBest[none](bestOfType)
 	}
 	return a
 }
@@ -309,16 +310,16 @@ func (a *Analyser) count(c *candidate, sign int) {
 
 // offer offers a URL to the lists of the best.
 func (a *Analyser) offer(p *page, c candidate) {
-	a.top.offer(c, nil)
-	a.varied.offer(p, c)
+	a.top.offer(c)
+	a.bySection.offer(p, c)
 	a.pages.offer(p, c, a.title)
 	if a.since != nil {
 		a.since[keyOf(c.url)] = true
 	}
-	a.classes[c.class].examples.offer(c, nil)
+	a.classes[c.class].examples.offer(c)
 	if p.mayList(c.class.Type()) {
 		c.order -= 1000 * p.depth // those near the root first
-		a.listings.offer(c, nil)
+		a.listings.offer(c)
 	}
 }
 
@@ -371,7 +372,7 @@ func (a *Analyser) Score(url string) Scored {
 	}
 	if s.Action != Ignore {
 		c.order = c.priority
-		a.researched.offer(c, nil)
+		a.researched.offer(c)
 	}
 	return s
 }

@@ -250,7 +250,7 @@ func TestURLsInARow(t *testing.T) {
 				kept.Include("b.gov")
 				forgetful.Include("b.gov")
 			}
-			forgetful.urls.canoniser, forgetful.urls.inside, forgetful.page, forgetful.shapes.run = markup.Canoniser{}, nil, page{}, run{}
+			forgetful.urls.canoniser, forgetful.urls.inside, forgetful.page, forgetful.shapes.streak = markup.Canoniser{}, nil, page{}, streak{}
 			s := Sighting{Loc: []byte(url), Method: methods[rnd.IntN(len(methods))], Lastmod: ago(day * 3)}
 			kept.Add(&s)
 			forgetful.Add(&s)

@@ -10,8 +10,8 @@
 //     text.go keep what the places that list it say about it.
 //  3. A pattern generalises similar URLs (pattern.go, government.go). site.go holds the evidence that a site's pages
 //     are for each other, frequency.go how often they change.
-//  4. A candidate is a URL with its scores (score.go, scorer.go, authority.go, hint.go). Bounded lists keep the best
-//     of them (top.go, pages.go).
+//  4. A candidate is a URL with its scores (candidate.go, score.go, scorer.go, authority.go, hint.go). Bounded lists
+//     keep the best of them (best.go, pages.go).
 //  5. Ranked candidates stand in the order of an editor (rank.go). category.go counts all URLs by type.
 //  6. A listed URL stands in the Discovery (result.go). strategy.go recommends how to crawl, entry.go how to fetch: the
 //     FetchContract with its entry points. pages.go chooses what goes into the frontier.

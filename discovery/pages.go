@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -28,14 +29,14 @@ const pageSections = 8
 
 // bestPages keeps the pages from which Pages chooses. What it keeps does not depend on their order.
 type bestPages struct {
-	best     best
-	sections [pageSections]best
+	best     best[string] // with their titles
+	sections [pageSections]best[string]
 }
 
 func newBestPages(limit int) bestPages {
-	p := bestPages{best: newBest(limit)}
+	p := bestPages{best: newBest[string](limit)}
 	for i := range p.sections {
-		p.sections[i] = newBest((limit + 3) / 4)
+		p.sections[i] = newBest[string]((limit + 3) / 4)
 	}
 	return p
 }
@@ -44,8 +45,11 @@ func newBestPages(limit int) bestPages {
 // mostly leave no doubt.
 func (o *bestPages) offer(p *page, c candidate, title []byte) {
 	c.order += int(100 * (1 - c.confidence))
-	o.best.offer(c, title)
-	o.sections[p.sectionKey()%pageSections].offer(c, title)
+	for _, list := range []*best[string]{&o.best, &o.sections[p.sectionKey()%pageSections]} {
+		if note, _ := list.offer(c); note != nil && len(title) > 0 {
+			*note = shortTitle(title)
+		}
+	}
 }
 
 // entitle sets the title of a candidate without one.
@@ -53,19 +57,35 @@ func (o *bestPages) entitle(url, title []byte) {
 	if len(title) == 0 {
 		return
 	}
-	o.best.entitle(url, title)
-	for i := range o.sections {
-		o.sections[i].entitle(url, title)
+	for list := range o.lists() {
+		if i, found := list.at[string(url)]; found && list.heap[i].note == "" {
+			list.heap[i].note = shortTitle(title)
+		}
+	}
+}
+
+// lists yields the list of the best pages, then those of the sections.
+func (o *bestPages) lists() iter.Seq[*best[string]] {
+	return func(yield func(*best[string]) bool) {
+		if !yield(&o.best) {
+			return
+		}
+		for i := range o.sections {
+			if !yield(&o.sections[i]) {
+				return
+			}
+		}
 	}
 }
 
 // title is that of a candidate, "" for none.
 func (o *bestPages) title(url string) string {
-	title := o.best.title(url)
-	for i := range o.sections {
-		title = cmp.Or(title, o.sections[i].title(url))
+	for list := range o.lists() {
+		if title := list.note(url); title != nil && *title != "" {
+			return *title
+		}
 	}
-	return title
+	return ""
 }
 
 // chosen returns the best of the pool, best first, at most a third of them of one section unless nothing else is left.

@@ -73,7 +73,7 @@ func (a report) contenders() []candidate {
 		}
 	}
 	take(a.top.ordered())
-	take(a.varied.candidates())
+	take(a.bySection.candidates())
 	take(a.listings.ordered())
 	for i := range a.classes {
 		take(a.classes[i].examples.ordered())

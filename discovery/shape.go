@@ -18,7 +18,7 @@ type shapes struct {
 	classifier *classify.Classifier
 	titles     *classify.Titles
 	classes    map[string]shapeClass
-	run        run // the last one
+	streak     streak // the last one
 	buf        []byte
 }
 
@@ -56,8 +56,8 @@ func (s *shapes) titled(p *page) (class classify.Class, confidence float64, ok b
 	extension := title[p.bodies[p.depth-1]:]
 	end := int(p.ends[p.depth-1])
 	frame, ends := p.url[:end-len(title)], end == len(p.url)
-	if ends && swar.Equal([]byte(frame), s.run.frame) && extension == string(s.run.extension) {
-		return s.run.class, s.run.confidence, true
+	if ends && swar.Equal([]byte(frame), s.streak.frame) && extension == string(s.streak.extension) {
+		return s.streak.class, s.streak.confidence, true
 	}
 	s.buf = append(append(appendShape(s.buf[:0], p, p.depth-1), 0), extension...)
 	url := func(last string) string {
@@ -69,15 +69,15 @@ func (s *shapes) titled(p *page) (class classify.Class, confidence float64, ok b
 	case !ok:
 		return s.titles.Best(s.buf, title, url)
 	case ends:
-		r := &s.run
+		r := &s.streak
 		r.frame, r.extension = append(r.frame[:0], frame...), append(r.extension[:0], extension...)
 		r.shapeClass = shapeClass{class, confidence}
 	}
 	return class, confidence, true
 }
 
-// run is of URLs in a row that are the same up to a title, all of one class.
-type run struct {
+// streak is of URLs in a row that are the same up to a title, all of one class.
+type streak struct {
 	frame, extension []byte // none at the beginning: no URL has an empty frame
 	shapeClass
 }

@@ -107,7 +107,7 @@ func (a *Analyser) State() *State {
 	for i := range a.classes {
 		others = append(others, a.classes[i].examples.ordered())
 	}
-	s.Varied = storeURLs(a.varied.candidates(others...))
+	s.Varied = storeURLs(a.bySection.candidates(others...))
 	a.texts.trim()
 	for _, key := range a.texts.keys() {
 		s.Titles = append(s.Titles, StateTitle{key, a.texts.titles[key].rank, a.texts.titles[key].text})
@@ -181,13 +181,13 @@ func Restore(s *State, o Options) (*Analyser, error) {
 		return damaged(nil)
 	}
 	restoration{a}.restoreURLs(s.Top, func(p *page, c candidate) {
-		a.top.offer(c, nil)
-		a.varied.offer(p, c)
+		a.top.offer(c)
+		a.bySection.offer(p, c)
 	})
-	restoration{a}.restoreURLs(s.Varied, func(p *page, c candidate) { a.varied.offer(p, c) })
+	restoration{a}.restoreURLs(s.Varied, func(p *page, c candidate) { a.bySection.offer(p, c) })
 	restoration{a}.restoreURLs(s.Listings, func(p *page, c candidate) {
 		c.order -= 1000 * p.depth
-		a.listings.offer(c, nil)
+		a.listings.offer(c)
 	})
 	a.since = map[uint64]bool{}
 	return a, nil
@@ -217,8 +217,8 @@ func (a restoration) restoreClasses(stored map[classify.Type]StateType) {
 		k := &a.classes[i]
 		k.count, k.priority = s.Count, s.Priority
 		a.restoreURLs(s.Examples, func(p *page, c candidate) {
-			k.examples.offer(c, nil)
-			a.varied.offer(p, c)
+			k.examples.offer(c)
+			a.bySection.offer(p, c)
 		})
 	}
 }

@@ -1,0 +1,182 @@
+package discovery
+
+import (
+	"slices"
+	"strings"
+)
+
+// best is a bounded list of the candidates of highest order, the newest among equals, each with a note V. It is a binary
+// heap with the worst at its root. Further sightings can only raise a URL's place, so one that was dropped need not be
+// remembered.
+type best[V any] struct {
+	limit int
+	heap  []noted[V]
+	at    map[string]int // index in heap, by URL
+}
+
+// noted is a candidate with what its list notes about it.
+type noted[V any] struct {
+	candidate
+	note V
+}
+
+func newBest[V any](limit int) best[V] { return best[V]{limit: limit, at: map[string]int{}} }
+
+// ordered returns the candidates, best first.
+func (h *best[V]) ordered() []candidate {
+	list := make([]candidate, len(h.heap))
+	for i := range h.heap {
+		list[i] = h.heap[i].candidate
+	}
+	slices.SortFunc(list, better)
+	return list
+}
+
+// note returns the note about a URL, or nil if the URL is not in the list.
+func (h *best[V]) note(url string) *V {
+	if i, found := h.at[url]; found {
+		return &h.heap[i].note
+	}
+	return nil
+}
+
+// refuses reports whether a candidate is not good enough for the list.
+func (h *best[V]) refuses(c *candidate) bool {
+	return h.limit == 0 || len(h.heap) == h.limit && c.below(&h.heap[0].candidate)
+}
+
+// offer adds c if it is good enough, in place of an older candidate with its URL. note is that of c, or nil if c was not
+// added; it is valid until the list changes. dropped is the candidate that made room, if any.
+func (h *best[V]) offer(c candidate) (note *V, dropped *noted[V]) {
+	if h.refuses(&c) {
+		return nil, nil
+	}
+	i, found := h.at[c.url]
+	switch {
+	case found:
+		c.url = h.heap[i].url
+		h.heap[i].candidate = c
+		h.down(i)
+		h.up(i)
+	case len(h.heap) < h.limit:
+		c.url = strings.Clone(c.url)
+		h.heap = append(h.heap, noted[V]{candidate: c})
+		h.at[c.url] = len(h.heap) - 1
+		h.up(len(h.heap) - 1)
+	default:
+		worst := h.heap[0]
+		dropped = &worst
+		delete(h.at, worst.url)
+		c.url = strings.Clone(c.url)
+		h.heap[0] = noted[V]{candidate: c}
+		h.at[c.url] = 0
+		h.down(0)
+	}
+	return h.note(c.url), dropped
+}
+
+// remove takes a URL off the list.
+func (h *best[V]) remove(url string) {
+	i, found := h.at[url]
+	if !found {
+		return
+	}
+	last := len(h.heap) - 1
+	h.swap(i, last)
+	delete(h.at, url)
+	h.heap = h.heap[:last]
+	if i < last {
+		h.down(i)
+		h.up(i)
+	}
+}
+
+func (h *best[V]) worse(i, j int) bool { return better(h.heap[i].candidate, h.heap[j].candidate) > 0 }
+
+func (h *best[V]) swap(i, j int) {
+	h.heap[i], h.heap[j] = h.heap[j], h.heap[i]
+	h.at[h.heap[i].url], h.at[h.heap[j].url] = i, j
+}
+
+// up moves a candidate towards the root until its parent is no better.
+func (h *best[V]) up(i int) {
+	for i > 0 && h.worse(i, (i-1)/2) {
+		h.swap(i, (i-1)/2)
+		i = (i - 1) / 2
+	}
+}
+
+// down moves a candidate away from the root until its children are no worse.
+func (h *best[V]) down(i int) {
+	for {
+		worst := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(h.heap); child++ {
+			if h.worse(child, worst) {
+				worst = child
+			}
+		}
+		if worst == i {
+			return
+		}
+		h.swap(i, worst)
+		i = worst
+	}
+}
+
+// none is the note of lists without notes.
+type none = struct{}
+
+// maxBySection leaves space for candidates that are worth less than estimated.
+const maxBySection = MaxDiscovered + MaxDiscovered/4
+
+// bestBySection keeps the candidates of highest order, at most maxAlike of a section: further ones are not listed as long
+// as there is anything else.
+type bestBySection struct {
+	all      best[uint64] // with their sectionKey
+	sections map[uint64]*best[none]
+}
+
+func newBestBySection() bestBySection {
+	return bestBySection{newBest[uint64](maxBySection), map[uint64]*best[none]{}}
+}
+
+// offer adds c, which is about p, if it is good enough, in place of an older candidate with its URL.
+func (v *bestBySection) offer(p *page, c candidate) {
+	if v.all.refuses(&c) {
+		return
+	}
+	key := p.sectionKey()
+	section := v.sections[key]
+	if section == nil {
+		list := newBest[none](maxAlike)
+		section = &list
+		v.sections[key] = section
+	}
+	note, dropped := section.offer(c)
+	if note == nil {
+		return
+	}
+	if dropped != nil {
+		v.all.remove(dropped.url)
+	}
+	of, out := v.all.offer(c)
+	*of = key
+	if out != nil {
+		if list := v.sections[out.note]; len(list.heap) > 1 {
+			list.remove(out.url)
+		} else {
+			delete(v.sections, out.note)
+		}
+	}
+}
+
+// candidates returns those that are in none of the lists, best first.
+func (v *bestBySection) candidates(others ...[]candidate) []candidate {
+	listed := map[string]bool{}
+	for _, other := range others {
+		for i := range other {
+			listed[other[i].url] = true
+		}
+	}
+	return slices.DeleteFunc(v.all.ordered(), func(c candidate) bool { return listed[c.url] })
+}

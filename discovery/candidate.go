@@ -1,0 +1,84 @@
+package discovery
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/newsfork/seed-engine/classify"
+)
+
+// candidate is a URL with the inputs of its scores.
+type candidate struct {
+	url        string
+	lastmod    uint32
+	date       uint32 // of the last change, or the day in the URL if that is later; 0 for none
+	rank       uint8
+	class      classify.Class
+	hint       Hint
+	priority   int     // thousandths
+	confidence float64 // in class
+	order      int     // what its list is sorted by
+}
+
+// better orders candidates: by order, then the newest, then by the priority that a sitemap states. Where all that is
+// equal, the higher number is usually the newer; the rest has no order that means anything.
+func better(a, b candidate) int {
+	if a.order != b.order {
+		return b.order - a.order
+	}
+	if c := cmp.Or(cmp.Compare(b.date, a.date), int(b.hint&0x0f)-int(a.hint&0x0f)); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(lastNumber(b.url), lastNumber(a.url)), cmp.Compare(keyOf(a.url), keyOf(b.url)), strings.Compare(a.url, b.url))
+}
+
+// below reports whether c is not good enough for a list of which worst is the last, as nearly all are.
+func (c *candidate) below(worst *candidate) bool {
+	return c.order < worst.order || c.order == worst.order && better(*worst, *c) < 0
+}
+
+// lastNumber is the last number in a URL, 0 for none.
+func lastNumber(url string) (n uint64) {
+	end := strings.LastIndexAny(url, "0123456789") + 1
+	begin := end
+	for begin > 0 && isDigit(url[begin-1]) && end-begin < 18 {
+		begin--
+	}
+	for _, c := range []byte(url[begin:end]) {
+		n = 10*n + uint64(c-'0')
+	}
+	return n
+}
+
+// action returns the recommendation for a candidate. Being named by Research is no reason to fetch it at once:
+// without that, its priority must be as high.
+func (c *candidate) action(p *page) Action {
+	a := action(float64(c.priority)/1000, c.class.Type(), p.isLogin())
+	if a != ImmediateCrawl || methods[c.rank] != FromResearch {
+		return a
+	}
+	otherwise := 0.0
+	if _, listed := c.hint.priority(); listed {
+		otherwise = methodScore(FromSitemap)
+	}
+	return action(float64(c.priority)/1000-methodWeight*(methodScore(FromResearch)-otherwise), c.class.Type(), false)
+}
+
+// newest is the latest distinct dates, ascending.
+type newest []uint32
+
+// maxDates is the number of dates from which the frequency of an entry point is computed.
+const maxDates = 256
+
+func (n *newest) add(date uint32) {
+	i, found := slices.BinarySearch(*n, date)
+	switch {
+	case found, i == 0 && len(*n) == maxDates:
+	case len(*n) == maxDates:
+		copy(*n, (*n)[1:i])
+		(*n)[i-1] = date
+	default:
+		*n = slices.Insert(*n, i, date)
+	}
+}
