@@ -73,7 +73,7 @@ func (s *Shard) Stats(now int64) (stats frontier.Stats, err error) {
 
 // oldestSlot returns the slot, in ms, of the first host in a lane that has not moved since.
 func oldestSlot(c *call, lane int) (int64, error) {
-	queue, err := c.tx.Queue.Read([]int{lane}, 2, func(store.Pointer) bool { return true })
+	queue, err := c.tx.Queue.Read([]int{lane}, 2, "stats", func(store.Pointer) bool { return true })
 	if err != nil {
 		return 0, err
 	}

@@ -19,14 +19,18 @@ func (s *Shard) Lease(now int64, r frontier.LeaseRequest) (lease frontier.Lease,
 		return lease, err
 	}
 	err = s.run(now, func(c *call) error {
-		if err := c.sweep(); err != nil {
-			return err
-		}
 		f, err := c.filter(&r)
 		if err != nil {
 			return err
 		}
 		l := newLeaser(c, &r, f)
+		if f.nothing() {
+			lease = frontier.Lease{ExpiresAt: l.ends, RetryAfter: frontier.MaxRetryAfter}
+			return nil
+		}
+		if err := c.sweep(); err != nil {
+			return err
+		}
 		if slices.Contains(r.Kinds, frontier.KindEntry) {
 			if err := queueDue(c); err != nil {
 				return err
@@ -57,6 +61,8 @@ type leaser struct {
 	hosts   []int64 // ids
 	again   int64   // when the first host that was passed over can be asked, ms
 	lanes   []int   // that were served
+	vain    int     // hosts that were looked at and gave nothing
+	partial bool    // only a part of the lanes was looked at
 }
 
 func newLeaser(c *call, r *frontier.LeaseRequest, f *filter) *leaser {
@@ -67,12 +73,12 @@ func newLeaser(c *call, r *frontier.LeaseRequest, f *filter) *leaser {
 
 // serve takes hosts from lanes until the lease is full or the lanes are at their end.
 func (l *leaser) serve(kind int, numbers ...int) error {
-	selector, err := newSelector(l.c, numbers, l.filter, l.missing())
+	selector, err := newSelector(l.c, numbers, l.filter, l.request.Wants(), l.missing())
 	if err != nil {
 		return err
 	}
 	l.lanes = append(l.lanes, numbers...)
-	for l.missing() > 0 && !l.c.tx.Full() {
+	for l.missing() > 0 && !l.spent() {
 		candidates, err := selector.next(min((l.missing()+l.request.PerHost-1)/l.request.PerHost, maxCandidates))
 		if err != nil {
 			return err
@@ -84,11 +90,19 @@ func (l *leaser) serve(kind int, numbers ...int) error {
 			return err
 		}
 	}
-	return selector.queue.Finish()
+	l.partial = l.partial || l.spent() || selector.queue.Resumed()
+	selector.queue.Finish(l.missing() > 0 && l.spent())
+	return nil
 }
 
-// maxCandidates is the number of hosts that are loaded at once: between two loads a lease sees how many bytes it has.
-const maxCandidates = 64
+// Bounds of what one lease looks at, besides the bytes that it loads.
+const (
+	maxCandidates = 64   // hosts that are loaded at once: between two loads a lease sees how many bytes it has
+	maxVain       = 1000 // hosts that give nothing
+)
+
+// spent reports whether the lease must not look at more hosts.
+func (l *leaser) spent() bool { return l.vain >= maxVain || l.c.tx.Full() }
 
 func (l *leaser) missing() int { return l.request.Max - len(l.items) }
 
@@ -115,12 +129,20 @@ func (l *leaser) consider(kind int, candidates []store.Candidate) error {
 		}
 	}
 	for i, h := range hosts {
+		if l.missing() > 0 && l.spent() {
+			candidates[i].Skip()
+			continue
+		}
+		items := len(l.items)
 		keep, err := l.try(h, kind, &candidates[i])
 		if err != nil {
 			return err
 		}
 		if keep {
 			candidates[i].Keep()
+		}
+		if len(l.items) == items {
+			l.vain++
 		}
 	}
 	return nil
@@ -144,7 +166,7 @@ func (l *leaser) try(h *store.Host, kind int, at *store.Candidate) (keep bool, e
 		l.passOver(h.LeaseEnds)
 		return true, nil
 	}
-	if l.missing() == 0 || c.tx.Full() {
+	if l.missing() == 0 {
 		return true, nil
 	}
 	if free := c.freeAt(h); free > c.now {
@@ -187,7 +209,6 @@ func (l *leaser) passOver(until int64) {
 // givePages leases pages of a host.
 func (l *leaser) givePages(h *store.Host, m *store.Domain) (keep bool, err error) {
 	c := l.c
-	types := h.Types()
 	for range l.share(h) {
 		p, ok, err := c.pop(h, l.filter)
 		if err != nil {
@@ -204,8 +225,8 @@ func (l *leaser) givePages(h *store.Host, m *store.Domain) (keep bool, err error
 		h.Places[store.KindPage] = store.Place{}
 		return false, nil
 	}
-	if !l.filter.all && h.Types() == types && (len(h.Buffer) > 0 || len(h.Segments) > 0) {
-		return true, nil // it has something, but for others
+	if !l.filter.all && (len(h.Buffer) > 0 || len(h.Segments) > 0) { // it has something, but for others
+		return c.renewPointer(h), nil
 	}
 	h.Places[store.KindPage] = store.Place{}
 	c.tx.Change(h)
@@ -273,7 +294,7 @@ func (l *leaser) take(h *store.Host, m *store.Domain, n int) {
 func (l *leaser) finish() (frontier.Lease, error) {
 	c := l.c
 	if len(l.items) == 0 {
-		if c.tx.Full() { // others may have something
+		if l.partial { // other hosts may have something
 			return frontier.Lease{ExpiresAt: l.ends, RetryAfter: 1}, nil
 		}
 		again, err := retryAfter(c, l.lanes, l.again)
@@ -342,7 +363,7 @@ func parseItemID(id string) (host int64, hash uint64, ok bool) {
 // filter selects the pages of a lease.
 type filter struct {
 	types   uint32         // any of these
-	classes map[int64]bool // any of these; nil: all
+	classes map[int64]bool // any of these classes and sets of classes; nil: all
 	all     bool           // there is nothing to check
 }
 
@@ -368,8 +389,17 @@ func (c *call) filter(r *frontier.LeaseRequest) (*filter, error) {
 			f.classes[int64(i+1)] = true
 		}
 	}
+	for _, id := range c.tx.State.SetsWith(f.classes) {
+		f.classes[id] = true
+	}
 	return f, nil
 }
+
+// nothing reports whether no page can be wanted, whatever the shard has.
+func (f *filter) nothing() bool { return f.classes != nil && len(f.classes) == 0 }
+
+// class reports whether pages of a class may be wanted.
+func (f *filter) class(id int64) bool { return f.classes == nil || f.classes[id] }
 
 // pointer reports whether the host of a pointer may have what is wanted.
 func (f *filter) pointer(p store.Pointer) bool {

@@ -28,7 +28,7 @@ func (c *call) queue(h *store.Host) error {
 	if c.tx.DomainOf(h).MirrorOf != "" {
 		lane = -1
 	}
-	c.moveTo(h, store.KindPage, lane, at, h.Types())
+	c.moveTo(h, store.KindPage, lane, at, h.Types(), h.Classes())
 	if c.settings.PerMinute > 0 { // entry points are refreshed, see due.go
 		return nil
 	}
@@ -47,12 +47,26 @@ func (c *call) queue(h *store.Host) error {
 			lane, at = frontier.EntryLane, e.Due
 		}
 	}
-	c.moveTo(h, store.KindEntry, lane, at, types)
+	c.moveTo(h, store.KindEntry, lane, at, types, h.EntryClasses())
 	return nil
 }
 
+// renewPointer makes a host's pointer say which pages it has, and reports whether the one it has says so already.
+func (c *call) renewPointer(h *store.Host) bool {
+	p := &h.Places[store.KindPage]
+	exact := *p
+	exact.Types, exact.Class = h.Types(), c.tx.State.ClassSet(h.Classes())
+	if *p == exact {
+		return true
+	}
+	*p = exact
+	c.tx.Change(h)
+	c.tx.Queue.Append(h, exact)
+	return false
+}
+
 // moveTo queues a host in a lane for at (seconds), unless it stands as well already.
-func (c *call) moveTo(h *store.Host, kind, lane int, at int64, types uint32) {
+func (c *call) moveTo(h *store.Host, kind, lane int, at int64, types uint32, classes []int64) {
 	have := &h.Places[kind]
 	if lane < 0 {
 		if have.Queued {
@@ -61,7 +75,7 @@ func (c *call) moveTo(h *store.Host, kind, lane int, at int64, types uint32) {
 		}
 		return
 	}
-	want := store.Place{Queued: true, Lane: lane, Slot: c.slot(max(at*1000, c.freeAt(h))), Types: types, Class: h.SingleClass()}
+	want := store.Place{Queued: true, Lane: lane, Slot: c.slot(max(at*1000, c.freeAt(h))), Types: types, Class: c.tx.State.ClassSet(classes)}
 	if have.Queued && have.Lane <= lane && have.Slot <= want.Slot && have.Types&types == types && have.Class == want.Class {
 		return
 	}

@@ -27,7 +27,7 @@ func (c *call) pop(h *store.Host, f *filter) (p store.Page, ok bool, err error) 
 		}
 	}
 	if !f.all {
-		if found, err := c.tx.Pages.Extract(h, f.types, func(p *store.Page) bool { return f.page(h, p) }); !found {
+		if found, err := c.tx.Pages.Extract(h, f.types, f.class, func(p *store.Page) bool { return f.page(h, p) }); !found {
 			return p, false, err
 		}
 	}
@@ -62,8 +62,8 @@ type selector struct {
 	lanes int
 }
 
-func newSelector(c *call, lanes []int, f *filter, hosts int) (*selector, error) {
-	queue, err := c.tx.Queue.Read(lanes, 2+hosts/32, f.pointer)
+func newSelector(c *call, lanes []int, f *filter, wants string, hosts int) (*selector, error) {
+	queue, err := c.tx.Queue.Read(lanes, 2+hosts/32, wants, f.pointer)
 	return &selector{c, queue, len(lanes)}, err
 }
 

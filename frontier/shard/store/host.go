@@ -274,12 +274,43 @@ func (h *Host) Types() uint32 {
 	return mask
 }
 
-// SingleClass returns the host's class, or 0 when it has several.
-func (h *Host) SingleClass() int64 {
-	if len(h.classes) == 1 {
-		return h.classes[0].ID
+// Classes returns the ids of the classes of the host's pages. It might include classes that it had before.
+func (h *Host) Classes() []int64 {
+	mask := classesOf(h.Buffer)
+	for i := range h.Segments {
+		if mask |= h.Segments[i].classes; h.Segments[i].classes == 0 {
+			mask = 1<<maxHostClasses - 1
+		}
 	}
-	return 0
+	return h.classIDs(mask)
+}
+
+// EntryClasses returns the ids of the classes of the host's entry points.
+func (h *Host) EntryClasses() []int64 {
+	mask := uint16(0)
+	for i := range h.Entries {
+		mask |= 1 << (h.Entries[i].Class % maxHostClasses)
+	}
+	return h.classIDs(mask)
+}
+
+func (h *Host) classIDs(mask uint16) (ids []int64) {
+	for i, class := range h.classes {
+		if mask>>i&1 == 1 {
+			ids = append(ids, class.ID)
+		}
+	}
+	return ids
+}
+
+// classMask returns the bits of those of the host's classes that are wanted.
+func (h *Host) classMask(wanted func(id int64) bool) (mask uint16) {
+	for i, class := range h.classes {
+		if wanted(class.ID) {
+			mask |= 1 << i
+		}
+	}
+	return mask
 }
 
 // Enqueue adds a page to those that wait.

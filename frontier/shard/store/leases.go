@@ -28,7 +28,10 @@ type endedLeases struct {
 	Domains []int64 // whose parked hosts are to be looked at
 }
 
-// TakeEndedLeases deletes up to limit leases that are over.
+// maxEndedHosts is the number of hosts after which no further lease is taken.
+const maxEndedHosts = 1000
+
+// TakeEnded deletes up to limit leases that are over.
 func (c *Leases) TakeEnded(limit int64) (ended endedLeases, err error) {
 	rows, err := c.tx.db.Run(`SELECT id, data FROM leases WHERE ends <= ?1 ORDER BY ends LIMIT ?2`, c.tx.now, limit)
 	if err != nil {
@@ -43,7 +46,9 @@ func (c *Leases) TakeEnded(limit int64) (ended endedLeases, err error) {
 			ended.Domains = append(ended.Domains, -id-1)
 			continue
 		}
-		ended.Hosts = append(ended.Hosts, unpackIDs(data)...)
+		if ended.Hosts = append(ended.Hosts, unpackIDs(data)...); len(ended.Hosts) >= maxEndedHosts {
+			break
+		}
 	}
 	return ended, rows.Err()
 }

@@ -119,6 +119,14 @@ func (d *decoder) pages() []Page {
 	return pages
 }
 
+// classesOf returns the classes of pages as bits of their indexes among those of the host.
+func classesOf(pages []Page) (mask uint16) {
+	for i := range pages {
+		mask |= 1 << (pages[i].Class % maxHostClasses)
+	}
+	return mask
+}
+
 func typesOf(pages []Page) (mask uint32) {
 	for i := range pages {
 		mask |= pages[i].Types()

@@ -238,12 +238,14 @@ func (c *Pages) Refill(h *Host, region int) error {
 	return nil
 }
 
-// Extract takes up to maxExtract pages that match into the buffer, wherever in the segments they are.
-// It reports whether it found one; otherwise the segments' types are exact afterwards, unless the transaction may load no more.
-func (c *Pages) Extract(h *Host, types uint32, wanted func(*Page) bool) (bool, error) {
+// Extract takes up to maxExtract pages that match into the buffer, wherever in the segments they are. It passes over
+// segments without pages of the types and classes. It reports whether it found one; otherwise what the segments say of
+// their types and classes is exact afterwards, unless the transaction may load no more.
+func (c *Pages) Extract(h *Host, types uint32, class func(id int64) bool, wanted func(*Page) bool) (bool, error) {
+	classes := h.classMask(class)
 	for i := range h.Segments {
 		s := &h.Segments[i]
-		if s.types&types == 0 {
+		if s.types&types == 0 || s.classes != 0 && s.classes&classes == 0 {
 			continue
 		}
 		key := h.segmentKey(s.number)
@@ -269,8 +271,8 @@ func (c *Pages) Extract(h *Host, types uint32, wanted func(*Page) bool) (bool, e
 			}
 		}
 		if found == 0 {
-			if mask := typesOf(pages); mask != s.types {
-				s.types = mask
+			if exact := (segment{types: typesOf(pages), classes: classesOf(pages)}); exact.types != s.types || exact.classes != s.classes {
+				s.types, s.classes = exact.types, exact.classes
 				c.tx.Change(h)
 			}
 			continue

@@ -30,8 +30,8 @@ func (c *Queue) FirstSlot(lane int) (int64, error) {
 // points. A lane is ordered by the slot (second) from which a host is to be checked; the hosts of
 // a slot stand in blocks, a row each: key = lane << 47 | slot << 14 | number of the block.
 //
-// A block is a sequence of pointers: the host's id, its class (0 when it has several) and the types
-// of its pages, so that a lease with filters need not load every host. A host that moves leaves its
+// A block is a sequence of pointers: the host's id, the class or set of classes of its pages (0: not known) and their
+// types, so that a lease with filters need not load every host. A host that moves leaves its
 // pointer behind; it no longer agrees with the host's place and is dropped when its turn comes.
 const (
 	slotBits   = 33

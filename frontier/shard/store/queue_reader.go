@@ -2,15 +2,20 @@ package store
 
 import (
 	"fmt"
+	"slices"
+
+	"github.com/newsfork/seed-engine/frontier"
 )
 
 // QueueReader reads lanes of the queue from the slots that have been ready longest.
 type QueueReader struct {
-	c      *Tx
-	wanted func(Pointer) bool
-	lanes  []*laneReader
-	size   int // blocks that are loaded at once
-	looked int // pointers
+	c       *Tx
+	wanted  func(Pointer) bool
+	lanes   []*laneReader
+	walk    walk
+	resumed bool
+	size    int // blocks that are loaded at once
+	looked  int // pointers
 }
 
 // laneReader is a selector's position in a lane.
@@ -24,19 +29,31 @@ type laneReader struct {
 
 // queueBlock is a row of the queue that is being read.
 type queueBlock struct {
-	key  int64
-	data []byte
-	at   int    // what is before was looked at
-	kept []byte // of that
+	key     int64
+	data    []byte
+	at      int    // what is before was looked at
+	kept    []byte // of that
+	skipped int    // candidates at the end of kept that were not looked at
+	first   int    // where the first of them stood
 }
 
 // Candidate is a pointer whose host may have what is wanted.
 type Candidate struct {
 	block   *queueBlock
+	at      int
 	Pointer Pointer
 }
 
 func (k *Candidate) Keep() { k.block.kept = appendPointer(k.block.kept, k.Pointer) }
+
+// Skip keeps a candidate for the next lease that wants the same, and so must the caller all after it.
+func (k *Candidate) Skip() {
+	if k.block.skipped == 0 {
+		k.block.first = k.at
+	}
+	k.block.skipped++
+	k.Keep()
+}
 
 func (k *Candidate) Lane() int { return laneOf(k.block.key) }
 
@@ -45,13 +62,25 @@ func (k *Candidate) Slot() int64 { return slotOf(k.block.key) }
 // maxLooked bounds how many pointers a lease with filters looks at.
 const maxLooked = 200_000
 
-// ReadQueue begins to read lanes, some blocks at once. Hosts whose pointers are not wanted stay where they are.
-func (c *Queue) Read(lanes []int, blocks int, wanted func(Pointer) bool) (*QueueReader, error) {
-	s := &QueueReader{c: c.tx, wanted: wanted, size: blocks}
+// Read begins to read lanes, some blocks at once. It goes on where the last lease that wants the same stopped. Hosts whose
+// pointers are not wanted stay where they are.
+func (c *Queue) Read(lanes []int, blocks int, wants string, wanted func(Pointer) bool) (*QueueReader, error) {
+	s := &QueueReader{c: c.tx, wanted: wanted, size: blocks, walk: c.tx.State.takeWalk(frontier.Hash48(wants))}
+	s.resumed = s.walk.begun()
 	for _, number := range lanes {
-		s.lanes = append(s.lanes, &laneReader{number: number, from: blockKey(number, 0)})
+		s.lanes = append(s.lanes, &laneReader{number: number, from: max(s.walk.positions[number].key, blockKey(number, 0))})
 	}
-	return s, s.load(s.lanes)
+	if err := s.load(s.lanes); err != nil {
+		return nil, err
+	}
+	for _, l := range s.lanes {
+		if p := s.walk.positions[l.number]; len(l.blocks) > 0 && l.blocks[0].key == p.key {
+			b := l.blocks[0]
+			b.at = min(int(p.at)/pointerLen*pointerLen, len(b.data))
+			b.kept = slices.Clone(b.data[:b.at])
+		}
+	}
+	return s, nil
 }
 
 // load reads the next blocks of lanes that are ready.
@@ -108,25 +137,52 @@ func (s *QueueReader) Read(index int) (k Candidate, ok bool, err error) {
 // scan returns the next candidate of a block. What does not match stays in it.
 func (s *QueueReader) scan(b *queueBlock) (k Candidate, ok bool) {
 	for b.at < len(b.data) {
-		p := pointerAt(b.data, b.at)
+		at, p := b.at, pointerAt(b.data, b.at)
 		b.at += pointerLen
 		s.looked++
 		if s.wanted(p) {
-			return Candidate{b, p}, true
+			return Candidate{b, at, p}, true
 		}
 		b.kept = appendPointer(b.kept, p)
 	}
 	return k, false
 }
 
-// Finish writes the blocks from which something was taken.
-func (s *QueueReader) Finish() error {
+// Finish writes the blocks from which something was taken. If the lease stopped before the end of the lanes, the next
+// one that wants the same goes on from there.
+func (s *QueueReader) Finish(stopped bool) {
 	for _, l := range s.lanes {
+		s.walk.positions[l.number] = position{}
+		if stopped {
+			s.walk.positions[l.number] = l.position()
+		}
 		for _, b := range l.blocks {
 			if len(b.kept) < b.at {
 				s.c.Queue.blocks[b.key] = append(b.kept, b.data[b.at:]...)
 			}
 		}
 	}
-	return nil
+	if s.walk.begun() {
+		s.c.State.keepWalk(s.walk)
+	}
+}
+
+// Resumed reports whether the reader did not begin at the front.
+func (s *QueueReader) Resumed() bool { return s.resumed }
+
+// position returns how far a lane was looked at, as its blocks are when they are written.
+func (l *laneReader) position() position {
+	for _, b := range l.blocks {
+		switch rewritten := len(b.kept) < b.at; {
+		case b.skipped > 0 && rewritten:
+			return position{b.key, int64(len(b.kept) - b.skipped*pointerLen)}
+		case b.skipped > 0:
+			return position{b.key, int64(b.first)}
+		case b.at < len(b.data) && rewritten:
+			return position{b.key, int64(len(b.kept))}
+		case b.at < len(b.data):
+			return position{b.key, int64(b.at)}
+		}
+	}
+	return position{l.from, 0}
 }

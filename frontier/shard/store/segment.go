@@ -29,10 +29,11 @@ const maxGroupBytes = (maxGroup + 1) * (frontier.MaxURL + frontier.MaxTitle + 64
 
 // segment is the entry of a segment in its host's row.
 type segment struct {
-	number int64 // its part is firstSegment + number
-	types  uint32
-	due    int64 // of the first page of its waiting region, in seconds
-	region [regions]region
+	number  int64 // its part is firstSegment + number
+	types   uint32
+	classes uint16 // bits of its pages' classes among those of the host; 0: not known, an earlier version wrote it
+	due     int64  // of the first page of its waiting region, in seconds
+	region  [regions]region
 }
 
 type region struct{ offset, left int } // what is not read: from which byte, how many pages
@@ -60,7 +61,9 @@ func (h *Host) freeSegment() int64 {
 }
 
 func (d *decoder) segment() (s segment) {
-	s.number, s.types = d.int(), uint32(d.uint())
+	s.number = d.int()
+	kinds := d.uint()
+	s.types, s.classes = uint32(kinds), uint16(kinds>>32) // earlier versions read the types of it
 	for i := range s.region {
 		s.region[i] = region{offset: int(d.uint() & 0xffffff), left: int(d.uint() & 0xffff)}
 	}
@@ -71,7 +74,7 @@ func (d *decoder) segment() (s segment) {
 }
 
 func (s *segment) append(b []byte) []byte {
-	b = appendUint(appendUint(b, s.number), int64(s.types))
+	b = appendUint(appendUint(b, s.number), int64(s.types)|int64(s.classes)<<32)
 	for _, r := range s.region {
 		b = appendUint(appendUint(b, int64(r.offset)), int64(r.left))
 	}
@@ -93,7 +96,7 @@ func (s *segment) encode(pages []Page, now int64) []byte {
 		lists[r] = append(lists[r], p)
 	}
 	slices.SortStableFunc(lists[Waiting], func(a, b Page) int { return cmp.Compare(a.Due, b.Due) })
-	s.types, s.due = typesOf(pages), 0
+	s.types, s.classes, s.due = typesOf(pages), classesOf(pages), 0
 	var data []byte
 	for r, list := range lists {
 		s.region[r] = region{len(data), len(list)}

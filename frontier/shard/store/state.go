@@ -37,6 +37,8 @@ const (
 	stateSnapshot   // the day of the last one
 	stateRefreshing // counters of refreshes
 	stateDeleted    // how far each log was deleted
+	stateClassSets  // see ClassSet
+	stateWalks      // see Walk
 	stateRows
 )
 
@@ -62,6 +64,9 @@ type State struct {
 
 	Refreshing RefreshCounters
 	Deleted    deletedLogs
+
+	classSets [][]int64 // the set with id firstClassSet+i, in ascending order
+	walks     []walk    // the latest last
 
 	stored [stateRows]string // as they were loaded
 }
@@ -90,6 +95,15 @@ func (s *State) encode() (rows [stateRows][]byte) {
 		for _, v := range s.Deleted.numbers() {
 			rows[stateDeleted] = appendUint(rows[stateDeleted], *v)
 		}
+	}
+	for _, set := range s.classSets {
+		rows[stateClassSets] = appendUint(rows[stateClassSets], int64(len(set)))
+		for _, id := range set {
+			rows[stateClassSets] = appendUint(rows[stateClassSets], id)
+		}
+	}
+	for i := range s.walks {
+		rows[stateWalks] = s.walks[i].append(rows[stateWalks])
 	}
 	for _, p := range s.Patterns {
 		rows[statePatterns] = appendString(rows[statePatterns], p)
@@ -130,6 +144,18 @@ func (s *State) decode(key int64, data []byte) error {
 			if d.at < len(d.text) { // later versions append
 				*v = d.int()
 			}
+		}
+	case stateClassSets:
+		for d.at < len(d.text) {
+			set := make([]int64, d.count(1))
+			for i := range set {
+				set[i] = d.int()
+			}
+			s.classSets = append(s.classSets, set)
+		}
+	case stateWalks:
+		for d.at < len(d.text) {
+			s.walks = append(s.walks, d.walk())
 		}
 	default:
 		return nil
@@ -184,8 +210,12 @@ func (s *State) Exclude(patterns []string) {
 	s.Patterns, s.Excludes = patterns, contract.NewExclusions(list)
 }
 
-// maxClasses is the largest class that a pointer can hold. Further classes count to the last one.
-const maxClasses = 1<<16 - 1
+// A pointer has 16 bits for a class or a set of classes.
+const (
+	maxClasses    = firstClassSet - 1 // further classes count to the last one
+	firstClassSet = 1 << 15
+	maxClassSets  = 1024
+)
 
 // Class returns the id of a class, or makes it.
 func (s *State) Class(class frontier.Class) int64 {
@@ -204,6 +234,36 @@ func (s *State) ClassOf(id int64) frontier.Class {
 		return frontier.Class{}
 	}
 	return s.Classes[id-1]
+}
+
+// ClassSet returns the id by which pointers name a set of classes, or makes it: that of the class if there is one; 0,
+// for which hosts must be loaded, if there are no more ids.
+func (s *State) ClassSet(classes []int64) int64 {
+	set := slices.Compact(slices.Sorted(slices.Values(classes)))
+	switch len(set) {
+	case 0:
+		return 0
+	case 1:
+		return set[0]
+	}
+	i := slices.IndexFunc(s.classSets, func(known []int64) bool { return slices.Equal(known, set) })
+	if i < 0 {
+		if i = len(s.classSets); i == maxClassSets {
+			return 0
+		}
+		s.classSets = append(s.classSets, set)
+	}
+	return int64(firstClassSet + i)
+}
+
+// SetsWith returns the ids of the sets that have one of some classes.
+func (s *State) SetsWith(classes map[int64]bool) (ids []int64) {
+	for i, set := range s.classSets {
+		if slices.ContainsFunc(set, func(id int64) bool { return classes[id] }) {
+			ids = append(ids, int64(firstClassSet+i))
+		}
+	}
+	return ids
 }
 
 func (c *Tx) SetLastSnapshot(date string) error {
