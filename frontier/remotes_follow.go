@@ -78,7 +78,7 @@ type Followed struct {
 // Feed reads on from a cursor: every item once, whatever is added meanwhile. A shard that does not
 // answer contributes nothing, and is where it was in the cursor; it is an error only if none answers.
 func (r Remotes) Feed(ctx context.Context, from Cursor, f FeedRequest) (AllFeed, error) {
-	items, how, err := follow(r, "frontier.Feed", from, f.Limit, func(n int, after int64) (run[FeedItem], error) {
+	items, how, err := follow(r, "frontier.Feed", from, f.Limit, func(n int, after int64) (logTail[FeedItem], error) {
 		return r.feedOf(ctx, n, after, f)
 	}, FeedItem.place)
 	return AllFeed{items, how}, err
@@ -87,7 +87,7 @@ func (r Remotes) Feed(ctx context.Context, from Cursor, f FeedRequest) (AllFeed,
 // FeedBetween reads again what is between two cursors, of which a page of at most limit items led from one to the
 // other. All shards that have some of it must answer.
 func (r Remotes) FeedBetween(ctx context.Context, from, to Cursor, limit int) (AllFeed, error) {
-	runs := make([]run[FeedItem], r.Shards)
+	runs := make([]logTail[FeedItem], r.Shards)
 	errs := each(r.Shards, func(n int) (err error) {
 		if to[n] <= from[n] {
 			return nil
@@ -106,37 +106,37 @@ func (r Remotes) FeedBetween(ctx context.Context, from, to Cursor, limit int) (A
 	return AllFeed{items, Followed{From: from, Next: to, Expired: anyExpired(runs)}}, nil
 }
 
-func (r Remotes) feedOf(ctx context.Context, shard int, after int64, f FeedRequest) (run[FeedItem], error) {
+func (r Remotes) feedOf(ctx context.Context, shard int, after int64, f FeedRequest) (logTail[FeedItem], error) {
 	f.After = after
 	p, err := r.Shard(shard).Feed(ctx, f)
-	return run[FeedItem]{p.Items, p.Next, p.More, p.Expired}, err
+	return logTail[FeedItem]{p.Items, p.Next, p.More, p.Expired}, err
 }
 
 // Changes is Feed for the contracts that changed.
 func (r Remotes) Changes(ctx context.Context, from Cursor, limit int) (AllChanges, error) {
-	items, how, err := follow(r, "frontier.Changes", from, limit, func(n int, after int64) (run[ChangeItem], error) {
+	items, how, err := follow(r, "frontier.Changes", from, limit, func(n int, after int64) (logTail[ChangeItem], error) {
 		p, err := r.Shard(n).Changes(ctx, ChangesRequest{After: after, Limit: limit})
-		return run[ChangeItem]{p.Items, p.Next, p.More, p.Expired}, err
+		return logTail[ChangeItem]{p.Items, p.Next, p.More, p.Expired}, err
 	}, func(i ChangeItem) (int64, int64) { return i.Sequence, i.ChangedAt })
 	return AllChanges{items, how}, err
 }
 
-// run holds the records of one shard after a position in its log.
-type run[Item any] struct {
+// logTail holds the records of one shard after a position in its log.
+type logTail[Item any] struct {
 	items   []Item
 	next    int64
 	more    bool
 	expired bool
 }
 
-func anyExpired[Item any](runs []run[Item]) bool {
-	return slices.ContainsFunc(runs, func(r run[Item]) bool { return r.expired })
+func anyExpired[Item any](runs []logTail[Item]) bool {
+	return slices.ContainsFunc(runs, func(r logTail[Item]) bool { return r.expired })
 }
 
 // follow reads a log of all shards and merges up to limit items by their time. The cursor moves past what
 // was taken of a shard, or past all that the shard looked at when all was taken.
-func follow[Item any](r Remotes, op string, from Cursor, limit int, ask func(shard int, after int64) (run[Item], error), place func(Item) (number, time int64)) (items []Item, how Followed, err error) {
-	runs := make([]run[Item], r.Shards)
+func follow[Item any](r Remotes, op string, from Cursor, limit int, ask func(shard int, after int64) (logTail[Item], error), place func(Item) (number, time int64)) (items []Item, how Followed, err error) {
+	runs := make([]logTail[Item], r.Shards)
 	errs := each(r.Shards, func(n int) (err error) {
 		runs[n], err = ask(n, from[n])
 		return err
@@ -173,7 +173,7 @@ func follow[Item any](r Remotes, op string, from Cursor, limit int, ask func(sha
 }
 
 // mergeRuns returns up to limit items of all runs by their time, each run in its order, and how many are of each.
-func mergeRuns[Item any](runs []run[Item], limit int, place func(Item) (number, time int64)) (items []Item, taken []int) {
+func mergeRuns[Item any](runs []logTail[Item], limit int, place func(Item) (number, time int64)) (items []Item, taken []int) {
 	taken = make([]int, len(runs))
 	for len(items) < limit {
 		first, at := -1, int64(0)
