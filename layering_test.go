@@ -71,7 +71,7 @@ var mayImport = map[string][]string{
 	"feed":         {"markup", "sitemap"},
 	"classify":     {"classify/hosts", "swar", "urlword"},
 	"discovery":    {"classify", "classify/hosts", "contract", "markup", "swar", "urlword"},
-	"frontier":     {"contract", "markup"},
+	"frontier":     {"contract", "frontier/idle", "frontier/link", "markup"},
 	"fetch":        {"contract", "markup", "robots"},
 	"orchestrator": {"contract", "r2"},
 	"processor":    {"contract", "markup", "dataset", "r2", "swar"},
@@ -83,11 +83,13 @@ var mayImport = map[string][]string{
 	"webhook":      {"alarms", "contract", "frontier", "ledger"},
 	"reconcile":    {"collector", "contract", "frontier", "ledger", "r2"},
 	"handlers":     {"contract", "alarms", "classify", "discovery", "frontier", "httpapi", "markup", "prometheus", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
-	"engine":       {"alarms", "classify", "collector", "contract", "controls", "deadletters", "fetch", "frontier", "frontier/shard", "frontier/shard/store", "handlers", "httpapi", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings", "webhook"},
+	"engine":       {"alarms", "classify", "collector", "contract", "controls", "deadletters", "fetch", "frontier", "frontier/idle", "frontier/shard", "frontier/shard/store", "handlers", "httpapi", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings", "webhook"},
 
 	// The floors of the frontier: its rules, and their tables.
-	"frontier/shard":       {"contract", "frontier", "frontier/shard/store", "markup"},
-	"frontier/shard/store": {"contract", "frontier"},
+	"frontier/idle":        {},
+	"frontier/link":        {"contract", "markup"},
+	"frontier/shard":       {"contract", "frontier", "frontier/link", "frontier/shard/store", "markup"},
+	"frontier/shard/store": {"contract", "frontier", "frontier/link"},
 
 	// The Info service.
 	"info":            {"contract", "markup"},

@@ -13,6 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/controls"
 	"github.com/newsfork/seed-engine/deadletters"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/idle"
 	"github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/handlers"
 	"github.com/newsfork/seed-engine/ledger"
@@ -41,7 +42,7 @@ func assemble(p Platform) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	shards := frontier.Remotes{Caller: p.Frontier, Shards: s.FrontierShards, Idle: new(frontier.Idle)}
+	shards := frontier.Remotes{Caller: p.Frontier, Shards: s.FrontierShards, Idle: new(idle.Shards)}
 	now, sleep := p.Clock.Now, p.Clock.Sleep
 	records := ledger.New(p.Database)
 	decisions := &controls.Store{Bucket: p.Bucket, Sleep: sleep}

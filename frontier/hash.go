@@ -12,12 +12,6 @@ func Hash64(s string) uint64 {
 	return h ^ h>>32
 }
 
-// Hash48 is by what a URL of a host is recognised: its path, since both schemes give the same page.
-func Hash48(path string) uint64 { return Hash64(path) >> 16 }
-
-// idMask keeps ids to 40 bits: with 12 bits for the part a key has 52, and JavaScript has 53.
-const IdMask = 1<<40 - 1
-
 // ShardOf chooses the shard of a registrable domain by rendezvous hashing: the shard whose number
 // gives the highest hash with it. From n to n+1 shards one domain in n+1 moves, to the new shard.
 func ShardOf(domain string, shards int) int {

@@ -1,7 +1,6 @@
 package frontier
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -561,35 +560,7 @@ type Exclusion struct {
 	Domain string // registrable domain of a host
 }
 
-// ---- Tick, export, restore: the alarm and snapshots
-
-// TickRequest is sent by a shard's alarm.
-type TickRequest struct {
-	Shard  string `json:"shard"`            // name of the shard
-	Paused bool   `json:"paused,omitempty"` // operators paused the pipeline: refresh nothing
-	// Oldest is when the oldest message of the domain queue was sent; 0 if the queue is empty or did not say. What was
-	// sent later may be waiting there, and is not sent again.
-	Oldest epoch.Millis `json:"oldest,omitempty"`
-}
-
-// Tick is the work of the alarm, done after the operation. It can fail at any point: lost work must appear in a later
-// Tick, and repeated work must do no harm.
-type Tick struct {
-	Messages []json.RawMessage `json:"messages"` // for the domain queue
-	Snapshot *SnapshotOrder    `json:"snapshot,omitempty"`
-	AlarmAt  int64             `json:"alarm_at"` // ms, of the next alarm
-}
-
-// SnapshotOrder requests a snapshot: each page of Export is stored as Prefix + "0001.json" and so on, then Stored is
-// called and whatever sorts before Keep in Dir is deleted. Taken goes into each page, so that pages of a repeated order
-// are not mixed with those of the first.
-type SnapshotOrder struct {
-	Taken  int64  `json:"taken"` // ms, of the order
-	Date   string `json:"date"`
-	Dir    string `json:"dir"`
-	Prefix string `json:"prefix"`
-	Keep   string `json:"keep"`
-}
+// ---- Export and restore: snapshots
 
 // Snapshot is a page of what a shard has: first hosts with their queues, seen-sets, delays and entry points as they are
 // stored, then domains. It can be restored into any number of shards, since ids are made again from the names.

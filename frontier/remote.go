@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier/idle"
 )
 
 // Caller takes calls to the shard with a name, which runs them by Shard.Serve: one call, one
@@ -24,8 +25,8 @@ const CallTimeout = 5 * time.Second
 // Remotes is the frontier: all its shards.
 type Remotes struct {
 	Caller Caller
-	Shards int   // how many there are; see ShardOf
-	Idle   *Idle // what Lease remembers of them; nil: nothing
+	Shards int          // how many there are; see ShardOf
+	Idle   *idle.Shards // what Lease remembers of them; nil: nothing
 }
 
 // Of returns the shard of a registrable domain.
@@ -59,114 +60,92 @@ func (r Remote) Name() string { return r.name }
 // some minutes of a deploy.
 var ErrUnknownOperation = errors.New("frontier: the shard runs an older version, which lacks the operation")
 
-// Put is Shard.Put.
 func (r Remote) Put(ctx context.Context, p Put) (PutAnswer, error) {
 	return ask[PutAnswer](ctx, r, "put", p)
 }
 
-// PutAll is Shard.PutAll.
 func (r Remote) PutAll(ctx context.Context, p PutAll) ([]PutAnswer, error) {
 	return ask[[]PutAnswer](ctx, r, "put_all", p)
 }
 
-// Lease is Shard.Lease.
 func (r Remote) Lease(ctx context.Context, l LeaseRequest) (Lease, error) {
 	return ask[Lease](ctx, r, "lease", l)
 }
 
-// Report is Shard.Report.
 func (r Remote) Report(ctx context.Context, p Report) (ReportAnswer, error) {
 	return ask[ReportAnswer](ctx, r, "report", p)
 }
 
-// Acquire is Shard.Acquire.
 func (r Remote) Acquire(ctx context.Context, a AcquireRequest) (Acquired, error) {
 	return ask[Acquired](ctx, r, "acquire", a)
 }
 
-// Renew is Shard.Renew.
 func (r Remote) Renew(ctx context.Context, domain, owner string, seconds int64) (kept bool, err error) {
 	return ask[bool](ctx, r, "renew", RenewRequest{domain, owner, seconds})
 }
 
-// Release is Shard.Release.
 func (r Remote) Release(ctx context.Context, p ReleaseRequest) (released bool, err error) {
 	return ask[bool](ctx, r, "release", p)
 }
 
-// Mirror is Shard.Mirror.
 func (r Remote) Mirror(ctx context.Context, m MirrorRequest) (MirrorAnswer, error) {
 	return ask[MirrorAnswer](ctx, r, "mirror", m)
 }
 
-// Stats is Shard.Stats.
 func (r Remote) Stats(ctx context.Context) (Stats, error) { return ask[Stats](ctx, r, "stats", None{}) }
 
-// Hosts is Shard.Hosts.
 func (r Remote) Hosts(ctx context.Context, h HostsRequest) (HostsPage, error) {
 	return ask[HostsPage](ctx, r, "hosts", h)
 }
 
-// URL is Shard.URL.
 func (r Remote) URL(ctx context.Context, url string) (URLState, error) {
 	return ask[URLState](ctx, r, "url", UrlRequest{url})
 }
 
-// SetHost is Shard.SetHost.
 func (r Remote) SetHost(ctx context.Context, host string, change HostChange) (found bool, err error) {
 	return ask[bool](ctx, r, "set_host", SetHostRequest{host, change})
 }
 
-// Exclude is Shard.Exclude.
 func (r Remote) Exclude(ctx context.Context, x Exclusion, excluded bool) error {
 	_, err := ask[None](ctx, r, "exclude", ExcludeRequest{x, excluded})
 	return err
 }
 
-// Export is Shard.Export.
 func (r Remote) Export(ctx context.Context, from int64) (Snapshot, error) {
 	return ask[Snapshot](ctx, r, "export", ExportRequest{From: from})
 }
 
-// Restore is Shard.Restore.
 func (r Remote) Restore(ctx context.Context, page Snapshot) (restored int, err error) {
 	return ask[int](ctx, r, "restore", page)
 }
 
-// Feed is Shard.Feed.
 func (r Remote) Feed(ctx context.Context, f FeedRequest) (FeedPage, error) {
 	return ask[FeedPage](ctx, r, "feed", f)
 }
 
-// Changes is Shard.Changes.
 func (r Remote) Changes(ctx context.Context, c ChangesRequest) (ChangesPage, error) {
 	return ask[ChangesPage](ctx, r, "changes", c)
 }
 
-// Changed is Shard.Changed.
 func (r Remote) Changed(ctx context.Context, c Changed) error {
 	_, err := ask[None](ctx, r, "changed", c)
 	return err
 }
 
-// Entries is Shard.Entries.
 func (r Remote) Entries(ctx context.Context, domain string) ([]EntryInfo, error) {
 	answer, err := ask[EntryList](ctx, r, "entries", EntriesRequest{domain})
 	return answer.Entries, err
 }
 
-// Pages is Shard.Pages.
 func (r Remote) Pages(ctx context.Context, p PagesRequest) ([]PageInfo, error) {
 	answer, err := ask[PageList](ctx, r, "pages", p)
 	return answer.Pages, err
 }
 
-// BeginRefresh is Shard.BeginRefresh.
 func (r Remote) BeginRefresh(ctx context.Context, b RefreshRequest) (RefreshGrant, error) {
 	return ask[RefreshGrant](ctx, r, "begin_refresh", b)
 }
 
-// EndRefresh is Shard.EndRefresh.
 func (r Remote) EndRefresh(ctx context.Context, e RefreshResult) (RefreshEnd, error) {
 	return ask[RefreshEnd](ctx, r, "end_refresh", e)
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier/link"
 )
 
 // mergeFound adds up the hours of two shards.
@@ -65,7 +66,7 @@ func refused(errs []error) error {
 // registrable returns the registrable domain of a host with or without a port; "" if it has none, or none that a
 // contract can name.
 func registrable(host string) string {
-	domain, ok := contract.RegistrableDomain(hostname(host))
+	domain, ok := contract.RegistrableDomain(link.Hostname(host))
 	if !ok || contract.CheckDomain("", domain) != nil {
 		return ""
 	}
@@ -74,7 +75,7 @@ func registrable(host string) string {
 
 // ofURL returns the shard of a URL.
 func (r Remotes) ofURL(url string) (Remote, error) {
-	l, ok := ParseLink(url)
+	l, ok := link.Parse(url)
 	if domain := registrable(l.Host); ok && domain != "" {
 		return r.Of(domain), nil
 	}
@@ -93,7 +94,7 @@ func (r Remotes) URL(ctx context.Context, url string) (URLState, error) {
 // SetHost changes a host, and reports whether there is one.
 func (r Remotes) SetHost(ctx context.Context, host string, change HostChange) (found bool, err error) {
 	domain := ""
-	if ValidHost(host) {
+	if link.ValidHost(host) {
 		domain = registrable(host)
 	}
 	if domain == "" {

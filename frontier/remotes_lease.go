@@ -6,76 +6,9 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/newsfork/seed-engine/contract"
 )
-
-// Idle remembers for some seconds which shards had nothing to lease, and which did not answer, so that
-// scrapers that find little do not ask all of them each time. It is one process's: what another put
-// meanwhile is found when the seconds are over. The zero value is ready.
-type Idle struct {
-	mu     sync.Mutex
-	pauses map[idleKey]pause
-}
-
-// idleKey is a shard and what was wanted of it; "" stands for everything.
-type idleKey struct {
-	shard int
-	wants string
-}
-
-// pause is the time that a shard is not asked, and from when on it may have something, ms.
-type pause struct{ until, again int64 }
-
-const (
-	maxIdle   = 5000   // ms for which a shard that had nothing is not asked again
-	silentFor = 30_000 // ms for one that did not answer, the time included for which it was waited for
-	maxWants  = 1024   // entries of an Idle
-)
-
-// left reports whether a shard need not be asked for what is wanted, in how many ms it may have something,
-// and whether that is because it did not answer.
-func (i *Idle) left(shard int, wants string, now int64) (ms int64, idle, silent bool) {
-	if i == nil {
-		return 0, false, false
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for _, key := range [...]idleKey{{shard, ""}, {shard, wants}} {
-		p := i.pauses[key]
-		if ms := p.until - now; ms > 0 && ms <= silentFor { // more when the clock went back
-			return p.again - now, true, key.wants == ""
-		}
-	}
-	return 0, false, false
-}
-
-func (i *Idle) note(shard int, wants string, p pause) {
-	if i == nil {
-		return
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.pauses == nil || len(i.pauses) >= maxWants {
-		i.pauses = map[idleKey]pause{}
-	}
-	i.pauses[idleKey{shard, wants}] = p
-}
-
-// forget ends the pause of a shard that has new pages or free hosts.
-func (i *Idle) forget(shard int) {
-	if i == nil {
-		return
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for key := range i.pauses {
-		if key.shard == shard {
-			delete(i.pauses, key)
-		}
-	}
-}
 
 // Lease returns URLs of all shards: of one chosen at random, and of the others what is missing. A shard
 // that does not answer is left out; it is an error only if none does. now is the time in ms since 1970.
@@ -113,7 +46,7 @@ type leaseOfAll struct {
 // choose puts the shards that are worth asking in a random order.
 func (l *leaseOfAll) choose() {
 	for _, n := range rand.Perm(l.remotes.Shards) {
-		ms, idle, silent := l.remotes.Idle.left(n, l.wants, l.now)
+		ms, idle, silent := l.remotes.Idle.Left(n, l.wants, l.now)
 		if !idle {
 			l.shards = append(l.shards, n)
 			continue
@@ -151,13 +84,13 @@ func (l *leaseOfAll) ask(ctx context.Context, width int) error {
 		switch {
 		case errs[i] != nil:
 			l.errs = append(l.errs, errs[i])
-			l.remotes.Idle.note(shard, "", pause{l.now + silentFor, l.now + silentFor})
+			l.remotes.Idle.Silent(shard, l.now)
 			continue
 		case len(leases[i].Items) == 0 && l.gave[shard]:
 			// It is empty because of this lease: once that is reported, it might have items at once.
 		case len(leases[i].Items) == 0:
 			again := max(leases[i].RetryAfter, 1) * 1000
-			l.remotes.Idle.note(shard, l.wants, pause{l.now + min(again, maxIdle), l.now + again})
+			l.remotes.Idle.Empty(shard, l.wants, l.now, l.now+again)
 			l.again = min(l.again, again)
 		case len(leases[i].Items) == shares[i]:
 			l.shards = append(l.shards, shard)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier/link"
 )
 
 // Put queues pages of any domains, and gives a verdict for each in the same order. When shards do not
@@ -23,7 +24,7 @@ func (r Remotes) Put(ctx context.Context, partition contract.Partition, pages []
 	indexes := map[string][]int{}
 	for i := range pages {
 		domain := ""
-		if l, ok := ParseLink(pages[i].URL); ok {
+		if l, ok := link.Parse(pages[i].URL); ok {
 			domain = registrable(l.Host)
 		}
 		if answer.Pages[i] = InvalidURL; domain != "" {
@@ -81,7 +82,7 @@ func (r Remotes) putAll(ctx context.Context, puts []Put) ([]PutAnswer, []error) 
 				continue
 			}
 			if answers[i] = got[n][k]; answers[i].Added > 0 {
-				r.Idle.forget(shard)
+				r.Idle.Forget(shard)
 			}
 		}
 	}

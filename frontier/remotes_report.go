@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier/link"
 )
 
 // maxFoundDomains is the number of other registrable domains of the page's own shard, and of all others together, may be
@@ -113,7 +114,7 @@ func (p *reportToAll) divide() {
 func (p *reportToAll) divideFound(shard int, found []FoundURL) (here, elsewhere []FoundURL) {
 	others := FoundDomains{}
 	for _, f := range found {
-		l, ok := ParseLink(f.URL)
+		l, ok := link.Parse(f.URL)
 		f.Domain = registrable(l.Host)
 		switch {
 		case !ok || f.Domain == "":
@@ -147,7 +148,7 @@ func (p *reportToAll) send(ctx context.Context) []error {
 		p.answer.Unknown += part.answer.Unknown
 		p.answer.Added += part.answer.Added
 		if part.answer.Accepted > 0 {
-			p.remotes.Idle.forget(part.lease.shard)
+			p.remotes.Idle.Forget(part.lease.shard)
 		}
 		p.gather(part)
 	}

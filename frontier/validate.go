@@ -6,24 +6,6 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-func (r *AcquireRequest) Validate() error {
-	if err := contract.CheckDomain("domain", r.Domain); err != nil {
-		return err
-	}
-	if r.Owner == "" || len(r.Owner) > MaxOwner {
-		return contract.Invalid("owner", "an owner has 1 to %d bytes", MaxOwner)
-	}
-	if err := CheckRange("hosts", len(r.Hosts), 0, MaxAcquire); err != nil {
-		return err
-	}
-	for _, host := range r.Hosts {
-		if !ValidHost(host) || !Within(host, r.Domain) {
-			return contract.Invalid("hosts", "%.80q is not a host of %s", host, r.Domain)
-		}
-	}
-	return CheckRange("seconds", r.Seconds, 1, MaxOwnership)
-}
-
 func (r *LeaseRequest) Validate() error {
 	if err := CheckRange("max", r.Max, 1, MaxLease); err != nil {
 		return err
@@ -40,21 +22,6 @@ func (r *LeaseRequest) Validate() error {
 		}
 	}
 	return nil
-}
-
-func (r *Put) Validate() error {
-	if err := contract.CheckDomain("domain", r.Domain); err != nil {
-		return err
-	}
-	if r.MirrorOf != "" {
-		if err := contract.CheckDomain("mirror_of", r.MirrorOf); err != nil {
-			return err
-		}
-	}
-	if err := CheckRange("visits", len(r.Visits), 0, MaxAcquire); err != nil {
-		return err
-	}
-	return r.Partition.Validate("partition_info.")
 }
 
 func (r *Report) Validate() error {

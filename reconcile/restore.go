@@ -33,7 +33,7 @@ type place struct {
 	Only  bool   `json:"o,omitempty"` // no other shard follows
 	Day   string `json:"d,omitempty"` // of the snapshot; if Page is 0, find an earlier one
 	Page  int    `json:"p,omitempty"` // next to read, from 1; 0 before the first
-	Taken int64  `json:"t,omitempty"` // see frontier.SnapshotOrder; of the previous page
+	Taken int64  `json:"t,omitempty"` // see shard.SnapshotOrder; of the previous page
 	Live  bool   `json:"l,omitempty"` // read the shards themselves, not their snapshots
 	From  int64  `json:"f,omitempty"` // start of the next page of those
 }
@@ -102,7 +102,7 @@ func (r *Restorer) step(ctx context.Context, at *place, out *contract.Restored) 
 		return false, err
 	}
 	at.Taken = page.Taken
-	if err := r.restore(ctx, page.Split(r.Frontier.Shards), out); err != nil {
+	if err := r.restore(ctx, split(page, r.Frontier.Shards), out); err != nil {
 		return false, err
 	}
 	if page.Next == 0 {
@@ -119,7 +119,7 @@ func (r *Restorer) move(ctx context.Context, at *place, out *contract.Restored) 
 	if err != nil {
 		return false, err
 	}
-	parts := page.Split(r.Frontier.Shards)
+	parts := split(page, r.Frontier.Shards)
 	delete(parts, n)
 	if err := r.restore(ctx, parts, out); err != nil {
 		return false, err
@@ -215,4 +215,28 @@ func (r *Restorer) restore(ctx context.Context, parts map[int]frontier.Snapshot,
 		out.Hosts += int64(restored)
 	}
 	return nil
+}
+
+// split divides a page of a snapshot by the shards to which its hosts and domains belong.
+func split(s frontier.Snapshot, shards int) map[int]frontier.Snapshot {
+	parts := map[int]frontier.Snapshot{}
+	part := func(domain string) (int, frontier.Snapshot) {
+		n := frontier.ShardOf(domain, shards)
+		p, there := parts[n]
+		if !there {
+			p = frontier.Snapshot{Version: s.Version, Classes: s.Classes, Patterns: s.Patterns}
+		}
+		return n, p
+	}
+	for _, h := range s.Hosts {
+		n, p := part(h.Domain)
+		p.Hosts = append(p.Hosts, h)
+		parts[n] = p
+	}
+	for _, d := range s.Domains {
+		n, p := part(d.Domain)
+		p.Domains = append(p.Domains, d)
+		parts[n] = p
+	}
+	return parts
 }

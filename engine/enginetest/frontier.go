@@ -13,6 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
+	rules "github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/frontier/sqlite"
 	"github.com/newsfork/seed-engine/queues"
 	"github.com/newsfork/seed-engine/r2"
@@ -181,12 +182,12 @@ func (w *World) Alarm(name string) (next time.Time, err error) {
 		if paused, err = isPaused(ctx, bucket{w.Bucket, &i.life}); err != nil {
 			return
 		}
-		var tick frontier.Tick
-		request := frontier.TickRequest{Shard: name, Paused: paused}
+		var tick rules.Tick
+		request := rules.TickRequest{Shard: name, Paused: paused}
 		if oldest := w.Broker.Backlog(Domains).Oldest; oldest != nil {
 			request.Oldest = epoch.MillisOf(oldest.Time)
 		}
-		if tick, err = ask[frontier.Tick](o, w, "tick", request); err != nil {
+		if tick, err = ask[rules.Tick](o, w, "tick", request); err != nil {
 			return
 		}
 		next = time.UnixMilli(tick.AlarmAt)
@@ -232,7 +233,7 @@ func send(ctx context.Context, to queues.Producer, messages []json.RawMessage) e
 }
 
 // store stores a snapshot.
-func (o *shard) store(ctx context.Context, w *World, b bucket, order *frontier.SnapshotOrder) error {
+func (o *shard) store(ctx context.Context, w *World, b bucket, order *rules.SnapshotOrder) error {
 	for n, from := 1, int64(0); n == 1 || from > 0; n++ {
 		page, err := ask[frontier.Snapshot](o, w, "export", map[string]int64{"From": from, "Taken": order.Taken})
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard"
 )
 
 func (s *testShard) feed(r frontier.FeedRequest) (p frontier.FeedPage) {
@@ -60,9 +61,9 @@ func (s *testShard) tick() (messages []contract.Refresh) {
 // tickBehind is tick while the oldest message of the queue was sent at that time.
 func (s *testShard) tickBehind(oldest epoch.Millis) (messages []contract.Refresh) {
 	s.t.Helper()
-	var tick frontier.Tick
+	var tick shard.Tick
 	s.do(func() (err error) {
-		tick, err = s.local.Tick(s.now, frontier.TickRequest{Shard: "shard-0", Oldest: oldest})
+		tick, err = s.local.Tick(s.now, shard.TickRequest{Shard: "shard-0", Oldest: oldest})
 		return err
 	})
 	for _, body := range tick.Messages {

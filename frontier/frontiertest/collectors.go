@@ -7,6 +7,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard"
 )
 
 func collectorExcludes(t T, db DB) {
@@ -571,7 +572,7 @@ func snapshot(t T, db DB) {
 	s.local.Settings.PerMinute = 100
 	s.wait(86_400_000)
 	s.do(func() error {
-		tick, err := s.local.Tick(s.now, frontier.TickRequest{Shard: "shard-0"})
+		tick, err := s.local.Tick(s.now, shard.TickRequest{Shard: "shard-0"})
 		expect(t, "refreshes of what was restored", len(tick.Messages) > 10, true)
 		return err
 	})

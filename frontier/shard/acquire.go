@@ -5,6 +5,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/link"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
@@ -18,7 +19,7 @@ const claimLook = 10_000
 
 // Acquire returns a domain to a collector, or says when to ask again.
 func (s *Shard) Acquire(now int64, r frontier.AcquireRequest) (answer frontier.Acquired, err error) {
-	if err := r.Validate(); err != nil {
+	if err := validateAcquire(&r); err != nil {
 		return answer, err
 	}
 	err = s.run(now, func(c *call) error {
@@ -135,7 +136,7 @@ func (s *Shard) Renew(now int64, domain, owner string, seconds int64) (kept bool
 // Release frees a domain, and reports whether the owner still had it.
 // When another has taken it since, nothing changes but the contracts that were rewritten.
 func (s *Shard) Release(now int64, r frontier.ReleaseRequest) (released bool, err error) {
-	if err := (&frontier.AcquireRequest{Domain: r.Domain, Owner: r.Owner, Seconds: 1}).Validate(); err != nil {
+	if err := validateAcquire(&frontier.AcquireRequest{Domain: r.Domain, Owner: r.Owner, Seconds: 1}); err != nil {
 		return false, err
 	}
 	if err := frontier.CheckRange("hosts", len(r.Hosts), 0, frontier.MaxAcquire); err != nil {
@@ -180,7 +181,7 @@ func (s *Shard) Release(now int64, r frontier.ReleaseRequest) (released bool, er
 
 // visited keeps what a collector learned of a host.
 func (c *call) visited(m *store.Domain, v *frontier.Visit) error {
-	if !frontier.ValidHost(v.Host) || !frontier.Within(v.Host, m.Name) {
+	if !link.ValidHost(v.Host) || !link.Within(v.Host, m.Name) {
 		return contract.Invalid("hosts", "%.80q is not a host of %s", v.Host, m.Name)
 	}
 	h, err := c.hostOf(m, v.Host)

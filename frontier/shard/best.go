@@ -96,7 +96,7 @@ func (p *putBatch) rivals() (list []rival, err error) {
 			return nil, err
 		}
 		for i := range pages {
-			list = append(list, rival{2*pages[i].Score(now) + 1, pages[i].Lastmod, nil, h, frontier.Hash48(pages[i].Path)})
+			list = append(list, rival{2*pages[i].Score(now) + 1, pages[i].Lastmod, nil, h, store.Hash48(pages[i].Path)})
 		}
 	}
 	for i := range p.fresh {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard"
 )
 
 var chaosSeeds = flag.Uint64("chaos", 6, "seeds that TestChaos tries")
@@ -244,7 +245,7 @@ func (x *chaos) operate() error {
 func (x *chaos) refresh() error {
 	switch x.random.IntN(3) {
 	case 0:
-		tick, err := x.shard.Tick(x.now, frontier.TickRequest{Shard: "shard-0"})
+		tick, err := x.shard.Tick(x.now, shard.TickRequest{Shard: "shard-0"})
 		for _, text := range tick.Messages {
 			m, ok, err := contract.ParseRefresh(text)
 			if err != nil || !ok {

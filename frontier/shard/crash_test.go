@@ -9,6 +9,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
@@ -144,7 +145,7 @@ func TestCrash(t *testing.T) {
 		}},
 		{"tick", 40_000_000, func() error {
 			w.shard.PerMinute = 60
-			tick, err := w.shard.Tick(w.now, frontier.TickRequest{Shard: "shard-0"})
+			tick, err := w.shard.Tick(w.now, shard.TickRequest{Shard: "shard-0"})
 			if err == nil && len(tick.Messages) == 0 {
 				err = errors.New("nothing is due")
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard"
 )
 
 // rhythm is a publishing frequency.
@@ -55,9 +56,9 @@ func TestADayOfRefreshes(t *testing.T) {
 	for next := w.now; w.now < began+settling+86_400_000; {
 		w.now = max(next, w.now+1000)
 		counted := w.now >= began+settling
-		var tick frontier.Tick
+		var tick shard.Tick
 		written := w.do(func() (err error) {
-			tick, err = w.shard.Tick(w.now, frontier.TickRequest{Shard: "shard-0"})
+			tick, err = w.shard.Tick(w.now, shard.TickRequest{Shard: "shard-0"})
 			return err
 		})
 		next = tick.AlarmAt

@@ -1,13 +1,13 @@
 package shard
 
-import "github.com/newsfork/seed-engine/frontier"
+import "github.com/newsfork/seed-engine/frontier/link"
 
 // CountLinks counts the URLs that are brought into canonical form until stop is called.
 func CountLinks() (count *int, stop func()) {
 	count = new(int)
-	parseLink = func(url string) (frontier.Link, bool) {
+	parseLink = func(url string) (link.URL, bool) {
 		*count++
-		return frontier.ParseLink(url)
+		return link.Parse(url)
 	}
-	return count, func() { parseLink = frontier.ParseLink }
+	return count, func() { parseLink = link.Parse }
 }

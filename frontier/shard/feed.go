@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/link"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
@@ -92,14 +93,14 @@ type announced struct {
 }
 
 // announce adds a page to the feed when the put is finished.
-func (p *putBatch) announce(h *store.Host, l frontier.Link, n *frontier.NewPage) {
+func (p *putBatch) announce(h *store.Host, l link.URL, n *frontier.NewPage) {
 	q := p.newPage(h, l, n)
 	item := store.FeedItem{FoundAt: p.c.now, URL: h.URL(&q), Domain: p.name, Title: q.Title, Snippet: cut(n.Snippet, maxSnippet), FoundBy: cut(n.FoundBy, maxFoundBy),
 		Kind: q.Kind, Lastmod: q.Lastmod, Class: p.class, Day: p.day, Score: int64(thousandths(n.Priority))}
 	if len(n.Image) <= frontier.MaxURL {
 		item.Image = n.Image
 	}
-	p.news = append(p.news, announced{freshKey{h.ID, frontier.Hash48(l.Path)}, h, q.Lastmod > 0, q.Kind, item})
+	p.news = append(p.news, announced{freshKey{h.ID, store.Hash48(l.Path)}, h, q.Lastmod > 0, q.Kind, item})
 }
 
 // publish adds announced pages to the feed. A page that did not fit into the queues is announced all the same, and

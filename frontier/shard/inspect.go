@@ -8,6 +8,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/link"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
@@ -155,7 +156,7 @@ func hostInfos(c *call, ids []int64) ([]frontier.HostInfo, error) {
 
 // URL returns the state of one URL.
 func (s *Shard) URL(now int64, url string) (state frontier.URLState, err error) {
-	l, ok := frontier.ParseLink(url)
+	l, ok := link.Parse(url)
 	if !ok {
 		return state, contract.Invalid("url", "%.80q is not an http or https URL", url)
 	}
@@ -165,7 +166,7 @@ func (s *Shard) URL(now int64, url string) (state frontier.URLState, err error) 
 		if err != nil || h == nil {
 			return err
 		}
-		return urlState(c, &state, h, url, frontier.Hash48(l.Path))
+		return urlState(c, &state, h, url, store.Hash48(l.Path))
 	})
 	return state, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard"
 )
 
 // TestALateShard: refreshes that never end make the shard late at every look from then on, not only at those that fall
@@ -29,9 +30,9 @@ func TestALateShard(t *testing.T) {
 				began, late, ticked := w.now, 0, int64(0)
 				for ; w.now < began+12*3_600_000; w.now += 60_000 {
 					if w.now >= ticked {
-						var tick frontier.Tick
+						var tick shard.Tick
 						w.do(func() (err error) {
-							tick, err = w.shard.Tick(w.now, frontier.TickRequest{Shard: "shard-0"})
+							tick, err = w.shard.Tick(w.now, shard.TickRequest{Shard: "shard-0"})
 							return err
 						})
 						ticked = tick.AlarmAt
@@ -87,7 +88,7 @@ func TestTheDayOfAClockThatJumped(t *testing.T) {
 	}
 	tick := func(at int64) (messages int) {
 		w.do(func() error {
-			tick, err := w.shard.Tick(at, frontier.TickRequest{Shard: "shard-0"})
+			tick, err := w.shard.Tick(at, shard.TickRequest{Shard: "shard-0"})
 			messages = len(tick.Messages)
 			return err
 		})

@@ -270,7 +270,7 @@ func (l *leaser) giveEntry(h *store.Host, m *store.Domain) (keep bool, err error
 		return false, c.queue(h)
 	}
 	e := &h.Entries[best]
-	h.Asked = append(h.Asked, frontier.Hash48(e.Path))
+	h.Asked = append(h.Asked, store.Hash48(e.Path))
 	item := c.item(h, m, &e.Page, frontier.KindEntry)
 	item.Method, item.ETag, item.LastModified = e.Method, e.Etag, e.Modified
 	l.items = append(l.items, item)
@@ -328,7 +328,7 @@ func retryAfter(c *call, lanes []int, passedOver int64) (int64, error) {
 
 // item describes a page of a host.
 func (c *call) item(h *store.Host, m *store.Domain, p *store.Page, kind string) frontier.Item {
-	return frontier.Item{ID: itemID(h.ID, frontier.Hash48(p.Path)), URL: h.URL(p), Host: h.Name, Domain: m.Name, Kind: kind, Type: store.TypeName(p.Kind),
+	return frontier.Item{ID: itemID(h.ID, store.Hash48(p.Path)), URL: h.URL(p), Host: h.Name, Domain: m.Name, Kind: kind, Type: store.TypeName(p.Kind),
 		Priority: float64(p.Score(c.seconds())) / 1000, Title: p.Title, LastMod: p.Lastmod, CrawlDelay: h.Interval(), Partition: c.partition(h, p)}
 }
 

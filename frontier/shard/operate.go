@@ -5,6 +5,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/link"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
@@ -82,7 +83,7 @@ func (s *Shard) Exclude(now int64, x frontier.Exclusion, excluded bool) error {
 		case contract.ExcludeDomain:
 			return excludeDomain(c, value, excluded)
 		case contract.ExcludeHost:
-			if !frontier.Within(value, x.Domain) {
+			if !link.Within(value, x.Domain) {
 				return contract.Invalid("domain", "%.80q is not the domain of %s", x.Domain, value)
 			}
 			return excludeHost(c, value, x.Domain, excluded)

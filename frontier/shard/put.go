@@ -8,6 +8,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/link"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
@@ -35,7 +36,7 @@ func (s *Shard) Put(now int64, r frontier.Put) (answer frontier.PutAnswer, err e
 func (s *Shard) PutAll(now int64, r frontier.PutAll) (answers []frontier.PutAnswer, err error) {
 	urls := 0
 	for i := range r.Puts {
-		if err := r.Puts[i].Validate(); err != nil {
+		if err := validatePut(&r.Puts[i]); err != nil {
 			return nil, err
 		}
 		urls += len(r.Puts[i].Pages) + len(r.Puts[i].Entries)
@@ -126,8 +127,8 @@ func preparePuts(c *call, puts []*putBatch) error {
 	for _, p := range puts {
 		domains[p.name] = true
 		for _, url := range p.expected {
-			if l, ok := c.link(url); ok && frontier.Within(l.Host, p.name) {
-				hashes[l.Host] = append(hashes[l.Host], frontier.Hash48(l.Path))
+			if l, ok := c.link(url); ok && link.Within(l.Host, p.name) {
+				hashes[l.Host] = append(hashes[l.Host], store.Hash48(l.Path))
 			}
 		}
 	}
@@ -216,7 +217,7 @@ func (p *putBatch) states(entries []frontier.NewEntry) []frontier.EntryState {
 	for i := range entries {
 		l, _ := p.c.link(entries[i].URL)
 		for _, h := range p.touched {
-			if at := h.Entry(frontier.Hash48(l.Path)); h.Name == l.Host && at >= 0 {
+			if at := h.Entry(store.Hash48(l.Path)); h.Name == l.Host && at >= 0 {
 				states[i] = h.Entries[at].State()
 				break
 			}
@@ -243,12 +244,12 @@ func (p *putBatch) learn(r *frontier.Put) error {
 }
 
 // admit returns the host of a URL, or why the URL is refused.
-func (p *putBatch) admit(url string) (*store.Host, frontier.Link, frontier.Verdict, error) {
+func (p *putBatch) admit(url string) (*store.Host, link.URL, frontier.Verdict, error) {
 	l, ok := p.c.link(url)
 	switch {
 	case !ok:
 		return nil, l, frontier.InvalidURL, nil
-	case !frontier.Within(l.Host, p.name):
+	case !link.Within(l.Host, p.name):
 		return nil, l, frontier.ForeignHost, nil
 	case p.domain.Excluded || p.c.tx.State.Excludes.URL(url):
 		return nil, l, frontier.Excluded, nil
@@ -297,7 +298,7 @@ func (p *putBatch) page(n *frontier.NewPage, verdict *frontier.Verdict) (err err
 		*verdict = refused
 		return err
 	}
-	key := freshKey{h.ID, frontier.Hash48(l.Path)}
+	key := freshKey{h.ID, store.Hash48(l.Path)}
 	switch {
 	case p.met[key] || p.c.tx.Seen.Has(h, key.hash):
 		*verdict = frontier.Duplicate
@@ -323,7 +324,7 @@ func (p *putBatch) page(n *frontier.NewPage, verdict *frontier.Verdict) (err err
 	return nil
 }
 
-func (p *putBatch) newPage(h *store.Host, l frontier.Link, n *frontier.NewPage) store.Page {
+func (p *putBatch) newPage(h *store.Host, l link.URL, n *frontier.NewPage) store.Page {
 	q := store.Page{Path: l.Path, HTTP: l.HTTP, Title: cut(n.Title, frontier.MaxTitle), Kind: store.TypeNumber(n.Type), Class: h.Class(p.class, p.day, p.collected)}
 	if n.LastMod > 0 && n.LastMod < store.MaxSlot {
 		q.Lastmod = n.LastMod
@@ -343,7 +344,7 @@ func (p *putBatch) entry(n *frontier.NewEntry) (frontier.Verdict, error) {
 	if err := h.UnpackEntries(); err != nil {
 		return "", err
 	}
-	hash := frontier.Hash48(l.Path)
+	hash := store.Hash48(l.Path)
 	at := h.Entry(hash)
 	defer p.c.watch(h, h.NextDue())
 	switch {
@@ -375,7 +376,7 @@ func (p *putBatch) entry(n *frontier.NewEntry) (frontier.Verdict, error) {
 }
 
 // update takes over what is given of an entry point. A caller that has just looked at it sets its clock.
-func (p *putBatch) update(h *store.Host, e *store.Entry, l frontier.Link, n *frontier.NewEntry) {
+func (p *putBatch) update(h *store.Host, e *store.Entry, l link.URL, n *frontier.NewEntry) {
 	due, known := e.Due, e.Method != ""
 	e.Page = p.newPage(h, l, &n.NewPage)
 	e.Method = n.Method

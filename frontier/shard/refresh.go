@@ -5,6 +5,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/link"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
@@ -100,16 +101,16 @@ func refreshBusy(c *call, h *store.Host) (int64, error) {
 }
 
 // claimOf returns the number by which a host's row names the owner of its refresh.
-func claimOf(owner string) int64 { return int64(frontier.Hash48(owner)) }
+func claimOf(owner string) int64 { return int64(store.Hash48(owner)) }
 
 // findEntry returns an entry point with its host; nil if not found.
 func findEntry(c *call, domain, url string) (*store.Host, *store.Entry, error) {
-	l, ok := frontier.ParseLink(url)
+	l, ok := link.Parse(url)
 	if !ok {
 		return nil, nil, contract.Invalid("url", "%.80q is not an http or https URL", url)
 	}
 	h, err := c.tx.HostNamed(l.Host)
-	if err != nil || h == nil || !frontier.Within(l.Host, domain) {
+	if err != nil || h == nil || !link.Within(l.Host, domain) {
 		return nil, nil, err
 	}
 	if err := c.tx.LoadDomainsOf([]*store.Host{h}); err != nil {
@@ -118,7 +119,7 @@ func findEntry(c *call, domain, url string) (*store.Host, *store.Entry, error) {
 	if err := h.UnpackEntries(); err != nil {
 		return nil, nil, err
 	}
-	at := h.Entry(frontier.Hash48(l.Path))
+	at := h.Entry(store.Hash48(l.Path))
 	if at < 0 || c.tx.DomainOf(h).Name != domain {
 		return nil, nil, nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/idle"
 	"github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/frontier/sqlite"
 )
@@ -167,7 +168,7 @@ func TestLeasesAtOnce(t *testing.T) {
 // TestIdleFor: a scraper is told how long there is nothing, however the shards came to be remembered.
 func TestIdleFor(t *testing.T) {
 	s := newShards(t, 8)
-	s.Idle = new(frontier.Idle)
+	s.Idle = new(idle.Shards)
 	s.fill(1)
 	lease := func() frontier.Lease {
 		return must(s.Lease(t.Context(), s.now, frontier.LeaseRequest{Max: 1, Seconds: 600}))(t)
@@ -199,7 +200,7 @@ func TestALoneScraper(t *testing.T) {
 		}
 	}
 	must(s.Put(t.Context(), partition, pages))(t)
-	leasing, reporting := new(frontier.Idle), new(frontier.Idle)
+	leasing, reporting := new(idle.Shards), new(idle.Shards)
 	for round, left := 0, len(pages); left > 0; round++ {
 		s.Idle = leasing
 		l := must(s.Lease(t.Context(), s.now, frontier.LeaseRequest{Max: 20, Seconds: 60, PerHost: 4}))(t)
@@ -233,7 +234,7 @@ func TestALoneScraper(t *testing.T) {
 // put into them, nor for those who want something else.
 func TestIdleShards(t *testing.T) {
 	s := newShards(t, 8)
-	s.Idle = new(frontier.Idle)
+	s.Idle = new(idle.Shards)
 	lease := func(r frontier.LeaseRequest) (items int) {
 		t.Helper()
 		r.Max, r.Seconds = 10, 60
@@ -265,7 +266,7 @@ func TestIdleShards(t *testing.T) {
 // TestFrozenShards: what the others have can be had, and a request is repeated without harm.
 func TestFrozenShards(t *testing.T) {
 	s := newShards(t, 4)
-	s.Idle = new(frontier.Idle)
+	s.Idle = new(idle.Shards)
 	s.fill(40)
 	in := map[string]int{}
 	for i := range 40 {
@@ -457,7 +458,7 @@ func TestFoundHosts(t *testing.T) {
 // TestALeaseThatIsGivenUp: a scraper that hangs up leaves no shard as silent.
 func TestALeaseThatIsGivenUp(t *testing.T) {
 	s := newShards(t, 4)
-	s.Idle = new(frontier.Idle)
+	s.Idle = new(idle.Shards)
 	s.fill(20)
 	ctx, hangUp := context.WithCancel(t.Context())
 	hangUp()

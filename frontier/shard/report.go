@@ -84,7 +84,7 @@ func (p *reporter) prepare(results []frontier.Result) error {
 		}
 		named[results[i].ID] = true
 		if l, ok := c.link(results[i].RedirectedTo); ok && l.Host == h.Name {
-			keys = append(keys, h.ChunkKey(frontier.Hash48(l.Path)))
+			keys = append(keys, h.ChunkKey(store.Hash48(l.Path)))
 		}
 	}
 	if err := c.tx.Pages.Load(keys); err != nil {
@@ -193,8 +193,8 @@ func (p *reporter) page(h *store.Host, at int, r *frontier.Result) error {
 	case fetched:
 		c.done(h, &h.Done, &c.tx.State.Done)
 	}
-	if l, ok := c.link(r.RedirectedTo); ok && l.Host == h.Name && !c.tx.Seen.Has(h, frontier.Hash48(l.Path)) {
-		if err := c.tx.Seen.Add(h, frontier.Hash48(l.Path)); err != nil {
+	if l, ok := c.link(r.RedirectedTo); ok && l.Host == h.Name && !c.tx.Seen.Has(h, store.Hash48(l.Path)) {
+		if err := c.tx.Seen.Add(h, store.Hash48(l.Path)); err != nil {
 			return err
 		}
 	}

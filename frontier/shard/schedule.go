@@ -26,7 +26,7 @@ const (
 // queueRefreshes adds messages for due entry points: at most one a host, within the settings. An entry point whose
 // refresh does not end is queued again, unless the message may still wait: oldest is the time of the queue's first.
 // Excluded and busy hosts are left for later.
-func queueRefreshes(c *call, tick *frontier.Tick, oldest epoch.Millis) error {
+func queueRefreshes(c *call, tick *Tick, oldest epoch.Millis) error {
 	if c.settings.PerMinute <= 0 {
 		return nil
 	}

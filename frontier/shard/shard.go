@@ -5,6 +5,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/link"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
@@ -19,27 +20,27 @@ type call struct {
 	links     map[string]parsedLink
 }
 
-// parsedLink is the result of frontier.ParseLink.
+// parsedLink is the result of link.Parse.
 type parsedLink struct {
-	frontier.Link
+	link.URL
 	ok bool
 }
 
-// link is frontier.ParseLink, once a URL and call: a put needs each URL to load its host, to admit it and to describe it.
-func (c *call) link(url string) (frontier.Link, bool) {
+// link is link.Parse, once a URL and call: a put needs each URL to load its host, to admit it and to describe it.
+func (c *call) link(url string) (link.URL, bool) {
 	l, known := c.links[url]
 	if !known {
-		l.Link, l.ok = parseLink(url)
+		l.URL, l.ok = parseLink(url)
 		if c.links == nil {
 			c.links = map[string]parsedLink{}
 		}
 		c.links[url] = l
 	}
-	return l.Link, l.ok
+	return l.URL, l.ok
 }
 
 // parseLink is replaced by a test that counts its calls.
-var parseLink = frontier.ParseLink
+var parseLink = link.Parse
 
 func (c *call) seconds() int64 { return c.now / 1000 }
 

@@ -3,6 +3,7 @@ package shard
 import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/link"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
@@ -14,7 +15,7 @@ const maxSnapshotHosts = 500
 
 // domainPages is the position of the first page of domains, behind all host ids.
 const (
-	domainPages        = frontier.IdMask + 1
+	domainPages        = store.IDMask + 1
 	maxSnapshotDomains = 500
 )
 
@@ -128,7 +129,7 @@ func restoreDomain(c *call, r *frontier.DomainSnapshot) error {
 }
 
 func restoreHost(c *call, r *frontier.HostSnapshot, classes []frontier.Class) (bool, error) {
-	if contract.CheckDomain("", r.Domain) != nil || !frontier.ValidHost(r.Host) || !frontier.Within(r.Host, r.Domain) {
+	if contract.CheckDomain("", r.Domain) != nil || !link.ValidHost(r.Host) || !link.Within(r.Host, r.Domain) {
 		return false, contract.Invalid("hosts", "%.80q is not a host of %.80q", r.Host, r.Domain)
 	}
 	there, err := c.tx.HostNamed(r.Host)

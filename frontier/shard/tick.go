@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
@@ -17,8 +18,36 @@ const day = 24 * time.Hour
 // is done by then.
 const maxAlarmGap = 3_600_000 // ms
 
+// TickRequest is sent by a shard's alarm.
+type TickRequest struct {
+	Shard  string `json:"shard"`            // name of the shard
+	Paused bool   `json:"paused,omitempty"` // operators paused the pipeline: refresh nothing
+	// Oldest is when the oldest message of the domain queue was sent; 0 if the queue is empty or did not say. What was
+	// sent later may be waiting there, and is not sent again.
+	Oldest epoch.Millis `json:"oldest,omitempty"`
+}
+
+// Tick is the work of the alarm, done after the operation. It can fail at any point: lost work must appear in a later
+// Tick, and repeated work must do no harm.
+type Tick struct {
+	Messages []json.RawMessage `json:"messages"` // for the domain queue
+	Snapshot *SnapshotOrder    `json:"snapshot,omitempty"`
+	AlarmAt  int64             `json:"alarm_at"` // ms, of the next alarm
+}
+
+// SnapshotOrder requests a snapshot: each page of Export is stored as Prefix + "0001.json" and so on, then Stored is
+// called and whatever sorts before Keep in Dir is deleted. Taken goes into each page, so that pages of a repeated order
+// are not mixed with those of the first.
+type SnapshotOrder struct {
+	Taken  int64  `json:"taken"` // ms, of the order
+	Date   string `json:"date"`
+	Dir    string `json:"dir"`
+	Prefix string `json:"prefix"`
+	Keep   string `json:"keep"`
+}
+
 // Tick returns the work that is due now.
-func (s *Shard) Tick(now int64, r frontier.TickRequest) (tick frontier.Tick, err error) {
+func (s *Shard) Tick(now int64, r TickRequest) (tick Tick, err error) {
 	// Shards begin their days at different hours, so that their snapshots are not made all at once.
 	began := time.Duration(frontier.Hash64(r.Shard)%86_400) * time.Second
 	today := time.UnixMilli(now).UTC().Add(-began).Truncate(day)
@@ -40,7 +69,7 @@ func (s *Shard) Tick(now int64, r frontier.TickRequest) (tick frontier.Tick, err
 		last, err := c.tx.LastSnapshot()
 		if date := today.Format(time.DateOnly); err == nil && date > last {
 			dir := contract.Snapshot(r.Shard, today)
-			tick.Snapshot = &frontier.SnapshotOrder{
+			tick.Snapshot = &SnapshotOrder{
 				Taken: now, Date: date, Dir: contract.SnapshotDir(r.Shard), Prefix: contract.SnapshotPrefix(dir),
 				Keep: contract.Snapshot(r.Shard, today.Add(-(snapshotDays-1)*day)),
 			}

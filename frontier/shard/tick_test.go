@@ -5,17 +5,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard"
 )
 
 // TestSnapshotsAreDaily: one a day once there is something to keep, again until it is stored, each shard at
 // an hour of its own.
 func TestSnapshotsAreDaily(t *testing.T) {
 	w := newWorld(t)
-	tick := func() (tick frontier.Tick) {
+	tick := func() (tick shard.Tick) {
 		t.Helper()
 		w.do(func() (err error) {
-			tick, err = w.shard.Tick(w.now, frontier.TickRequest{Shard: "shard-3"})
+			tick, err = w.shard.Tick(w.now, shard.TickRequest{Shard: "shard-3"})
 			return err
 		})
 		if tick.Messages == nil {
@@ -64,9 +64,9 @@ func TestSnapshotsAreDaily(t *testing.T) {
 		}
 	}
 	ordered := func(name string) bool {
-		var other frontier.Tick
+		var other shard.Tick
 		w.do(func() (err error) {
-			other, err = w.shard.Tick(w.now, frontier.TickRequest{Shard: name})
+			other, err = w.shard.Tick(w.now, shard.TickRequest{Shard: name})
 			return err
 		})
 		return other.Snapshot != nil
@@ -92,7 +92,7 @@ func TestATickCostsNothing(t *testing.T) {
 	w.put("a.example", articles("a.example", 0, 1))
 	for range 10 {
 		w.now += 60_000
-		rows := w.do(func() error { _, err := w.shard.Tick(w.now, frontier.TickRequest{Shard: "shard-0"}); return err })
+		rows := w.do(func() error { _, err := w.shard.Tick(w.now, shard.TickRequest{Shard: "shard-0"}); return err })
 		if rows != 0 {
 			t.Errorf("%d rows", rows)
 		}

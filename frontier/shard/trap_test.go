@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/link"
 )
 
 // TestTraps: shapes of URLs that lead astray, and odd ones that do not.
@@ -72,7 +72,7 @@ func TestTraps(t *testing.T) {
 		"https://www.a.example/":                                                 false,
 		"https://www.a.example/?p=12345":                                         false,
 	} {
-		l, ok := frontier.ParseLink(url)
+		l, ok := link.Parse(url)
 		if got := isTrap(l.Host, l.Path, now); !ok || got != want {
 			t.Errorf("%.100s: %v %v, want %v", url, got, ok, want)
 		}

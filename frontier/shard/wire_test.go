@@ -24,7 +24,7 @@ func TestWire(t *testing.T) {
 		"acquire": {frontier.AcquireRequest{}, frontier.Acquired{}}, "renew": {frontier.RenewRequest{}, false}, "release": {frontier.ReleaseRequest{}, false}, "mirror": {frontier.MirrorRequest{}, frontier.MirrorAnswer{}},
 		"stats": {frontier.None{}, frontier.Stats{}}, "hosts": {frontier.HostsRequest{}, frontier.HostsPage{}}, "url": {frontier.UrlRequest{}, frontier.URLState{}},
 		"set_host": {frontier.SetHostRequest{}, false}, "exclude": {frontier.ExcludeRequest{}, frontier.None{}}, "export": {frontier.ExportRequest{}, frontier.Snapshot{}},
-		"restore": {frontier.Snapshot{}, 0}, "tick": {frontier.TickRequest{}, frontier.Tick{}}, "stored": {frontier.StoredRequest{}, frontier.None{}},
+		"restore": {frontier.Snapshot{}, 0}, "tick": {TickRequest{}, Tick{}}, "stored": {frontier.StoredRequest{}, frontier.None{}},
 		"feed": {frontier.FeedRequest{}, frontier.FeedPage{}}, "changes": {frontier.ChangesRequest{}, frontier.ChangesPage{}}, "changed": {frontier.Changed{}, frontier.None{}},
 		"entries": {frontier.EntriesRequest{}, frontier.EntryList{}}, "pages": {frontier.PagesRequest{}, frontier.PageList{}},
 		"begin_refresh": {frontier.RefreshRequest{}, frontier.RefreshGrant{}}, "end_refresh": {frontier.RefreshResult{}, frontier.RefreshEnd{}},

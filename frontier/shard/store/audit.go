@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/newsfork/seed-engine/frontier"
 )
 
 // Audit reads a whole shard and returns what is inconsistent in it.
@@ -176,7 +174,7 @@ func (k *auditor) checkHost(h *Host) (parts int) {
 	}
 	seen := map[uint64]bool{}
 	for i := range all {
-		hash := frontier.Hash48(all[i].Path)
+		hash := Hash48(all[i].Path)
 		if seen[hash] {
 			k.errorf("%s: %s is there twice", h.Name, all[i].Path)
 		}

@@ -98,7 +98,7 @@ func (d *decoder) entry() (e Entry) {
 }
 
 func (h *Host) Entry(hash uint64) int {
-	return slices.IndexFunc(h.Entries, func(e Entry) bool { return frontier.Hash48(e.Path) == hash })
+	return slices.IndexFunc(h.Entries, func(e Entry) bool { return Hash48(e.Path) == hash })
 }
 
 // FailedStatus reports whether an answer is not that of an entry point as it should be.

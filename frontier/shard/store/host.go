@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/link"
 )
 
 // Host is the row of a host: who may ask it and when, and its back queue.
@@ -317,9 +318,9 @@ func (h *Host) classMask(wanted func(id int64) bool) (mask uint16) {
 func (h *Host) Enqueue(p Page) { h.Buffer = append(h.Buffer, p) }
 
 func (h *Host) LeasedPage(hash uint64) int {
-	return slices.IndexFunc(h.Leased, func(p Page) bool { return frontier.Hash48(p.Path) == hash })
+	return slices.IndexFunc(h.Leased, func(p Page) bool { return Hash48(p.Path) == hash })
 }
 
 func (h *Host) URL(p *Page) string {
-	return frontier.Link{HTTP: p.HTTP, Host: h.Name, Path: p.Path}.String()
+	return link.URL{HTTP: p.HTTP, Host: h.Name, Path: p.Path}.String()
 }

@@ -59,7 +59,7 @@ func (c *Pages) Thin(h *Host, out map[uint64]bool) error {
 		h.nextSegment = segments[0].number // whose row is written again
 	}
 	h.Segments = slices.Clone(h.Segments[:len(h.Segments)-len(segments)])
-	h.Buffer = slices.DeleteFunc(pages, func(p Page) bool { return out[frontier.Hash48(p.Path)] })
+	h.Buffer = slices.DeleteFunc(pages, func(p Page) bool { return out[Hash48(p.Path)] })
 	h.URLs -= int64(len(out))
 	c.tx.State.URLs -= int64(len(out))
 	c.tx.Change(h)
@@ -102,7 +102,7 @@ func (h *Host) CountDue(now int64) (due int64) {
 
 // FindPage looks for a page in the host's queue, and gives when it is due, in seconds.
 func (c *Pages) Find(h *Host, hash uint64) (found bool, due int64, err error) {
-	is := func(p Page) bool { return frontier.Hash48(p.Path) == hash }
+	is := func(p Page) bool { return Hash48(p.Path) == hash }
 	if i := slices.IndexFunc(h.Buffer, is); i >= 0 {
 		return true, h.Buffer[i].Due, nil
 	}

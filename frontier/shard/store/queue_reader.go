@@ -3,8 +3,6 @@ package store
 import (
 	"fmt"
 	"slices"
-
-	"github.com/newsfork/seed-engine/frontier"
 )
 
 // QueueReader reads lanes of the queue from the slots that have been ready longest.
@@ -65,7 +63,7 @@ const maxLooked = 200_000
 // Read begins to read lanes, some blocks at once. It goes on where the last lease that wants the same stopped. Hosts whose
 // pointers are not wanted stay where they are.
 func (c *Queue) Read(lanes []int, blocks int, wants string, wanted func(Pointer) bool) (*QueueReader, error) {
-	s := &QueueReader{c: c.tx, wanted: wanted, size: blocks, walk: c.tx.State.takeWalk(frontier.Hash48(wants))}
+	s := &QueueReader{c: c.tx, wanted: wanted, size: blocks, walk: c.tx.State.takeWalk(Hash48(wants))}
 	s.resumed = s.walk.begun()
 	for _, number := range lanes {
 		s.lanes = append(s.lanes, &laneReader{number: number, from: max(s.walk.positions[number].key, blockKey(number, 0))})

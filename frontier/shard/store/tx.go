@@ -220,7 +220,7 @@ func find[T any](c *Tx, names []string, load func([]int64) ([]T, error), is func
 		others := open[:0]
 		for k, i := range open {
 			if found, free := is(rows[k], names[i]); !found && !free {
-				ids[i] = (ids[i] + 1) & frontier.IdMask
+				ids[i] = (ids[i] + 1) & IDMask
 				others = append(others, i)
 			}
 		}

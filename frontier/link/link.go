@@ -1,4 +1,5 @@
-package frontier
+// Package link takes URLs apart into the parts by which the frontier keeps them, and says which hosts it takes.
+package link
 
 import (
 	"strings"
@@ -8,16 +9,16 @@ import (
 	"github.com/newsfork/seed-engine/markup"
 )
 
-// Link is a URL taken apart.
-type Link struct {
+// URL is a URL taken apart.
+type URL struct {
 	HTTP bool
 	Host string // with its port
 	Path string // after the host's slash
 }
 
-// ParseLink takes a URL apart, in its canonical form: all spellings of a URL give the same link. It reports
-// false unless it is an http or https URL that can be stored.
-func ParseLink(url string) (l Link, ok bool) {
+// Parse takes a URL apart, in its canonical form: all spellings of a URL give the same parts. ok is false unless it is an
+// http or https URL that the frontier can store.
+func Parse(url string) (l URL, ok bool) {
 	if len(url) > contract.MaxLinkBytes || strings.ContainsFunc(url, unusable) {
 		return l, false
 	}
@@ -46,17 +47,17 @@ func ValidHost(host string) bool {
 
 // Within reports whether a host belongs to a registrable domain.
 func Within(host, domain string) bool {
-	return contract.WithinDomain(hostname(host), domain)
+	return contract.WithinDomain(Hostname(host), domain)
 }
 
-// hostname is a host without its port.
-func hostname(host string) string {
+// Hostname returns a host without its port.
+func Hostname(host string) string {
 	name, _, _ := strings.Cut(host, ":")
 	return name
 }
 
 // String returns the URL in its canonical form.
-func (l Link) String() string {
+func (l URL) String() string {
 	if l.HTTP {
 		return "http://" + l.Host + "/" + l.Path
 	}

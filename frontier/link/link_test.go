@@ -1,8 +1,10 @@
-package frontier
+package link
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/newsfork/seed-engine/contract"
 )
 
 // FuzzParse: what is accepted as a URL is the same URL when it comes back.
@@ -11,12 +13,12 @@ func FuzzParse(f *testing.F) {
 		f.Add(url)
 	}
 	f.Fuzz(func(t *testing.T, url string) {
-		l, ok := ParseLink(url)
+		l, ok := Parse(url)
 		if !ok {
 			return
 		}
 		again := l.String()
-		if got, ok := ParseLink(again); len(again) <= MaxURL && (!ok || got != l) {
+		if got, ok := Parse(again); len(again) <= contract.MaxLinkBytes && (!ok || got != l) {
 			t.Errorf("%q became %+v, then %+v", url, l, got)
 		}
 		if strings.ContainsAny(l.Host, `"\/@ `) {
@@ -26,19 +28,19 @@ func FuzzParse(f *testing.F) {
 }
 
 // Scrapers must not be sent into private networks, however a URL got here.
-func TestParseLink_RefusesPrivateHosts(t *testing.T) {
+func TestParse_RefusesPrivateHosts(t *testing.T) {
 	for _, url := range []string{
 		"http://metadata.google.internal/computeMetadata/v1/", "https://api.prod.svc.cluster.local/", "http://router.lan/",
 		"http://nas.home/", "http://printer.corp/", "http://localhost/", "http://intranet/", "http://169.254.169.254/",
 		"http://0x7f000001/", "http://2130706433/", "http://[::1]/", "https://www.a.sg:22/", "https://www.a.sg:6379/",
 		"http://www.a.sg:8080/", "http://x.onion/", "http://1.0.0.127.in-addr.arpa/", "https://co.uk/",
 	} {
-		if l, ok := ParseLink(url); ok {
+		if l, ok := Parse(url); ok {
 			t.Errorf("%s became %+v", url, l)
 		}
 	}
 	for _, url := range []string{"https://www.a.sg/", "http://www.a.sg:443/", "https://www.a.sg:80/", "https://한국뉴스.kr/", "https://a.example/", "https://b.a.test/x"} {
-		if _, ok := ParseLink(url); !ok {
+		if _, ok := Parse(url); !ok {
 			t.Errorf("%s was refused", url)
 		}
 	}
