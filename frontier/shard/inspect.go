@@ -47,7 +47,8 @@ func (s *Shard) Entries(now int64, domain string) (answer frontier.EntryList, er
 	return answer, err
 }
 
-// Stats counts. Due may count a host twice that has moved to another queue.
+// Stats counts. Due may count a host twice that has moved to another queue. OldestDue looks at a bounded number of
+// hosts, and is 0 until a later call gets past those that have moved.
 func (s *Shard) Stats(now int64) (stats frontier.Stats, err error) {
 	err = s.run(now, func(c *call) error {
 		n := &c.tx.State
@@ -63,34 +64,15 @@ func (s *Shard) Stats(now int64) (stats frontier.Stats, err error) {
 			if stats.Due[lane], err = c.tx.Queue.Length(lane); err != nil {
 				return err
 			}
-			if stats.OldestDue[lane], err = oldestSlot(c, lane); err != nil {
+			slot, err := c.tx.Queue.Oldest(lane, func(h *store.Host) bool { return h.Lease == 0 && c.freeAt(h) <= c.now })
+			if err != nil {
 				return err
 			}
+			stats.OldestDue[lane] = slot * 1000
 		}
 		return nil
 	})
 	return stats, err
-}
-
-// oldestSlot returns the slot, in ms, of the first host in a lane that has not moved since.
-func oldestSlot(c *call, lane int) (int64, error) {
-	queue, err := c.tx.Queue.Read([]int{lane}, 2, "stats", func(store.Pointer) bool { return true })
-	if err != nil {
-		return 0, err
-	}
-	for {
-		k, ok, err := queue.Read(0)
-		if err != nil || !ok {
-			return 0, err
-		}
-		hosts, err := c.tx.HostsWithDomains([]int64{k.Pointer.Host})
-		if err != nil {
-			return 0, err
-		}
-		if h := hosts[0]; h != nil && h.Lease == 0 && c.freeAt(h) <= c.now && slices.ContainsFunc(h.Places[:], func(p store.Place) bool { return p.Queued && p.Lane == lane && p.Slot == k.Slot() }) {
-			return k.Slot() * 1000, nil
-		}
-	}
 }
 
 // Hosts lists hosts.
