@@ -231,7 +231,8 @@ func TestAlarms_Sentences(t *testing.T) {
 	w.frontier.OldestEntry = noon
 	w.finish(noon.Add(time.Hour), 20, 0, time.Second)
 	w.expect("an hour later", noon.Add(time.Hour))
-	w.expect("and ten minutes", noon.Add(70*time.Minute), "domain_failures ok", "frontier_behind firing", "slow_domains ok")
+	w.expect("and ten minutes", noon.Add(70*time.Minute), "domain_failures ok", "frontier_behind firing",
+		"slow_domains ok")
 	var texts []string
 	for _, body := range w.hook.bodies {
 		var c contract.AlarmChange

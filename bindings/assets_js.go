@@ -21,7 +21,8 @@ const (
 	maxAsset     = 16 << 20
 )
 
-// Read returns the file at a path, which begins with a slash. Its errors have the kind contract.Storage, unless ctx ended.
+// Read returns the file at a path, which begins with a slash. Its errors have the kind contract.Storage, unless ctx
+// ended.
 func (a Assets) Read(ctx context.Context, path string) ([]byte, error) {
 	const op = "bindings.Assets"
 	answer, err := worker.Fetch(ctx, &worker.Request{

@@ -24,7 +24,8 @@ var _ r2.Bucket = Bucket{}
 func NewBucket(name string) Bucket { return Bucket{name} }
 
 // ask calls a helper of worker/helpers.mjs; ok is false if the helper returns nothing.
-func (b Bucket) ask(ctx context.Context, helper string, data []byte, args ...string) (answer string, ok bool, err error) {
+func (b Bucket) ask(ctx context.Context, helper string, data []byte, args ...string) (answer string, ok bool,
+	err error) {
 	if err := ctx.Err(); err != nil {
 		return "", false, err
 	}

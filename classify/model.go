@@ -57,7 +57,8 @@ func PackModel(general, hosts string, weights []byte) []byte {
 // ParseModel reads the model of this build from its file.
 func ParseModel(file []byte) (*Model, error) {
 	if sum := ModelSum(file); sum != strings.TrimSpace(modelSum) {
-		return nil, fmt.Errorf("classify: this is the model %s and not %s, or it is damaged", sum, strings.TrimSpace(modelSum))
+		return nil, fmt.Errorf("classify: this is the model %s and not %s, or it is damaged", sum,
+			strings.TrimSpace(modelSum))
 	}
 	return parseModel(file)
 }
@@ -107,8 +108,8 @@ func (m *Model) Classify(url string, c Context) Classification {
 	return m.NewClassifier(c).Classify(url)
 }
 
-// Loader loads the model when it is first needed, once for all that need it at that time. A failure is not kept: the next
-// caller tries again. It is safe for concurrent use.
+// Loader loads the model when it is first needed, once for all that need it at that time. A failure is not kept: the
+// next caller tries again. It is safe for concurrent use.
 type Loader struct {
 	read  func(ctx context.Context, path string) ([]byte, error)
 	turn  chan struct{}

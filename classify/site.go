@@ -55,7 +55,8 @@ func (s *Site) Best() Class {
 
 // newsListWeight is the log-odds, by class, that a page listed by a news feed has it; unlisted is the same for other
 // classes.
-var newsListWeight = map[Type]float64{News: 1, PressRelease: 0.8, Announcement: 0.4, Multimedia: 0.2, Event: 0, Unknown: -2}
+var newsListWeight = map[Type]float64{News: 1, PressRelease: 0.8, Announcement: 0.4, Multimedia: 0.2, Event: 0,
+	Unknown: -2}
 
 const unlisted = -1
 
@@ -80,7 +81,8 @@ var streaming = map[Type]float64{
 	Publication: 0.5, Report: 0.5, Statistics: 0.5, Multimedia: 0.5, Regulation: 0.5,
 }
 
-// Stream adds that the pages beside it are dated day by day: weight is 1 where they leave no doubt about that, less where they do.
+// Stream adds that the pages beside it are dated day by day: weight is 1 where they leave no doubt about that, less
+// where they do.
 func (s *Site) Stream(weight float64) {
 	for c, t := range types {
 		s[c] += streamWeight * weight * streaming[t]

@@ -44,17 +44,19 @@ func NewTitles(c *Classifier) *Titles {
 	return &Titles{classifier: c, verdicts: map[string]verdict{}, frames: map[string]*frame{}}
 }
 
-// Sure returns the class and confidence of the URLs of a frame whose titles have an extension, "" for none; ok is false
-// where the frame leaves doubt. Outline identifies everything but the title; url is called for the URL with another last
-// segment if its frame was not scored before.
-func (t *Titles) Sure(outline []byte, extension string, url func(last string) string) (class Class, confidence float64, ok bool) {
+// Sure returns the class and confidence of the URLs of a frame whose titles have an extension, "" for none; ok is
+// false where the frame leaves doubt. Outline identifies everything but the title; url is called for the URL with
+// another last segment if its frame was not scored before.
+func (t *Titles) Sure(outline []byte, extension string, url func(last string) string) (class Class, confidence float64,
+	ok bool) {
 	v := t.verdict(outline, extension, url)
 	return v.class, v.confidence, v.sure
 }
 
-// Best returns the class and confidence of a URL whose path ends in the segment title, with outline and url as in Sure. ok
-// is false when the segment is not a title: such a URL has to be classified as a whole.
-func (t *Titles) Best(outline []byte, title string, url func(last string) string) (class Class, confidence float64, ok bool) {
+// Best returns the class and confidence of a URL whose path ends in the segment title, with outline and url as in
+// Sure. ok is false when the segment is not a title: such a URL has to be classified as a whole.
+func (t *Titles) Best(outline []byte, title string, url func(last string) string) (class Class, confidence float64,
+	ok bool) {
 	c := t.classifier
 	if !c.reading.ReadTitle(title) {
 		return 0, 0, false

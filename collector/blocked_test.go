@@ -46,7 +46,9 @@ func TestBlocked(t *testing.T) {
 		"too many":     {everything(refusal(429, "")), refusal(429, ""), "HTTP 429"},
 		"a challenge": {everything(refusal(503, "<title>Just a moment...</title>")),
 			fetchtest.Page{Body: "User-agent: *\nAllow: /\n"}, "HTTP 503: Just a moment..."},
-		"with 200":   {everything(fetchtest.Page{Body: "<head><title>Robot?</title><script src='https://geo.captcha-delivery.com/x'>", Header: map[string]string{"Content-Type": "text/html"}}), refusal(404, ""), "HTTP 200: Robot?"},
+		"with 200": {everything(
+			fetchtest.Page{Body: "<head><title>Robot?</title><script src='https://geo.captcha-delivery.com/x'>",
+				Header: map[string]string{"Content-Type": "text/html"}}), refusal(404, ""), "HTTP 200: Robot?"},
 		"healthy":    {healthy(), healthy()["https://example.com/robots.txt"], ""},
 		"no sitemap": {map[string]fetchtest.Page{"https://example.com/": refusal(403, "")}, refusal(404, ""), ""},
 	} {

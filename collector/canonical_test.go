@@ -42,7 +42,8 @@ func TestURLs_CanonicalForm(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := w.document(t)
-		want := korean + " /%EA%B8%B0%EC%82%AC https://example.com/기사\n" + story + " /news/2026/01/31/the-story HTTPS://Example.com//news/2026/01/31/the-story#comments"
+		want := korean + " /%EA%B8%B0%EC%82%AC https://example.com/기사\n" + story +
+			" /news/2026/01/31/the-story HTTPS://Example.com//news/2026/01/31/the-story#comments"
 		if got := forms(d); got != want || d.Processing.TotalURLs != 2 {
 			t.Errorf("%d URLs:\n%s\nwant\n%s", d.Processing.TotalURLs, got, want)
 		}
@@ -60,7 +61,8 @@ func TestURLs_CanonicalForm(t *testing.T) {
 		if err := w.collect(t, message(1, story+"/amp", "https://example.com/z"), false); err != nil {
 			t.Fatal(err)
 		}
-		want = korean + " /%EA%B8%B0%EC%82%AC https://example.com/기사\n" + story + " /news/2026/01/31/the-story " + story + "/amp\nhttps://example.com/z /z -"
+		want = korean + " /%EA%B8%B0%EC%82%AC https://example.com/기사\n" + story + " /news/2026/01/31/the-story " + story +
+			"/amp\nhttps://example.com/z /z -"
 		if got := forms(w.document(t)); got != want {
 			t.Errorf("after a merge:\n%s\nwant\n%s", got, want)
 		}
@@ -71,8 +73,11 @@ func TestURLs_CanonicalForm(t *testing.T) {
 func TestWhatIsSaidOfURLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := healthy()
-		pages["https://example.com/sitemap.xml"] = fetchtest.Page{Header: map[string]string{"Content-Type": "application/xml", "ETag": `"s1"`, "Last-Modified": "Sat, 31 Jan 2026 09:00:00 GMT"},
-			Body: `<urlset xmlns:n="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>` + story + `/amp</loc><n:news><n:publication><n:name>x</n:name><n:language>en</n:language></n:publication>` +
+		pages["https://example.com/sitemap.xml"] = fetchtest.Page{
+			Header: map[string]string{"Content-Type": "application/xml", "ETag": `"s1"`,
+				"Last-Modified": "Sat, 31 Jan 2026 09:00:00 GMT"},
+			Body: `<urlset xmlns:n="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>` + story +
+				`/amp</loc><n:news><n:publication><n:name>x</n:name><n:language>en</n:language></n:publication>` +
 				`<n:publication_date>2026-01-31</n:publication_date><n:title>The story</n:title></n:news></url></urlset>`}
 		pages["https://example.com/feed"] = fetchtest.Page{Header: map[string]string{"Content-Type": "application/rss+xml"},
 			Body: "<?xml version=\"1.0\" encoding=\"euc-kr\"?><rss><channel><title>x</title><language>ko-KR</language><item><title>\xb1\xe2\xbb\xe7</title><link>https://example.com/news/second-story-of-the-day</link></item></channel></rss>"}

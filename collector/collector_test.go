@@ -75,7 +75,9 @@ func newWorld(pages map[string]fetchtest.Page, change func(*collector.Limits)) *
 // healthy is a small site.
 func healthy() map[string]fetchtest.Page {
 	return map[string]fetchtest.Page{
-		"https://example.com/robots.txt":  {Body: "User-agent: *\nDisallow: /private\nSitemap: https://example.com/sitemap.xml\n", Header: map[string]string{"Content-Type": "text/plain", "ETag": `"r1"`, "Last-Modified": "Thu, 15 Jan 2026 09:00:00 GMT"}},
+		"https://example.com/robots.txt": {Body: "User-agent: *\nDisallow: /private\nSitemap: " +
+			"https://example.com/sitemap.xml\n", Header: map[string]string{"Content-Type": "text/plain", "ETag": `"r1"`,
+			"Last-Modified": "Thu, 15 Jan 2026 09:00:00 GMT"}},
 		"https://example.com/sitemap.xml": {Body: `<urlset><url><loc>https://example.com/a</loc><lastmod>2026-01-20</lastmod></url><url><loc>https://example.com/b</loc></url></urlset>`, Header: map[string]string{"Content-Type": "application/xml"}},
 		"https://example.com/":            {Body: `<html><head><title>x</title></head><body><a href="/b">b</a></body></html>`, Header: map[string]string{"Content-Type": "text/html; charset=utf-8", "Server": "nginx"}},
 	}
@@ -275,7 +277,8 @@ func TestDescriptionOfAURL(t *testing.T) {
 	described := func(n int, at *string, confidence *float64) *contract.DomainMessage {
 		m := message(n, "https://example.com/a")
 		u := &m.URLs[0]
-		u.Title, u.DiscoveryMethod, u.Language, u.DiscoveredAt, u.Confidence = contract.Text("A"), contract.Text("google_search"), contract.Text("en"), at, confidence
+		u.Title, u.DiscoveryMethod, u.Language, u.DiscoveredAt, u.Confidence = contract.Text("A"),
+			contract.Text("google_search"), contract.Text("en"), at, confidence
 		return m
 	}
 	high, low, early, late := 0.9, 0.5, contract.Text("2026-01-28T10:00:00Z"), contract.Text("2026-01-29T10:00:00Z")
@@ -382,7 +385,10 @@ func TestRobotsDecide(t *testing.T) {
 		{"forbids all", fetchtest.Page{Body: "User-agent: *\nDisallow: /\n"}, true, false, 1, "robots_disallowed"},
 		{"forbids us", fetchtest.Page{Body: "User-agent: NewsforkBot\nDisallow: /\n\nUser-agent: *\nAllow: /\n"}, true,
 			false, 1, "robots_disallowed"},
-		{"forbids others", fetchtest.Page{Body: "User-agent: Other\nDisallow: /\n\nUser-agent: *\nAllow: /\nSitemap: https://example.com/sitemap.xml"}, true, true, 3, ""},
+		{"forbids others",
+			fetchtest.Page{
+				Body: "User-agent: Other\nDisallow: /\n\nUser-agent: *\nAllow: /\nSitemap: https://example.com/sitemap.xml"}, true,
+			true, 3, ""},
 		{"leaves the sitemap", fetchtest.Page{Body: "User-agent: *\nDisallow: /\nAllow: /sitemap.xml\n"}, true, false,
 			2, ""},
 		{"is missing", fetchtest.Page{Status: 404}, false, true, 3, ""},
@@ -561,7 +567,8 @@ func TestVisits(t *testing.T) {
 func TestLongCrawlDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := healthy()
-		pages["https://example.com/robots.txt"] = fetchtest.Page{Body: "User-agent: *\nCrawl-delay: 120\nSitemap: https://example.com/map.xml\n"}
+		pages["https://example.com/robots.txt"] = fetchtest.Page{
+			Body: "User-agent: *\nCrawl-delay: 120\nSitemap: https://example.com/map.xml\n"}
 		w := newWorld(pages, nil)
 		w.frontier.open(t)
 		if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
@@ -614,7 +621,8 @@ func TestBusy_OtherHost(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				pages := healthy()
 				pages["https://example.com/robots.txt"] = fetchtest.Page{Body: "Sitemap: https://cdn.example/map.xml\n"}
-				pages["https://example.com/"] = fetchtest.Page{Body: `<link rel="alternate" type="application/rss+xml" href="https://cdn.example/rss">`}
+				pages["https://example.com/"] = fetchtest.Page{
+					Body: `<link rel="alternate" type="application/rss+xml" href="https://cdn.example/rss">`}
 				pages["https://cdn.example/rss"] = fetchtest.Page{Body: "<rss><channel></channel></rss>"}
 				w := newWorld(pages, nil)
 				v := w.NewBatch(nil).Visit("example.com")

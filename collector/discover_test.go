@@ -40,8 +40,10 @@ func TestInternationalHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ascii, native = "xn--3e0bj9ghtquur.kr", "한국뉴스.kr"
 		w := newWorld(map[string]fetchtest.Page{
-			"https://" + ascii + "/robots.txt":  {Body: "User-agent: *\nDisallow: /private\nSitemap: https://" + native + "/sitemap.xml\n"},
-			"https://" + ascii + "/sitemap.xml": {Body: "<urlset><url><loc>https://" + native + "/news/2026/01/a</loc><lastmod>2026-01-31</lastmod></url></urlset>"},
+			"https://" + ascii + "/robots.txt": {Body: "User-agent: *\nDisallow: /private\nSitemap: https://" + native +
+				"/sitemap.xml\n"},
+			"https://" + ascii + "/sitemap.xml": {Body: "<urlset><url><loc>https://" + native +
+				"/news/2026/01/a</loc><lastmod>2026-01-31</lastmod></url></urlset>"},
 			"https://" + ascii + "/": {Header: map[string]string{"Content-Type": "text/html"},
 				Body: `<a href="https://www.` + native + `/">www</a><a href="https://` + native + `/press-releases">Press</a>`},
 			"https://" + ascii + "/press-releases": {Header: map[string]string{"Content-Type": "text/html"}},
@@ -134,7 +136,8 @@ func TestListsAreScored(t *testing.T) {
 		var sitemap strings.Builder
 		sitemap.WriteString("<urlset>")
 		for i := range 300 { // the last in order, which are in a list
-			fmt.Fprintf(&sitemap, "<url><loc>https://example.com/news/story-%06d-1</loc><lastmod>2026-01-31</lastmod></url>", 5_599-i*10)
+			fmt.Fprintf(&sitemap, "<url><loc>https://example.com/news/story-%06d-1</loc><lastmod>2026-01-31</lastmod></url>",
+				5_599-i*10)
 		}
 		w.web.Pages["https://example.com/sitemap.xml"] = fetchtest.Page{Body: sitemap.String() + "</urlset>"}
 		if err := w.collect(t, many(1, 5_600), false); err != nil {
@@ -203,7 +206,8 @@ func TestLostState(t *testing.T) {
 			w.put(t, dir.Document(), asJSON(d))
 		}
 	}
-	const corrupt, damaged, other = `{"version":1,"seen":"AAAA`, `{"version":1,"domain":"example.com","seen":"AAAA","nodes":[]}`, `{"version":0}`
+	const corrupt, damaged, other = `{"version":1,"seen":"AAAA`,
+		`{"version":1,"domain":"example.com","seen":"AAAA","nodes":[]}`, `{"version":0}`
 	for name, spoil := range map[string]func(*testing.T, *world){
 		"lost": stored(""), "corrupt": stored(corrupt), "damaged": stored(damaged),
 		"of another version": stored(other),
@@ -213,8 +217,11 @@ func TestLostState(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(healthy(), nil)
-				w.web.Pages["https://example.com/feed"] = fetchtest.Page{Body: "<rss><channel><title>x</title><item><link>https://example.com/news/dated</link><pubDate>Sat, 31 Jan 2026 09:00:00 GMT</pubDate></item></channel></rss>"}
-				w.web.Pages["https://example.com/"] = fetchtest.Page{Header: map[string]string{"Content-Type": "text/html"}, Body: `<link rel="alternate" type="application/rss+xml" href="/feed">`}
+				w.web.Pages["https://example.com/feed"] = fetchtest.Page{
+					Body: "<rss><channel><title>x</title><item><link>https://example.com/news/dated</link><pubDate>Sat, 31 Jan " +
+						"2026 09:00:00 GMT</pubDate></item></channel></rss>"}
+				w.web.Pages["https://example.com/"] = fetchtest.Page{Header: map[string]string{"Content-Type": "text/html"},
+					Body: `<link rel="alternate" type="application/rss+xml" href="/feed">`}
 				if err := w.collect(t, message(2, "https://example.com/news/dated", "https://example.com/private/x",
 					"https://example.com/contact"), false); err != nil {
 					t.Fatal(err)
@@ -425,13 +432,17 @@ func busy() map[string]fetchtest.Page {
 	pages := healthy()
 	var sitemap, feed strings.Builder
 	for i := range 9 {
-		fmt.Fprintf(&sitemap, "<url><loc>https://example.com/blog/news/story-%d-of-the-day</loc><lastmod>2026-01-2%d</lastmod></url>", i, i)
-		fmt.Fprintf(&sitemap, "<url><loc>https://example.com/news/story-%d-of-the-day</loc><lastmod>2026-01-1%d</lastmod></url>", i, i)
+		fmt.Fprintf(&sitemap,
+			"<url><loc>https://example.com/blog/news/story-%d-of-the-day</loc><lastmod>2026-01-2%d</lastmod></url>", i, i)
+		fmt.Fprintf(&sitemap,
+			"<url><loc>https://example.com/news/story-%d-of-the-day</loc><lastmod>2026-01-1%d</lastmod></url>", i, i)
 		fmt.Fprintf(&feed, "<item><link>https://example.com/blog/news/story-%d-of-the-day</link></item>", i)
 	}
 	html := map[string]string{"Content-Type": "text/html"}
-	pages["https://example.com/sitemap.xml"] = fetchtest.Page{Body: "<urlset>" + sitemap.String() + "<url><loc>https://example.com/blog/news</loc></url><url><loc>https://example.com/news</loc></url></urlset>"}
-	pages["https://example.com/blog/feed"] = fetchtest.Page{Body: "<rss><channel><title>x</title>" + feed.String() + "</channel></rss>"}
+	pages["https://example.com/sitemap.xml"] = fetchtest.Page{Body: "<urlset>" + sitemap.String() +
+		"<url><loc>https://example.com/blog/news</loc></url><url><loc>https://example.com/news</loc></url></urlset>"}
+	pages["https://example.com/blog/feed"] = fetchtest.Page{Body: "<rss><channel><title>x</title>" + feed.String() +
+		"</channel></rss>"}
 	pages["https://example.com/"] = fetchtest.Page{Header: html,
 		Body: `<link rel="alternate" type="application/rss+xml" href="/blog/feed"><a href="/blog/press-releases">Press</a>`}
 	pages["https://example.com/blog/press-releases"] = fetchtest.Page{Header: html}
@@ -555,11 +566,13 @@ func TestCrawlWithoutHomePage(t *testing.T) {
 				for _, large := range []bool{false, true} {
 					pages := healthy()
 					pages["https://example.com/"] = home
-					pages["https://example.com/press-releases/2026"] = fetchtest.Page{Header: map[string]string{"Content-Type": "text/html", "Last-Modified": "Sat, 31 Jan 2026 10:00:00 GMT"}}
+					pages["https://example.com/press-releases/2026"] = fetchtest.Page{
+						Header: map[string]string{"Content-Type": "text/html", "Last-Modified": "Sat, 31 Jan 2026 10:00:00 GMT"}}
 					w := newWorld(pages, nil)
 					m := message(1)
 					for i := range 4 {
-						m.URLs = append(m.URLs, contract.URL{URL: fmt.Sprintf("https://example.com/press-releases/2024/release-%d-of-the-year", i), Path: "/"})
+						m.URLs = append(m.URLs,
+							contract.URL{URL: fmt.Sprintf("https://example.com/press-releases/2024/release-%d-of-the-year", i), Path: "/"})
 					}
 					if large {
 						m.URLsPath, m.URLsCount = dir.URLList("raw_0001", 1), len(m.URLs)
@@ -585,7 +598,8 @@ func TestCrawlWithoutHomePage(t *testing.T) {
 						continue
 					}
 					d, _ := found(t, w.document(t))
-					i := slices.IndexFunc(d.URLs, func(u discovery.DiscoveredURL) bool { return u.URL == "https://example.com/press-releases/2026" })
+					i := slices.IndexFunc(d.URLs,
+						func(u discovery.DiscoveredURL) bool { return u.URL == "https://example.com/press-releases/2026" })
 					if i < 0 {
 						t.Fatalf("large list %v: asked for %v, found %v", large, heads, d.URLs)
 					}

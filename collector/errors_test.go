@@ -18,7 +18,8 @@ import (
 // TestErrorsOfEveryDocument: whatever could not be read stands in errors[] and in the log, with how often
 // it was tried again. What is only missing or forbidden does not.
 func TestErrorsOfEveryDocument(t *testing.T) {
-	const robots, root, home, rss, page = "https://example.com/robots.txt", "https://example.com/sitemap.xml", "https://example.com/", "https://example.com/rss", "https://example.com/news/today-in-brief"
+	const robots, root, home, rss, page = "https://example.com/robots.txt", "https://example.com/sitemap.xml",
+		"https://example.com/", "https://example.com/rss", "https://example.com/news/today-in-brief"
 	reset := fetchtest.Fail(fetch.ErrReset)
 	for _, c := range []struct {
 		name string
@@ -51,7 +52,9 @@ func TestErrorsOfEveryDocument(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				pages := healthy()
-				pages[home] = fetchtest.Page{Body: `<link rel="alternate" type="application/rss+xml" href="/rss"><a href="/news/today-in-brief">x</a>`, Header: map[string]string{"Content-Type": "text/html"}}
+				pages[home] = fetchtest.Page{
+					Body:   `<link rel="alternate" type="application/rss+xml" href="/rss"><a href="/news/today-in-brief">x</a>`,
+					Header: map[string]string{"Content-Type": "text/html"}}
 				pages[rss] = fetchtest.Page{Body: "<rss><channel></channel></rss>"}
 				pages[page] = fetchtest.Page{Header: map[string]string{"Content-Type": "text/html"}}
 				pages[c.url] = c.page
@@ -102,7 +105,9 @@ func TestFeed_RequestedOnce(t *testing.T) {
 		pages := healthy()
 		delete(pages, "https://example.com/sitemap.xml")
 		const declared = "https://example.com/feed.xml"
-		pages["https://example.com/"] = fetchtest.Page{Body: `<link rel="alternate" type="application/rss+xml" href="/feed.xml">`, Header: map[string]string{"Content-Type": "text/html"}}
+		pages["https://example.com/"] = fetchtest.Page{
+			Body:   `<link rel="alternate" type="application/rss+xml" href="/feed.xml">`,
+			Header: map[string]string{"Content-Type": "text/html"}}
 		pages[declared] = fetchtest.Redirect(301, "http://10.0.0.8/feed.xml")
 		w := newWorld(pages, nil)
 		if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {

@@ -103,7 +103,8 @@ func newsSite(n int) map[string]fetchtest.Page {
 	pages := healthy()
 	var urls strings.Builder
 	for i := range n {
-		fmt.Fprintf(&urls, "<url><loc>https://example.com/news/2026/01/story-number-%d</loc><lastmod>2026-01-%02d</lastmod></url>", i, 1+i%31)
+		fmt.Fprintf(&urls,
+			"<url><loc>https://example.com/news/2026/01/story-number-%d</loc><lastmod>2026-01-%02d</lastmod></url>", i, 1+i%31)
 	}
 	for i := range 50 {
 		fmt.Fprintf(&urls, "<url><loc>https://example.com/private/%d</loc></url>", i)

@@ -17,16 +17,19 @@ import (
 func rich() *fetchtest.Web {
 	const site = "https://example.gov.sg"
 	pages := map[string]fetchtest.Page{
-		site + "/robots.txt": {Body: "User-agent: *\nDisallow: /newsroom\nDisallow: /media/\nDisallow: /*/closed\nDisallow: /*-secret\n" +
+		site + "/robots.txt": {Body: "User-agent: *\nDisallow: /newsroom\nDisallow: /media/\nDisallow: " +
+			"/*/closed\nDisallow: /*-secret\n" +
 			"Sitemap: " + site + "/sitemap.xml\n"},
 	}
 	var index, home strings.Builder
 	index.WriteString("<sitemapindex>")
 	for i := range 10 {
-		fmt.Fprintf(&index, "<sitemap><loc>%s/part-%d.xml</loc></sitemap><sitemap><loc>%s/part-%d-secret.xml</loc></sitemap>", site, i, site, i)
+		fmt.Fprintf(&index,
+			"<sitemap><loc>%s/part-%d.xml</loc></sitemap><sitemap><loc>%s/part-%d-secret.xml</loc></sitemap>", site, i, site, i)
 		urls := ""
 		for k := range 40 {
-			urls += fmt.Sprintf("<url><loc>%s/press-releases/%d/release-%d-%d</loc><lastmod>2026-01-2%d</lastmod></url>", site, 2020+i, i, k, k%10)
+			urls += fmt.Sprintf("<url><loc>%s/press-releases/%d/release-%d-%d</loc><lastmod>2026-01-2%d</lastmod></url>", site,
+				2020+i, i, k, k%10)
 			urls += fmt.Sprintf("<url><loc>%s/news/closed/item-%d-%d</loc></url>", site, i, k)
 		}
 		pages[fmt.Sprintf("%s/part-%d.xml", site, i)] = fetchtest.Page{Body: "<urlset>" + urls + "</urlset>"}
@@ -34,9 +37,11 @@ func rich() *fetchtest.Web {
 	index.WriteString("</sitemapindex>")
 	pages[site+"/sitemap.xml"] = fetchtest.Page{Body: index.String()}
 	html := map[string]string{"Content-Type": "text/html"}
-	home.WriteString(`<html><head><link rel="alternate" type="application/rss+xml" href="/feed"><link rel="alternate" type="application/rss+xml" href="/media/feed"></head><body>`)
+	home.WriteString(
+		`<html><head><link rel="alternate" type="application/rss+xml" href="/feed"><link rel="alternate" type="application/rss+xml" href="/media/feed"></head><body>`)
 	for i := range 60 {
-		fmt.Fprintf(&home, `<a href="/news/story-%d">x</a><a href="/newsroom/%d">x</a><a href="/news/closed/%d">x</a><a href="/announcements/%d-secret">x</a>`, i, i, i, i)
+		fmt.Fprintf(&home,
+			`<a href="/news/story-%d">x</a><a href="/newsroom/%d">x</a><a href="/news/closed/%d">x</a><a href="/announcements/%d-secret">x</a>`, i, i, i, i)
 	}
 	pages[site+"/"] = fetchtest.Page{Body: home.String() + "</body></html>", Header: html}
 	pages[site+"/feed"] = fetchtest.Page{Body: "<rss><channel><title>x</title></channel></rss>"}
@@ -65,7 +70,8 @@ func TestLimits(t *testing.T) {
 		w.web = rich()
 		w.Transport = w.web
 		m := message(1, "https://example.gov.sg/a", "https://example.gov.sg/newsroom/b")
-		m.Domain, m.RegistrableDomain, m.DomainURL, m.Authority = "example.gov.sg", "example.gov.sg", "https://example.gov.sg/", "gov"
+		m.Domain, m.RegistrableDomain, m.DomainURL, m.Authority = "example.gov.sg", "example.gov.sg",
+			"https://example.gov.sg/", "gov"
 		begin := time.Now()
 		if err := w.collect(t, m, false); err != nil {
 			t.Fatal(err)

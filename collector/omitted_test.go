@@ -256,7 +256,8 @@ func TestFeedsNamedAsSitemapsAreCapped(t *testing.T) {
 		for i := range feeds {
 			link := fmt.Sprintf("https://example.com/%d.rss", i)
 			robots.WriteString("Sitemap: " + link + "\n")
-			pages[link] = fetchtest.Page{Body: "<rss><channel><title>x</title><item><link>https://example.com/a</link></item></channel></rss>"}
+			pages[link] = fetchtest.Page{
+				Body: "<rss><channel><title>x</title><item><link>https://example.com/a</link></item></channel></rss>"}
 		}
 		pages["https://example.com/robots.txt"] = fetchtest.Page{Body: robots.String()}
 		w := newWorld(pages, patient)

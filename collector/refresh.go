@@ -104,7 +104,8 @@ func (f *refresh) do(ctx context.Context) (next *frontier.NextRefresh, err error
 	}
 	c.Log.Info("refresh_complete", "registrable_domain", r.Domain, "url", r.URL, "method", r.Method,
 		"status", result.Status,
-		"changed", ended.Changed, "accepted", ended.Accepted, "added", ended.Added, "announced", ended.Announced, "interval_seconds", ended.Interval)
+		"changed", ended.Changed, "accepted", ended.Accepted, "added", ended.Added, "announced", ended.Announced,
+		"interval_seconds", ended.Interval)
 	if f.outdated {
 		f.collect, failure = f.batch.collectAgain(ctx, r)
 		return nil, errors.Join(err, failure)

@@ -145,7 +145,8 @@ func (g *gathering) receivedSitemap(ctx context.Context, walk *sitemap.Walk, c s
 	if err != nil {
 		return why, false, err
 	}
-	d.Kind, d.URLCount, d.NewsCount, d.LastUpdated = contract.Text(string(s.Kind)), s.URLs, s.NewsTitles, contract.At(s.Newest)
+	d.Kind, d.URLCount, d.NewsCount, d.LastUpdated = contract.Text(string(s.Kind)), s.URLs, s.NewsTitles,
+		contract.At(s.Newest)
 	if why != (contract.Failure{}) {
 		return why, s.Problem != "" && why.Error != nil && *why.Error == *contract.ShortText(s.Problem), nil
 	}

@@ -26,7 +26,8 @@ func TestWithinDomain(t *testing.T) {
 
 func TestTimeliness(t *testing.T) {
 	const day = 24 * time.Hour
-	for age, want := range map[time.Duration]float64{-day: 1, 0: 1, day - 1: 1, day: 0.8, 7 * day: 0.6, 30 * day: 0.4, 90 * day: 0.2, 900 * day: 0.2} {
+	for age, want := range map[time.Duration]float64{-day: 1, 0: 1, day - 1: 1, day: 0.8, 7 * day: 0.6, 30 * day: 0.4,
+		90 * day: 0.2, 900 * day: 0.2} {
 		if got := contract.Timeliness(age); got != want {
 			t.Errorf("%v: %g, want %g", age, got, want)
 		}

@@ -84,8 +84,8 @@ func ParseRejections(text string) (list []Rejection) {
 // DiscardMetadata returns the metadata of a RawFile.DiscardMark. by is the name of the token.
 func DiscardMetadata(by string) map[string]string { return map[string]string{"discarded_by": by} }
 
-// CheckpointOf returns the bytes of the checkpoint of a raw file with the ETag: the ETag itself. So a listing, which has
-// no metadata, shows which content was processed (see ListedAs).
+// CheckpointOf returns the bytes of the checkpoint of a raw file with the ETag: the ETag itself. So a listing, which
+// has no metadata, shows which content was processed (see ListedAs).
 func CheckpointOf(etag string) []byte { return []byte(etag) }
 
 // ListedAs reports whether a checkpoint with this ETag in a listing belongs to the raw file with the ETag raw. R2's

@@ -269,7 +269,8 @@ func (r *Reader) object(depth int) error {
 	} else {
 		r.record.raw = r.buf[r.keep:r.pos]
 		r.now.end(&r.record, r.keep, r.before)
-		r.record.before, r.record.goodBefore, r.record.doubled = r.before.number, r.before.good, r.before.doubled|r.now.doubled
+		r.record.before, r.record.goodBefore, r.record.doubled = r.before.number, r.before.good,
+			r.before.doubled|r.now.doubled
 		r.now, r.before = r.before, r.now
 	}
 	r.keep = none

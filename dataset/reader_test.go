@@ -257,7 +257,8 @@ func TestLargeRecords(t *testing.T) {
 		return `{"url":"https://a.sg/","x":"` + strings.Repeat("x", size-frame) + `"}`
 	}
 	r := NewReader(nil)
-	list, err := readAll(r, strings.NewReader(`[`+record(100_000)+`,`+record(MaxRecordBytes)+`,`+record(MaxRecordBytes+1)+`,`+record(frame)+`]`))
+	list, err := readAll(r, strings.NewReader(`[`+record(100_000)+`,`+record(MaxRecordBytes)+`,`+record(MaxRecordBytes+1)+
+		`,`+record(frame)+`]`))
 	if err != nil || len(list) != 4 {
 		t.Fatal(len(list), err)
 	}

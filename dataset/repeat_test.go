@@ -128,7 +128,8 @@ func TestReader_RecordsOfOneLength(t *testing.T) {
 	}
 }
 
-// Among records with the same keys, only the first one, and those after a move of the window, have their members parsed.
+// Among records with the same keys, only the first one, and those after a move of the window, have their members
+// parsed.
 func TestRepeats(t *testing.T) {
 	parsed := 0
 	file := sample(2<<20, func(i int) string { return fmt.Sprintf("Press Release %d - 한국", i) })

@@ -98,8 +98,8 @@ func TestReplay_ExcludedDomains(t *testing.T) {
 	}
 }
 
-// Forcing a malformed file leaves a second dead letter. Discarding one must settle both; otherwise a replay would queue
-// the discarded file.
+// Forcing a malformed file leaves a second dead letter. Discarding one must settle both; otherwise a replay would
+// queue the discarded file.
 func TestDiscard_AllLettersOfAFile(t *testing.T) {
 	f := newFixture(t)
 	if _, err := f.bucket.Put(t.Context(), rawKey, []byte("broken"), nil); err != nil {

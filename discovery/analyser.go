@@ -216,7 +216,8 @@ func (a *Analyser) improve(r *record, rank uint8, date uint32, hint Hint) {
 // exclude returns the counter of the reason to exclude a URL, or nil.
 func (a *Analyser) exclude(p *page) *int {
 	s := &a.stats
-	reasons := [...]*int{markup.DeepTrap: &s.Traps.TooDeep, markup.RepeatedTrap: &s.Traps.Repeated, markup.SessionTrap: &s.Traps.Session, markup.CalendarTrap: &s.Traps.Calendar}
+	reasons := [...]*int{markup.DeepTrap: &s.Traps.TooDeep, markup.RepeatedTrap: &s.Traps.Repeated,
+		markup.SessionTrap: &s.Traps.Session, markup.CalendarTrap: &s.Traps.Calendar}
 	if t := p.trapOf(a.o.Now); t != markup.NoTrap {
 		s.Excluded.Trap++
 		return reasons[t]
@@ -256,7 +257,8 @@ func (a *Analyser) robots(url string) (allowed, decided bool) {
 func (a *Analyser) estimate(p *page, rank uint8, date uint32) candidate {
 	class, confidence := a.shapes.classify(p)
 	last := &a.estimated
-	if p.alike && last.class == class && last.certainty == confidence && last.rank == rank && last.timeliness == a.scorer.timelinessOf(cmp.Or(date, last.day)) {
+	if p.alike && last.class == class && last.certainty == confidence && last.rank == rank &&
+		last.timeliness == a.scorer.timelinessOf(cmp.Or(date, last.day)) {
 		return candidate{url: p.url, lastmod: date, date: max(date, last.day), rank: rank, class: class,
 			priority: last.priority, confidence: last.confidence, order: last.order}
 	}
@@ -326,7 +328,8 @@ func (a *Analyser) offer(p *page, c candidate) {
 // mayList reports whether a page looks like one that lists news: of a type that appears in lists,
 // and with a name rather than a title.
 func (p *page) mayList(t classify.Type) bool {
-	if t != classify.News && t != classify.PressRelease && t != classify.Announcement || p.query != "" || p.depth < 1 || p.depth > 4 {
+	if t != classify.News && t != classify.PressRelease && t != classify.Announcement || p.query != "" || p.depth < 1 ||
+		p.depth > 4 {
 		return false
 	}
 	if p.kinds[p.depth-1] == slugKind {
@@ -389,7 +392,8 @@ func (a *Analyser) Classify(url string) (k classify.Classification, ok bool) {
 
 // Assess classifies and scores a URL by itself, ignoring what was added. knownType is its type if the caller knows
 // it, else "". Anything but a URL has type Unknown and priority 0.
-func (a *Analyser) Assess(url string, m Method, lastmod time.Time, knownType classify.Type) (t classify.Type, priority float64) {
+func (a *Analyser) Assess(url string, m Method, lastmod time.Time, knownType classify.Type) (t classify.Type,
+	priority float64) {
 	if valid, _ := a.urls.canonical([]byte(url)); !valid {
 		return classify.Unknown, 0
 	}

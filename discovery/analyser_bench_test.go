@@ -13,8 +13,9 @@ import (
 // with a number, articles at the root, records of a database, pages in sections.
 func sitemapSightings(n int) []Sighting {
 	r := rand.New(rand.NewPCG(3, 3))
-	words := strings.Fields("minister opens new bridge over river annual budget for schools health plan water roads election final market" +
-		" team wins report police storm city council vote energy prices rise trade talks summit leader says people after year first")
+	words := strings.Fields(
+		"minister opens new bridge over river annual budget for schools health plan water roads election final market" +
+			" team wins report police storm city council vote energy prices rise trade talks summit leader says people after year first")
 	sections := strings.Fields("news politics business sport culture world press-releases services about")
 	sightings := make([]Sighting, n)
 	for i := range sightings {

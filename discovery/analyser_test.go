@@ -56,7 +56,8 @@ func site(r *rand.Rand, n int) []Sighting {
 		case 9:
 			path = fmt.Sprintf("/images/%s.jpg", title)
 		case 10:
-			path = fmt.Sprintf("/%s/%c%c/%c%c/%c/x", section, 'a'+r.IntN(26), 'a'+r.IntN(26), 'a'+r.IntN(26), 'a'+r.IntN(26), 'a'+r.IntN(26))
+			path = fmt.Sprintf("/%s/%c%c/%c%c/%c/x", section, 'a'+r.IntN(26), 'a'+r.IntN(26), 'a'+r.IntN(26), 'a'+r.IntN(26),
+				'a'+r.IntN(26))
 		default:
 			path = "/" + section
 		}
@@ -79,7 +80,8 @@ func site(r *rand.Rand, n int) []Sighting {
 // outcome is every result of an Analyser, as one text.
 func outcome(t *testing.T, a *Analyser) string {
 	t.Helper()
-	b, err := json.MarshalIndent([]any{a.Result(), a.Contract(Terms{}), a.State(), a.Score("https://www.example.gov/news")}, "", " ")
+	b, err := json.MarshalIndent([]any{a.Result(), a.Contract(Terms{}), a.State(),
+		a.Score("https://www.example.gov/news")}, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +91,8 @@ func outcome(t *testing.T, a *Analyser) string {
 // TestOrderAndMerges: neither the order of the sightings nor when they come, with the state stored in
 // between, changes anything.
 func TestOrderAndMerges(t *testing.T) {
-	menu := []Link{{"https://www.example.gov/reports", "Publications"}, {"https://www.example.gov/bbs/list.do?menuId=3", "Press releases"}, {"https://www.example.gov/services/", "Tenders"}}
+	menu := []Link{{"https://www.example.gov/reports", "Publications"},
+		{"https://www.example.gov/bbs/list.do?menuId=3", "Press releases"}, {"https://www.example.gov/services/", "Tenders"}}
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		sightings := site(r, 3000)
@@ -147,7 +150,8 @@ func firstDifference(got, want string) string {
 	for i := range min(len(g), len(w)) {
 		if g[i] != w[i] {
 			from := max(i-4, 0)
-			return fmt.Sprintf("line %d: got\n%s\nwant\n%s", i, strings.Join(g[from:i+1], "\n"), strings.Join(w[from:i+1], "\n"))
+			return fmt.Sprintf("line %d: got\n%s\nwant\n%s", i, strings.Join(g[from:i+1], "\n"),
+				strings.Join(w[from:i+1], "\n"))
 		}
 	}
 	return "one is longer"
@@ -156,8 +160,9 @@ func firstDifference(got, want string) string {
 // TestHints: the hints of a URL do not depend on their order, and survive the state.
 func TestHints(t *testing.T) {
 	for changefreq, want := range map[string]Frequency{
-		"always": RealTime, "hourly": RealTime, "daily": Daily, "weekly": Weekly, "monthly": Monthly, "yearly": Yearly, "never": Static,
-		"": Irregular, "sometimes": Irregular,
+		"always": RealTime, "hourly": RealTime, "daily": Daily, "weekly": Weekly, "monthly": Monthly, "yearly": Yearly,
+		"never": Static,
+		"":      Irregular, "sometimes": Irregular,
 	} {
 		if got := frequency(nil, testNow, classify.Service, SitemapHint(changefreq, -1)); got != want {
 			t.Errorf("%s: %s, want %s", changefreq, got, want)
@@ -202,7 +207,8 @@ func TestHints(t *testing.T) {
 		if got != first || got != text(t, a.Result().URLs) {
 			t.Errorf("another order: %s, not %s", got, first)
 		}
-		if u := b.Result().URLs; *u[0].SitemapPriority != 0.8 || *u[0].Changefreq != "daily" || *u[1].SitemapPriority != 0.5 || u[1].Changefreq != nil || u[2].SitemapPriority != nil {
+		if u := b.Result().URLs; *u[0].SitemapPriority != 0.8 || *u[0].Changefreq != "daily" ||
+			*u[1].SitemapPriority != 0.5 || u[1].Changefreq != nil || u[2].SitemapPriority != nil {
 			t.Errorf("%s", got)
 		}
 		// Later sightings of a URL are merged with earlier ones.
@@ -250,7 +256,8 @@ func TestURLsInARow(t *testing.T) {
 				kept.Include("b.gov")
 				forgetful.Include("b.gov")
 			}
-			forgetful.urls.canoniser, forgetful.urls.inside, forgetful.page, forgetful.shapes.streak = markup.Canoniser{}, nil, page{}, streak{}
+			forgetful.urls.canoniser, forgetful.urls.inside, forgetful.page, forgetful.shapes.streak = markup.Canoniser{}, nil,
+				page{}, streak{}
 			s := Sighting{Loc: []byte(url), Method: methods[rnd.IntN(len(methods))], Lastmod: ago(day * 3)}
 			kept.Add(&s)
 			forgetful.Add(&s)
@@ -279,13 +286,18 @@ func rowOf(rnd *rand.Rand, n int) []string {
 	urls := make([]string, n)
 	for i := range urls {
 		if rnd.IntN(6) == 0 {
-			host = one("http", "https", "HTTPS", " https") + "://" + one("a.gov", "www.a.gov", "A.gov", "a.gov.", "a.gov:443", "a.gov:80", "a.gov:8080", "b.gov", "xa.gov", "u@a.gov", "a.gov:", "%61.gov", "한국.a.gov")
+			host = one("http", "https", "HTTPS", " https") + "://" +
+				one("a.gov", "www.a.gov", "A.gov", "a.gov.", "a.gov:443", "a.gov:80", "a.gov:8080", "b.gov", "xa.gov", "u@a.gov",
+					"a.gov:", "%61.gov", "한국.a.gov")
 		}
 		path = path[:min(len(path), rnd.IntN(10))]
 		for range rnd.IntN(4) {
-			path = append(path, one("news", "2026", "01", "28", "page", "2", "en", "ko", "a-headline-of-five-words", "amp", "print", "story-7.html", "x", "", ".", "..", "%2e", "a b", "é", "\xff", "x.amp.html", "http:", "%ea%b0%80", "art12345", "a;b=c.pdf", strings.Repeat("d/", 12)))
+			path = append(path, one("news", "2026", "01", "28", "page", "2", "en", "ko", "a-headline-of-five-words", "amp",
+				"print", "story-7.html", "x", "", ".", "..", "%2e", "a b", "é", "\xff", "x.amp.html", "http:", "%ea%b0%80",
+				"art12345", "a;b=c.pdf", strings.Repeat("d/", 12)))
 		}
-		urls[i] = fmt.Sprint(host, one("/", "/", "/", "\\", ""), strings.Join(path, "/"), one("", "", "/", "//"), one("", "", "?a=1/2", "?", "?utm_x=1", "? ", "?a#b"), one("", "", "#", "#a?b/c", " ", "\t", "\u00a0", "\x85"))
+		urls[i] = fmt.Sprint(host, one("/", "/", "/", "\\", ""), strings.Join(path, "/"), one("", "", "/", "//"),
+			one("", "", "?a=1/2", "?", "?utm_x=1", "? ", "?a#b"), one("", "", "#", "#a?b/c", " ", "\t", "\u00a0", "\x85"))
 	}
 	return urls
 }

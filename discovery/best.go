@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// best is a bounded list of the candidates of highest order, the newest among equals, each with a note V. It is a binary
-// heap with the worst at its root. Further sightings can only raise a URL's place, so one that was dropped need not be
-// remembered.
+// best is a bounded list of the candidates of highest order, the newest among equals, each with a note V. It is a
+// binary heap with the worst at its root. Further sightings can only raise a URL's place, so one that was dropped need
+// not be remembered.
 type best[V any] struct {
 	limit int
 	heap  []noted[V]
@@ -45,8 +45,8 @@ func (h *best[V]) refuses(c *candidate) bool {
 	return h.limit == 0 || len(h.heap) == h.limit && c.below(&h.heap[0].candidate)
 }
 
-// offer adds c if it is good enough, in place of an older candidate with its URL. note is that of c, or nil if c was not
-// added; it is valid until the list changes. dropped is the candidate that made room, if any.
+// offer adds c if it is good enough, in place of an older candidate with its URL. note is that of c, or nil if c was
+// not added; it is valid until the list changes. dropped is the candidate that made room, if any.
 func (h *best[V]) offer(c candidate) (note *V, dropped *noted[V]) {
 	if h.refuses(&c) {
 		return nil, nil
@@ -129,8 +129,8 @@ type none = struct{}
 // maxBySection leaves space for candidates that are worth less than estimated.
 const maxBySection = MaxDiscovered + MaxDiscovered/4
 
-// bestBySection keeps the candidates of highest order, at most maxAlike of a section: further ones are not listed as long
-// as there is anything else.
+// bestBySection keeps the candidates of highest order, at most maxAlike of a section: further ones are not listed as
+// long as there is anything else.
 type bestBySection struct {
 	all      best[uint64] // with their sectionKey
 	sections map[uint64]*best[none]

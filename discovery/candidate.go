@@ -30,7 +30,8 @@ func better(a, b candidate) int {
 	if c := cmp.Or(cmp.Compare(b.date, a.date), int(b.hint&0x0f)-int(a.hint&0x0f)); c != 0 {
 		return c
 	}
-	return cmp.Or(cmp.Compare(lastNumber(b.url), lastNumber(a.url)), cmp.Compare(keyOf(a.url), keyOf(b.url)), strings.Compare(a.url, b.url))
+	return cmp.Or(cmp.Compare(lastNumber(b.url), lastNumber(a.url)), cmp.Compare(keyOf(a.url), keyOf(b.url)),
+		strings.Compare(a.url, b.url))
 }
 
 // below reports whether c is not good enough for a list of which worst is the last, as nearly all are.

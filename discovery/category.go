@@ -68,9 +68,9 @@ func (o outcomes) classOf(n nodeID, own *votes) classify.Class {
 	return of.most()
 }
 
-// categories sum up by type. The assessed URLs count by the type that they have with the texts by which they are known, and
-// the site. There are too many others to be assessed: where most of the assessed ones of their group are of another type
-// than the group, they count as these do, else by their shapes.
+// categories sum up by type. The assessed URLs count by the type that they have with the texts by which they are
+// known, and the site. There are too many others to be assessed: where most of the assessed ones of their group are of
+// another type than the group, they count as these do, else by their shapes.
 func (a report) categories(assessed []candidate, o outcomes) map[classify.Type]Category {
 	sums := a.classes
 	var examples [classify.Classes][]candidate
@@ -101,7 +101,8 @@ func (a report) categories(assessed []candidate, o outcomes) map[classify.Type]C
 			continue
 		}
 		average := float64(s.priority) / 1000 / float64(s.count)
-		category := Category{Count: s.count, AveragePriority: round(min(max(average, 0), 1)), Examples: []string{}} // another model may have made the sum
+		// another model may have made the sum
+		category := Category{Count: s.count, AveragePriority: round(min(max(average, 0), 1)), Examples: []string{}}
 		slices.SortFunc(examples[i], func(x, y candidate) int { return cmp.Or(y.priority-x.priority, better(x, y)) })
 		for _, e := range examples[i][:min(len(examples[i]), categoryExamples)] {
 			category.Examples = append(category.Examples, e.url)

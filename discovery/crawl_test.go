@@ -41,7 +41,8 @@ func TestCrawl(t *testing.T) {
 	add(a, "https://www.x.gov/news/seen", FromSitemap, testNow)
 	c := a.Crawl("https://www.x.gov", htmlPage(
 		"https://www.x.gov/news/secret", "https://www.x.gov/news/seen", "https://data.x.gov/news", "https://www.y.gov/news",
-		"https://www.x.gov/news/a#top", "https://www.x.gov/news/a", "https://www.x.gov/news/report.pdf", "https://www.x.gov/login",
+		"https://www.x.gov/news/a#top", "https://www.x.gov/news/a", "https://www.x.gov/news/report.pdf",
+		"https://www.x.gov/login",
 		"https://www.x.gov/press-releases", "https://www.x.gov/contact", "javascript:void(0)", "https://www.x.gov/",
 	))
 	var requests []string
@@ -110,9 +111,10 @@ func TestCrawlFromPatterns(t *testing.T) {
 		"no page":   {Status: 200, ContentType: "application/json"},
 		"forbidden": {},
 	} {
-		a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.com", Now: testNow, Robots: func(url string) (bool, bool) {
-			return url != "https://x.com/" && !strings.Contains(url, "/private"), strings.HasPrefix(url, "https://x.com/")
-		}})
+		a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.com", Now: testNow,
+			Robots: func(url string) (bool, bool) {
+				return url != "https://x.com/" && !strings.Contains(url, "/private"), strings.HasPrefix(url, "https://x.com/")
+			}})
 		for i := range 4 {
 			add(a, fmt.Sprintf("https://x.com/press-releases/2024/release-%d-of-the-year", i), FromResearch, time.Time{})
 			add(a, fmt.Sprintf("https://x.com/private/news/2024/story-%d-of-the-year", i), FromResearch, time.Time{})
@@ -148,9 +150,10 @@ func TestCrawlRedirected(t *testing.T) {
 		"https://www.x.gov/news/seen":          "", // seen before
 		"https://elsewhere.example/news":       "",
 	} {
-		a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.gov", Now: testNow, Robots: func(url string) (bool, bool) {
-			return !strings.Contains(url, "/secret"), !strings.HasPrefix(url, "https://data.")
-		}})
+		a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.gov", Now: testNow,
+			Robots: func(url string) (bool, bool) {
+				return !strings.Contains(url, "/secret"), !strings.HasPrefix(url, "https://data.")
+			}})
 		add(a, "https://www.x.gov/news/seen", FromSitemap, testNow)
 		c := a.Crawl("https://www.x.gov/", htmlPage("https://www.x.gov/press-releases"))
 		if u, ok := c.Next(); !ok || u != "https://www.x.gov/press-releases" {
@@ -176,7 +179,8 @@ func TestCrawlLastModified(t *testing.T) {
 	for _, c := range []struct {
 		at   time.Time
 		want float64
-	}{{ago(2 * day), 0.8}, {ago(60 * day), 0.4}, {time.Time{}, contract.Undated}, {testNow.Add(100 * day), contract.Undated}} {
+	}{{ago(2 * day), 0.8}, {ago(60 * day), 0.4}, {time.Time{}, contract.Undated},
+		{testNow.Add(100 * day), contract.Undated}} {
 		a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.gov", Now: testNow, Robots: open})
 		crawl := a.Crawl("https://x.gov/", htmlPage("https://x.gov/press-releases"))
 		crawl.Next()
@@ -320,7 +324,8 @@ func TestCrawlWeighsTheFirstLinks(t *testing.T) {
 // against robots.txt, which may be slow.
 func TestCrawlAsksRobotsOfWhatItTakes(t *testing.T) {
 	asked := 0
-	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.gov", Now: testNow, Robots: func(string) (bool, bool) { asked++; return true, true }})
+	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.gov", Now: testNow,
+		Robots: func(string) (bool, bool) { asked++; return true, true }})
 	var links []string
 	for i := range 1_000 {
 		links = append(links, fmt.Sprintf("https://x.gov/news/a-story-%d", i))

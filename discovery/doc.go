@@ -13,9 +13,10 @@
 //  4. A candidate is a URL with its scores (candidate.go, score.go, scorer.go, authority.go, hint.go). Bounded lists
 //     keep the best of them (best.go, pages.go).
 //  5. Ranked candidates stand in the order of an editor (rank.go). category.go counts all URLs by type.
-//  6. A listed URL stands in the Discovery (result.go). strategy.go recommends how to crawl, entry.go how to fetch: the
+//  6. A listed URL stands in the Discovery (result.go). strategy.go recommends how to crawl, entry.go how to fetch:
+//     the
 //     FetchContract with its entry points. pages.go chooses what goes into the frontier.
 //
-// Beside this line, crawl.go chooses pages to look at, strike.go removes excluded URLs from documents, look.go answers questions about
-// single URLs, and state.go stores an analysis so that a later merge can go on with it.
+// Beside this line, crawl.go chooses pages to look at, strike.go removes excluded URLs from documents, look.go answers
+// questions about single URLs, and state.go stores an analysis so that a later merge can go on with it.
 package discovery

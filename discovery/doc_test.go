@@ -22,7 +22,8 @@ func TestDoc_NamesEveryFile(t *testing.T) {
 			t.Errorf("doc.go does not say what %s is for", file)
 		}
 	}
-	for _, word := range strings.FieldsFunc(string(page), func(r rune) bool { return strings.ContainsRune(" (),:\n", r) }) {
+	for _, word := range strings.FieldsFunc(string(page),
+		func(r rune) bool { return strings.ContainsRune(" (),:\n", r) }) {
 		if strings.HasSuffix(word, ".go") {
 			if _, err := os.Stat(word); err != nil {
 				t.Errorf("doc.go names %s: %v", word, err)

@@ -8,7 +8,8 @@ import (
 // Discovery is intelligent_discovery of domain_metadata.json: which URLs of a domain matter. No list
 // is nil.
 type Discovery struct {
-	URLs            []DiscoveredURL            `json:"discovered_urls"` // the MaxDiscovered that matter most, in an editor's order: see ranked
+	// the MaxDiscovered that matter most, in an editor's order: see ranked
+	URLs            []DiscoveredURL            `json:"discovered_urls"`
 	URLsOmitted     int                        `json:"discovered_urls_omitted,omitempty"`
 	Patterns        []URLPattern               `json:"url_patterns"` // most useful first
 	PatternsOmitted int                        `json:"url_patterns_omitted,omitempty"`
@@ -21,10 +22,13 @@ type Discovery struct {
 
 // DiscoveredURL is a URL that matters.
 type DiscoveredURL struct {
-	URL            string                  `json:"url"`
-	RawURL         *string                 `json:"raw_url"` // as it stands where it was found; null for its canonical form
-	Allowed        *bool                   `json:"allowed"` // by robots.txt of its host; null where that was not read or takes too long to match
-	Title          *string                 `json:"title"`   // by which a feed, a news sitemap, Research or a link of the home page names it
+	URL string `json:"url"`
+	// as it stands where it was found; null for its canonical form
+	RawURL *string `json:"raw_url"`
+	// by robots.txt of its host; null where that was not read or takes too long to match
+	Allowed *bool `json:"allowed"`
+	// by which a feed, a news sitemap, Research or a link of the home page names it
+	Title          *string                 `json:"title"`
 	Language       *string                 `json:"language"`
 	Lastmod        *contract.Time          `json:"lastmod"` // as found with it, else the day in the URL
 	Classification classify.Classification `json:"classification"`
@@ -44,7 +48,8 @@ type URLPattern struct {
 	Pattern     string        `json:"pattern"`
 	ContentType classify.Type `json:"content_type"` // of most of its URLs
 	Confidence  float64       `json:"confidence"`
-	Examples    []string      `json:"examples"` // URLs that were found, newest names first; none for a pattern that is only expected
+	// URLs that were found, newest names first; none for a pattern that is only expected
+	Examples []string `json:"examples"`
 }
 
 // Category is a summary of the URLs of one type.
@@ -93,11 +98,12 @@ type Traps struct {
 
 // Failure is an error that the discovery survived.
 type Failure struct {
-	Type       FailureType `json:"type"`
-	ErrorType  string      `json:"error_type,omitempty"` // a contract.Kind, or robots_unknown; absent in documents of version 1.0.0
-	URL        string      `json:"url"`
-	Message    string      `json:"message"`
-	RetryCount int         `json:"retry_count"` // number of requests after the first
+	Type FailureType `json:"type"`
+	// a contract.Kind, or robots_unknown; absent in documents of version 1.0.0
+	ErrorType  string `json:"error_type,omitempty"`
+	URL        string `json:"url"`
+	Message    string `json:"message"`
+	RetryCount int    `json:"retry_count"` // number of requests after the first
 }
 
 // FailureType is the kind of a Failure.

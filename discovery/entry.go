@@ -246,12 +246,13 @@ func (a entryFinder) htmlEntries() []EntryPoint {
 	return entries
 }
 
-// menuPages are the pages that were found and that the menu calls by the name of a section, in the menu's order, but for those that
-// look like lists by their URLs.
+// menuPages are the pages that were found and that the menu calls by the name of a section, in the menu's order, but
+// for those that look like lists by their URLs.
 func (a entryFinder) menuPages() (list []candidate) {
 	for _, l := range a.texts.links {
 		r := a.seen.find(keyOf([]byte(l.URL)))
-		if r == nil || r.rank == 0 || a.ruledOut(l.URL) || !a.named(l.URL) || slices.ContainsFunc(a.listings.ordered(), func(c candidate) bool { return c.url == l.URL }) {
+		if r == nil || r.rank == 0 || a.ruledOut(l.URL) || !a.named(l.URL) ||
+			slices.ContainsFunc(a.listings.ordered(), func(c candidate) bool { return c.url == l.URL }) {
 			continue
 		}
 		p := parsePage(l.URL)

@@ -18,23 +18,29 @@ func TestContract(t *testing.T) {
 	sitemap := a.Source(Source{Method: SitemapEntry, URL: "https://www.mom.gov.sg/sitemap.xml", Read: true})
 	news := a.Source(Source{Method: NewsSitemapEntry, URL: "https://www.mom.gov.sg/news.xml", Read: true})
 	for i := range 8 {
-		a.Add(&Sighting{Loc: fmt.Appendf(nil, "%s/2026/release-%c", releases, 'a'+i), Method: FromFeed, Lastmod: ago(time.Duration(i) * day), Source: rss})
-		a.Add(&Sighting{Loc: fmt.Appendf(nil, "https://www.mom.gov.sg/newsroom/story-%c", 'a'+i), Method: FromNewsSitemap, Lastmod: ago(time.Duration(40+i) * day), Source: news})
-		a.Add(&Sighting{Loc: fmt.Appendf(nil, "https://www.mom.gov.sg/p%d/contact", i), Method: FromSitemap, Lastmod: ago(time.Duration(i) * 7 * day), Source: sitemap})
+		a.Add(&Sighting{Loc: fmt.Appendf(nil, "%s/2026/release-%c", releases, 'a'+i), Method: FromFeed,
+			Lastmod: ago(time.Duration(i) * day), Source: rss})
+		a.Add(&Sighting{Loc: fmt.Appendf(nil, "https://www.mom.gov.sg/newsroom/story-%c", 'a'+i), Method: FromNewsSitemap,
+			Lastmod: ago(time.Duration(40+i) * day), Source: news})
+		a.Add(&Sighting{Loc: fmt.Appendf(nil, "https://www.mom.gov.sg/p%d/contact", i), Method: FromSitemap,
+			Lastmod: ago(time.Duration(i) * 7 * day), Source: sitemap})
 		a.Add(&Sighting{Loc: fmt.Appendf(nil, "https://www.mom.gov.sg/p%d/events", i), Method: FromSitemap, Source: sitemap})
 	}
 	add(a, releases, FromResearch, time.Time{})
 	expires := testNow.Add(24 * time.Hour)
-	c := a.Contract(Terms{UserAgent: "Bot/1.0", Allowed: true, CrawlDelay: 1500 * time.Millisecond, RobotsExpires: expires, ContentSignals: map[string]string{"search": "yes"}})
+	c := a.Contract(Terms{UserAgent: "Bot/1.0", Allowed: true, CrawlDelay: 1500 * time.Millisecond,
+		RobotsExpires: expires, ContentSignals: map[string]string{"search": "yes"}})
 	page := parsePage(releases)
 	_, confidence := siteView{a}.classOf(&page)
 	listing := listingConfidence(confidence)
 	press, stories := classify.PressRelease, classify.News
 	allowed := true
 	want := []EntryPoint{
-		{Method: RSSEntry, URL: "https://www.mom.gov.sg/rss/press-releases.xml", ContentType: &press, IntervalMinutes: 720, Confidence: 0.9},
+		{Method: RSSEntry, URL: "https://www.mom.gov.sg/rss/press-releases.xml", ContentType: &press, IntervalMinutes: 720,
+			Confidence: 0.9},
 		{Method: AtomEntry, URL: "https://www.mom.gov.sg/declared.atom", IntervalMinutes: 4320, Confidence: 0.5},
-		{Method: NewsSitemapEntry, URL: "https://www.mom.gov.sg/news.xml", ContentType: &stories, IntervalMinutes: 720, Confidence: 0.6},
+		{Method: NewsSitemapEntry, URL: "https://www.mom.gov.sg/news.xml", ContentType: &stories, IntervalMinutes: 720,
+			Confidence: 0.6},
 		{Method: SitemapEntry, URL: "https://www.mom.gov.sg/sitemap.xml", IntervalMinutes: 2880, Confidence: 0.7},
 		{Method: HTMLEntry, URL: releases, ContentType: &press, IntervalMinutes: 720, Confidence: listing},
 	}
@@ -45,7 +51,8 @@ func TestContract(t *testing.T) {
 	if w := text(t, want); got != w {
 		t.Errorf("got\n%s\nwant\n%s", got, w)
 	}
-	if c.UserAgent != "Bot/1.0" || !c.Allowed || c.CrawlDelaySeconds != 1.5 || c.MaxConcurrency != 1 || !c.RobotsExpiresAt.Equal(expires) || c.ContentSignals["search"] != "yes" {
+	if c.UserAgent != "Bot/1.0" || !c.Allowed || c.CrawlDelaySeconds != 1.5 || c.MaxConcurrency != 1 ||
+		!c.RobotsExpiresAt.Equal(expires) || c.ContentSignals["search"] != "yes" {
 		t.Errorf("%+v", c)
 	}
 	if until := c.ValidUntil(testNow); until != testNow.Add(12*time.Hour) {
@@ -60,8 +67,9 @@ func TestEntrySpellings(t *testing.T) {
 	a.Source(Source{Method: RSSEntry, URL: "https://www.mom.gov.sg/rss.xml", Read: true})
 	a.Source(Source{Method: SitemapEntry, URL: "https://www.mom.gov.sg/map s.xml"})
 	c := a.Contract(Terms{Allowed: true, Home: "https://www.mom.gov.sg/"})
-	if got, want := text(t, c.EntryPoints), `[{"method":"rss","url":"https://www.mom.gov.sg/rss.xml","raw_url":null,"allowed":true,"content_type":null,"interval_minutes":4320,"confidence":0.6,"etag":null,"last_modified":null,"charset":null,"checked_at":null,"changed_at":null,"next_check_at":null,"checks":null},`+
-		`{"method":"sitemap","url":"https://www.mom.gov.sg/map%20s.xml","raw_url":"https://www.mom.gov.sg/map s.xml","allowed":true,"content_type":null,"interval_minutes":4320,"confidence":0.5,"etag":null,"last_modified":null,"charset":null,"checked_at":null,"changed_at":null,"next_check_at":null,"checks":null}]`; got != want {
+	if got, want := text(t, c.EntryPoints),
+		`[{"method":"rss","url":"https://www.mom.gov.sg/rss.xml","raw_url":null,"allowed":true,"content_type":null,"interval_minutes":4320,"confidence":0.6,"etag":null,"last_modified":null,"charset":null,"checked_at":null,"changed_at":null,"next_check_at":null,"checks":null},`+
+			`{"method":"sitemap","url":"https://www.mom.gov.sg/map%20s.xml","raw_url":"https://www.mom.gov.sg/map s.xml","allowed":true,"content_type":null,"interval_minutes":4320,"confidence":0.5,"etag":null,"last_modified":null,"charset":null,"checked_at":null,"changed_at":null,"next_check_at":null,"checks":null}]`; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -78,12 +86,14 @@ func TestHomeIsAnEntryPoint(t *testing.T) {
 		"unknown robots": {func(o *Options) { o.Robots = nil }, Terms{Allowed: true, Home: home}, 1},
 		"forbidden":      {func(*Options) {}, Terms{Home: home}, 0},
 		"no host":        {func(*Options) {}, Terms{Allowed: true}, 0},
-		"excluded":       {func(o *Options) { o.Excluded = func(url string) bool { return url == home } }, Terms{Allowed: true, Home: home}, 0},
+		"excluded": {func(o *Options) { o.Excluded = func(url string) bool { return url == home } },
+			Terms{Allowed: true, Home: home}, 0},
 	} {
 		o := testOptions()
 		test.change(&o)
 		c := NewAnalyser(o).Contract(test.terms)
-		if len(c.EntryPoints) != test.want || test.want > 0 && (c.EntryPoints[0].URL != home || c.EntryPoints[0].Method != HTMLEntry || c.EntryPoints[0].IntervalMinutes == 0) {
+		if len(c.EntryPoints) != test.want || test.want > 0 &&
+			(c.EntryPoints[0].URL != home || c.EntryPoints[0].Method != HTMLEntry || c.EntryPoints[0].IntervalMinutes == 0) {
 			t.Errorf("%s: %+v", name, c.EntryPoints)
 		}
 	}

@@ -13,7 +13,8 @@ import (
 func TestFiveDomains(t *testing.T) {
 	const limit = 64_000_000
 	sightings := sitemapSightings(50_000)
-	embedded.Model().NewClassifier(classify.Context{}).Type("https://example.com/") // lexicon and model are there in any case
+	// lexicon and model are there in any case
+	embedded.Model().NewClassifier(classify.Context{}).Type("https://example.com/")
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)

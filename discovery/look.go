@@ -15,8 +15,8 @@ type Look struct {
 	Lastmod time.Time // zero when nothing says it
 }
 
-// Look assesses a URL in canonical form as Result does those that it lists. ok is false for one that was left out, or of
-// which nothing is recorded because it was not added, or was one too many; Allowed is set all the same.
+// Look assesses a URL in canonical form as Result does those that it lists. ok is false for one that was left out, or
+// of which nothing is recorded because it was not added, or was one too many; Allowed is set all the same.
 func (a *Analyser) Look(url string) (l Look, ok bool) {
 	l.Scored = Scored{Action: Ignore, Allowed: a.ruling(url)}
 	r := a.seen.find(keyOf(url))

@@ -58,7 +58,8 @@ func (p *page) parse(url string) {
 	if p.keyed > shared {
 		p.keyed = 0
 	}
-	p.alike = titled && shared > 0 && shared == before-1 && p.depth == before && p.endsInTitle() && p.ext == ext && p.isLong() == long
+	p.alike = titled && shared > 0 && shared == before-1 && p.depth == before && p.endsInTitle() && p.ext == ext &&
+		p.isLong() == long
 }
 
 // endsInTitle reports whether the URL ends in a title that has a word.
@@ -163,11 +164,13 @@ func words(s string) map[string]bool {
 }
 
 // pageExtensions are the extensions of pages.
-var pageExtensions = words("html htm shtml xhtml php php3 phtml asp aspx jsp jspx jhtml do action cfm cgi pl nsf page amp cms")
+var pageExtensions = words(
+	"html htm shtml xhtml php php3 phtml asp aspx jsp jspx jhtml do action cfm cgi pl nsf page amp cms")
 
 // fileExtensions are further extensions that are recognised: "v1.6" has none.
-var fileExtensions = words("pdf doc docx odt rtf txt epub hwp hwpx ppt pptx odp xls xlsx xlsm ods csv tsv json xml rdf geojson kml kmz" +
-	" shp zip rar 7z gz tar tgz exe apk dmg iso rss atom ics vcf ps tex")
+var fileExtensions = words(
+	"pdf doc docx odt rtf txt epub hwp hwpx ppt pptx odp xls xlsx xlsm ods csv tsv json xml rdf geojson kml kmz" +
+		" shp zip rar 7z gz tar tgz exe apk dmg iso rss atom ics vcf ps tex")
 
 // assetExtensions are the extensions of parts of pages, and of files that are played rather than read.
 var assetExtensions = words("jpg jpeg png gif svg webp avif bmp tif tiff ico css js mjs map woff woff2 ttf otf eot" +
@@ -277,6 +280,7 @@ func (p *page) isLogin() bool {
 // maxLoginWord is the length of the longest of loginWords.
 const maxLoginWord = 14
 
-var loginWords = words("login logon logout logoff signin signon signup register registration account myaccount useraccount wplogin" +
-	" auth sso password forgotpassword resetpassword lostpassword anmelden anmeldung einloggen connexion seconnecter inscription" +
-	" iniciarsesion acceso registro entrar cadastro accedi inloggen logowanie masuk dangnhap uyegirisi")
+var loginWords = words(
+	"login logon logout logoff signin signon signup register registration account myaccount useraccount wplogin" +
+		" auth sso password forgotpassword resetpassword lostpassword anmelden anmeldung einloggen connexion seconnecter inscription" +
+		" iniciarsesion acceso registro entrar cadastro accedi inloggen logowanie masuk dangnhap uyegirisi")

@@ -171,7 +171,8 @@ func FuzzPage(f *testing.F) {
 // TestInternationalDomain: hosts in native letters and in A-labels are the same.
 func TestInternationalDomain(t *testing.T) {
 	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "xn--3e0bj9ghtquur.kr", Now: testNow})
-	for _, u := range []string{"https://한국뉴스.kr/news/1", "https://www.한국뉴스.kr/news/2", "https://xn--3e0bj9ghtquur.kr/news/1", "https://한국.kr/"} {
+	for _, u := range []string{"https://한국뉴스.kr/news/1", "https://www.한국뉴스.kr/news/2",
+		"https://xn--3e0bj9ghtquur.kr/news/1", "https://한국.kr/"} {
 		add(a, u, FromSitemap, testNow)
 	}
 	if s := a.Result().Stats; s.Analyzed != 2 || s.Excluded.External != 1 {
@@ -191,7 +192,8 @@ func TestIsLogin(t *testing.T) {
 		t.Errorf("the longest word has %d bytes", longest)
 	}
 	for path, want := range map[string]bool{
-		"/login": true, "/Log-In.aspx": true, "/user/sign_up/step": true, "/forgot-password": true, "/forgot-passwords": false,
+		"/login": true, "/Log-In.aspx": true, "/user/sign_up/step": true, "/forgot-password": true,
+		"/forgot-passwords":                false,
 		"/news/login-page-of-the-ministry": false, "/": false, "/-": false, "/se-connecter": true, "/forgotpassword1": false,
 	} {
 		p := parsePage("https://example.gov" + path)

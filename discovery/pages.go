@@ -118,15 +118,17 @@ func (o *bestPages) chosen() []candidate {
 }
 
 // Pages returns the pages of the domain that are worth fetching, at most Options.Pages, highest priority first and of
-// equals the newest: those that Result lists, those that Score was given (the best half as many as Options.Pages), and the
-// best of the others that Add was given, of several sections where there are so many. Those that robots.txt forbids, operators exclude, or nobody should fetch
-// (Ignore) are left out. After Restore it is those that were added since.
+// equals the newest: those that Result lists, those that Score was given (the best half as many as Options.Pages), and
+// the best of the others that Add was given, of several sections where there are so many. Those that robots.txt
+// forbids, operators exclude, or nobody should fetch (Ignore) are left out. After Restore it is those that were added
+// since.
 func (a *Analyser) Pages() []Page {
 	var found []candidate
 	taken := map[string]bool{}
 	take := func(c candidate) {
 		p := parsePage(c.url)
-		if len(found) < a.o.Pages && !taken[c.url] && !(report{a}).forbidden(c.url) && !a.ruledOut(c.url) && c.action(&p) != Ignore {
+		if len(found) < a.o.Pages && !taken[c.url] && !(report{a}).forbidden(c.url) && !a.ruledOut(c.url) &&
+			c.action(&p) != Ignore {
 			taken[c.url] = true
 			found = append(found, c)
 		}
@@ -149,7 +151,8 @@ func (a *Analyser) Pages() []Page {
 	})
 	list := make([]Page, len(found))
 	for i, c := range found {
-		list[i] = Page{URL: c.url, Title: a.titleOf(c.url), Type: c.class.Type(), Priority: float64(c.priority) / 1000, Method: methods[c.rank]}
+		list[i] = Page{URL: c.url, Title: a.titleOf(c.url), Type: c.class.Type(), Priority: float64(c.priority) / 1000,
+			Method: methods[c.rank]}
 		if c.lastmod > 0 {
 			list[i].Lastmod = time.Unix(int64(c.lastmod), 0)
 		}

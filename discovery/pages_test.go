@@ -29,7 +29,8 @@ func TestPagesAreTheBest(t *testing.T) {
 	var want []discovery.Page
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		a := discovery.NewAnalyser(discovery.Options{Model: embedded.Model(), Domain: "example.com", Now: pagesNow, Pages: kept})
+		a := discovery.NewAnalyser(discovery.Options{Model: embedded.Model(), Domain: "example.com", Now: pagesNow,
+			Pages: kept})
 		for _, n := range r.Perm(all) {
 			s := article(n)
 			a.Add(s)
@@ -62,8 +63,8 @@ func TestPagesAreTheBest(t *testing.T) {
 	}
 }
 
-// TestPagesOfAllSections: a section whose URLs look surer does not keep out the others, the listed and the raw URLs are
-// among the pages, and the order in which they come makes no difference.
+// TestPagesOfAllSections: a section whose URLs look surer does not keep out the others, the listed and the raw URLs
+// are among the pages, and the order in which they come makes no difference.
 func TestPagesOfAllSections(t *testing.T) {
 	const kept = 300
 	type sighting struct {
@@ -73,12 +74,14 @@ func TestPagesOfAllSections(t *testing.T) {
 	var all []sighting
 	for i := range 3000 {
 		section := []string{"national", "world", "sport"}[i/1000]
-		all = append(all, sighting{fmt.Sprintf("https://example.com/%s/story-%d", section, 1+i%1000), pagesNow.Add(-time.Duration(i) * time.Hour)})
+		all = append(all, sighting{fmt.Sprintf("https://example.com/%s/story-%d", section, 1+i%1000),
+			pagesNow.Add(-time.Duration(i) * time.Hour)})
 	}
 	raw := []string{"https://example.com/sport/story-1000", "https://example.com/world/story-900"}
 	var want []discovery.Page
 	for seed := range uint64(3) {
-		a := discovery.NewAnalyser(discovery.Options{Model: embedded.Model(), Domain: "example.com", Now: pagesNow, Pages: kept})
+		a := discovery.NewAnalyser(discovery.Options{Model: embedded.Model(), Domain: "example.com", Now: pagesNow,
+			Pages: kept})
 		for _, n := range rand.New(rand.NewPCG(seed, 1)).Perm(len(all)) {
 			a.Add(&discovery.Sighting{Loc: []byte(all[n].url), Lastmod: all[n].at, Method: discovery.FromSitemap})
 		}
@@ -130,7 +133,8 @@ func TestPagesThatMayBeFetched(t *testing.T) {
 		Model:  embedded.Model(),
 		Domain: "example.com", Now: pagesNow, Pages: 100,
 		Robots: func(url string) (bool, bool) {
-			return !strings.Contains(url, "/private/") && !(late && strings.Contains(url, "/later/")), !strings.Contains(url, "//other.")
+			return !strings.Contains(url, "/private/") && !(late && strings.Contains(url, "/later/")),
+				!strings.Contains(url, "//other.")
 		},
 		Excluded: func(url string) bool { return strings.Contains(url, "/ruled-out/") },
 	})

@@ -129,7 +129,8 @@ func (t *tree) link(parent, c nodeID) {
 	}
 }
 
-// generalise replaces the names below parent by one {slug}, or one for each extension and query; plain: without queries.
+// generalise replaces the names below parent by one {slug}, or one for each extension and query; plain: without
+// queries.
 func (t *tree) generalise(parent nodeID, plain bool) {
 	t.growth++
 	above := &t.nodes[parent]

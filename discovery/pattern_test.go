@@ -15,10 +15,17 @@ func TestQueriesGiveWay(t *testing.T) {
 		"numbers that are no field": func(i int) string {
 			return fmt.Sprintf("https://www.example.gov/news/%d-title?%d", i%500, 1_700_000_000+i)
 		},
-		"names of fields":        func(i int) string { return fmt.Sprintf("https://www.example.gov/news/list.php?field%d=1", i) },
-		"parameters of files":    func(i int) string { return fmt.Sprintf("https://www.example.gov/news/%d.html;version=1.%d", i%500, i) },
-		"parameters of one file": func(i int) string { return fmt.Sprintf("https://www.example.gov/news/index.html;version=1.%d", i) },
-		"below names":            func(i int) string { return fmt.Sprintf("https://www.example.gov/s%d/a%d?field%d=1", i%60, i%5, i) },
+		"names of fields": func(i int) string {
+			return fmt.Sprintf("https://www.example.gov/news/list.php?field%d=1",
+				i)
+		},
+		"parameters of files": func(i int) string {
+			return fmt.Sprintf("https://www.example.gov/news/%d.html;version=1.%d", i%500, i)
+		},
+		"parameters of one file": func(i int) string {
+			return fmt.Sprintf("https://www.example.gov/news/index.html;version=1.%d", i)
+		},
+		"below names": func(i int) string { return fmt.Sprintf("https://www.example.gov/s%d/a%d?field%d=1", i%60, i%5, i) },
 	} {
 		var urls []string
 		for i := range 4 * maxQueries {

@@ -53,7 +53,8 @@ func (a ranking) ranked(list []candidate) []candidate {
 		if e.standing == article && (lowest == 0 || e.order < lowest) {
 			lowest = e.order
 		}
-		if (e.standing == article || e.standing == ordinary && isNews(e.class)) && (lowestNews == 0 || e.order < lowestNews) {
+		if (e.standing == article || e.standing == ordinary && isNews(e.class)) &&
+			(lowestNews == 0 || e.order < lowestNews) {
 			lowestNews = e.order
 		}
 	}
@@ -99,7 +100,8 @@ func (a ranking) entrant(c candidate) entrant {
 	}
 	news := isNews(c.class)
 	switch {
-	case t == classify.Unknown, t == classify.Archive, p.isHome(), p.isLogin(), p.isPast(a.o.Now.Year()), a.classifier.IsSmallPrint(c.url):
+	case t == classify.Unknown, t == classify.Archive, p.isHome(), p.isLogin(), p.isPast(a.o.Now.Year()),
+		a.classifier.IsSmallPrint(c.url):
 		e.standing = aside
 	case news && a.isListing(&p):
 		e.standing = listing
@@ -126,8 +128,8 @@ func (a ranking) worth(p *page, e entrant) int {
 	return int(score*1000) / worthStep * worthStep
 }
 
-// withoutDate is the priority of a listing without its date: many are made as they are asked for, and so always changed just
-// now, however old what they list is.
+// withoutDate is the priority of a listing without its date: many are made as they are asked for, and so always
+// changed just now, however old what they list is.
 func (a ranking) withoutDate(p *page, e entrant) int {
 	v := a.scorer.value(p, e.class, 0)
 	return min(e.order, int(priority(v.Overall, e.confidence, quality(p), methodScore(methods[e.rank]))*1000+0.5))
@@ -193,13 +195,15 @@ func mixed(sorted []entrant) []entrant {
 	patterns, sections := map[nodeID]int{}, map[string]int{}
 	taken := make([]bool, len(sorted))
 	n := 0
-	for _, limit := range [...]struct{ pattern, section int }{{maxAlike, maxAlike}, {maxAlike, len(sorted)}, {len(sorted), len(sorted)}} {
+	for _, limit := range [...]struct{ pattern, section int }{{maxAlike, maxAlike}, {maxAlike, len(sorted)},
+		{len(sorted), len(sorted)}} {
 		for i := range sorted {
 			if n == MaxDiscovered {
 				break
 			}
 			e := &sorted[i]
-			if !taken[i] && (e.pattern == noNode || patterns[e.pattern] < limit.pattern) && sections[e.section] < limit.section {
+			if !taken[i] && (e.pattern == noNode || patterns[e.pattern] < limit.pattern) &&
+				sections[e.section] < limit.section {
 				patterns[e.pattern]++
 				sections[e.section]++
 				taken[i] = true
@@ -216,8 +220,8 @@ func mixed(sorted []entrant) []entrant {
 	return kept
 }
 
-// section is the part of a site that a page belongs to: its host, with or without www., and the first segment that is no
-// language.
+// section is the part of a site that a page belongs to: its host, with or without www., and the first segment that is
+// no language.
 func (p *page) section() string { return strings.TrimPrefix(p.host, "www.") + "/" + p.sectionName() }
 
 // sectionKey identifies host and section of a page. Two of a site share one with a chance of 1 in 2^48.

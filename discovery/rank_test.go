@@ -140,7 +140,8 @@ func shown(a *Analyser) (paths []string) {
 func TestAside(t *testing.T) {
 	const old = "/news/bridge-over-the-river-opened-to-all"
 	for _, path := range []string{
-		"/", "/en/", "/index.html", "/newsroom/press-releases/2024", "/newsroom/press-releases/2024/11", "/press-releases-2019", "/archive/2021",
+		"/", "/en/", "/index.html", "/newsroom/press-releases/2024", "/newsroom/press-releases/2024/11",
+		"/press-releases-2019", "/archive/2021",
 		"/news/page/3", "/news?page=3", "/news?year=2023", "/news/privacy-policy", "/terms-of-use", "/login", "/news/login",
 	} {
 		a := ministry()
@@ -162,19 +163,22 @@ func TestUnknownStandsAside(t *testing.T) {
 	}
 }
 
-// TestFeedItemsAreNews: what a feed or news sitemap lists is never unknown, whatever its URL, in whatever order it is found.
+// TestFeedItemsAreNews: what a feed or news sitemap lists is never unknown, whatever its URL, in whatever order it is
+// found.
 func TestFeedItemsAreNews(t *testing.T) {
 	for _, m := range []Method{FromFeed, FromNewsSitemap} {
 		for _, order := range [][]Method{{m, FromSitemap}, {FromSitemap, m}} {
 			a := ministry()
 			source := a.Source(Source{Method: RSSEntry, URL: "https://www.mom.gov.sg/rss.xml", Read: true})
 			for _, found := range order {
-				a.Add(&Sighting{Loc: []byte("https://www.mom.gov.sg/a/8812"), Method: found, Lastmod: ago(time.Hour), Source: source})
+				a.Add(&Sighting{Loc: []byte("https://www.mom.gov.sg/a/8812"), Method: found, Lastmod: ago(time.Hour),
+					Source: source})
 			}
 			u := a.Result().URLs[0]
 			s := a.Score(u.URL)
 			e := a.Contract(Terms{}).EntryPoints[0]
-			if u.Classification.PrimaryType != classify.News || s.Type != classify.News || u.NewsValue.Relevance != 0.9 || e.ContentType == nil || *e.ContentType != classify.News {
+			if u.Classification.PrimaryType != classify.News || s.Type != classify.News || u.NewsValue.Relevance != 0.9 ||
+				e.ContentType == nil || *e.ContentType != classify.News {
 				t.Errorf("%v: %+v, %+v, the feed %v", order, u, s, e.ContentType)
 			}
 		}
@@ -192,7 +196,8 @@ func TestPastYears(t *testing.T) {
 		for _, u := range a.Result().URLs {
 			got = append(got, strings.TrimPrefix(u.URL, releases)+" "+string(u.Classification.PrimaryType))
 		}
-		if want := []string{"/2026 press_release", "/2024/minister-opens-bridge-over-the-river press_release", list + " archive"}; !slices.Equal(got, want) {
+		if want := []string{"/2026 press_release", "/2024/minister-opens-bridge-over-the-river press_release",
+			list + " archive"}; !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
 		if s := a.Score(releases + list); s.Type != classify.Archive {
@@ -205,7 +210,8 @@ func TestPastYears(t *testing.T) {
 func TestTies(t *testing.T) {
 	a := ministry()
 	for i := range 200 {
-		add(a, fmt.Sprintf("https://www.mom.gov.sg/newsroom/story-of-the-town-%03d", i), FromSitemap, ago(2*day+time.Duration(i)*time.Minute))
+		add(a, fmt.Sprintf("https://www.mom.gov.sg/newsroom/story-of-the-town-%03d", i), FromSitemap,
+			ago(2*day+time.Duration(i)*time.Minute))
 		add(a, fmt.Sprintf("https://www.mom.gov.sg/stories/%d/a-story-of-the-town", 1000+i), FromSitemap, time.Time{})
 	}
 	dates, numbers := []string{}, []string{}
@@ -216,12 +222,14 @@ func TestTies(t *testing.T) {
 			numbers = append(numbers, p)
 		}
 	}
-	if len(dates) == 0 || len(numbers) == 0 || dates[0] != "/newsroom/story-of-the-town-000" || numbers[0] != "/stories/1199/a-story-of-the-town" ||
+	if len(dates) == 0 || len(numbers) == 0 || dates[0] != "/newsroom/story-of-the-town-000" ||
+		numbers[0] != "/stories/1199/a-story-of-the-town" ||
 		!slices.IsSorted(dates) || !slices.IsSortedFunc(numbers, func(x, y string) int { return strings.Compare(y, x) }) {
 		t.Errorf("%q\n%q", dates, numbers)
 	}
 	b := ministry()
-	for _, name := range strings.Fields("aquarium bridge cathedral dockyard embankment fountain gallery harbour island jetty") {
+	for _, name := range strings.Fields(
+		"aquarium bridge cathedral dockyard embankment fountain gallery harbour island jetty") {
 		add(b, "https://www.mom.gov.sg/news/the-new-"+name+"-of-the-town", FromSitemap, ago(2*day))
 	}
 	if got := shown(b); slices.IsSorted(got) {
@@ -267,7 +275,8 @@ func TestResearchAloneIsNotUrgent(t *testing.T) {
 func TestLeading(t *testing.T) {
 	a := ministry()
 	for i := range 20 {
-		add(a, fmt.Sprintf("https://www.mom.gov.sg/newsroom/press-releases/2026/minister-opens-bridge-number-%d", i), FromFeed, ago(time.Hour))
+		add(a, fmt.Sprintf("https://www.mom.gov.sg/newsroom/press-releases/2026/minister-opens-bridge-number-%d", i),
+			FromFeed, ago(time.Hour))
 	}
 	for i, path := range []string{"/newsroom/press-releases/2026", "/news", "/blog", "/press", "/newsroom/speeches"} {
 		add(a, "https://www.mom.gov.sg"+path, FromSitemap, ago(time.Duration(i)*10*day))
@@ -291,7 +300,8 @@ func TestLeading(t *testing.T) {
 // lastmod that all pages share.
 func TestNewestFirst(t *testing.T) {
 	a := ministry()
-	want := []string{"/news/2026/01/27/minister-opens-new-bridge", "/news/2026/01/25/minister-opens-new-school", "/news/2015/06/02/minister-opens-new-road"}
+	want := []string{"/news/2026/01/27/minister-opens-new-bridge", "/news/2026/01/25/minister-opens-new-school",
+		"/news/2015/06/02/minister-opens-new-road"}
 	for _, path := range want {
 		add(a, "https://www.mom.gov.sg"+path, FromSitemap, ago(time.Hour))
 	}
@@ -318,7 +328,8 @@ func TestMixed(t *testing.T) {
 		t.Errorf("%d of a site that has nothing else", n)
 	}
 	for i := range 200 {
-		add(a, fmt.Sprintf("https://www.mom.gov.sg/%s/question-about-permits-number-%d", []string{"faq", "policies", "guides", "services"}[i%4], i), FromSitemap, ago(400*day))
+		add(a, fmt.Sprintf("https://www.mom.gov.sg/%s/question-about-permits-number-%d",
+			[]string{"faq", "policies", "guides", "services"}[i%4], i), FromSitemap, ago(400*day))
 	}
 	if n := count(); n != maxAlike {
 		t.Errorf("%d of one pattern, want %d", n, maxAlike)

@@ -161,8 +161,8 @@ type learned struct {
 }
 
 // patterns returns the most useful patterns: those of the types that matter most to a reader of news first. Patterns
-// to expect of a government that were not found come last. omitted counts those that are not listed. Without outcomes the
-// URLs are of the types of their shapes.
+// to expect of a government that were not found come last. omitted counts those that are not listed. Without outcomes
+// the URLs are of the types of their shapes.
 func (a report) patterns(o outcomes) (list []URLPattern, omitted int) {
 	found, all := a.supported()
 	own := siteView(a).surveyed().own

@@ -20,8 +20,9 @@ func add(a *Analyser, url string, m Method, lastmod time.Time) {
 
 // ministry is mom.gov.sg of contract/domain_metadata.example.json.
 func ministry() *Analyser {
-	return NewAnalyser(Options{Model: embedded.Model(), Domain: "mom.gov.sg", Now: testNow, Context: classify.Context{Authority: "gov"},
-		Robots: func(url string) (bool, bool) { return !strings.Contains(url, "/forbidden"), true }})
+	return NewAnalyser(Options{Model: embedded.Model(), Domain: "mom.gov.sg", Now: testNow,
+		Context: classify.Context{Authority: "gov"},
+		Robots:  func(url string) (bool, bool) { return !strings.Contains(url, "/forbidden"), true }})
 }
 
 const releases = "https://www.mom.gov.sg/newsroom/press-releases"
@@ -36,7 +37,8 @@ func TestMinistry(t *testing.T) {
 	c := embedded.Model().Classify(releases+"/2026", classify.Context{Authority: "gov"})
 	// 0.4 × 0.8 press release, 0.3 × 0.8 two days, 0.2 × 1 gov.sg, 0.1 × 0.8 three segments
 	want := NewsValue{Relevance: 0.8, Timeliness: 0.8, Authority: 1, Accessibility: 0.8, Frequency: Weekly, Overall: 0.84}
-	if c.PrimaryType != classify.PressRelease || u.URL != releases+"/2026" || u.NewsValue != want || !reflect.DeepEqual(u.Classification, c) {
+	if c.PrimaryType != classify.PressRelease || u.URL != releases+"/2026" || u.NewsValue != want ||
+		!reflect.DeepEqual(u.Classification, c) {
 		t.Errorf("%+v, want %+v and %+v", u, c, want)
 	}
 	// 0.5 × 0.84 + 0.2 × confidence + 0.2 × 1 + 0.1 × 0.8, which is 0.88 and more

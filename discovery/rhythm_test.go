@@ -11,8 +11,8 @@ import (
 	"github.com/newsfork/seed-engine/classify/embedded"
 )
 
-// streams and noStreams are rules by which a site dates the i-th page of a section: the days on which items appeared, and
-// dates that say nothing of what the pages are.
+// streams and noStreams are rules by which a site dates the i-th page of a section: the days on which items appeared,
+// and dates that say nothing of what the pages are.
 var streams = map[string]func(i int) time.Time{
 	"a day each":         func(i int) time.Time { return ago(time.Duration(i)*day + time.Hour) },
 	"two a week":         func(i int) time.Time { return ago(time.Duration(7*(i/2)+3*(i%2))*day + time.Hour) },
@@ -20,13 +20,15 @@ var streams = map[string]func(i int) time.Time{
 }
 
 var noStreams = map[string]func(i int) time.Time{
-	"none":                func(int) time.Time { return time.Time{} },
-	"the same second":     func(int) time.Time { return ago(day) },
-	"a second each":       func(i int) time.Time { return ago(day + time.Duration(i)*time.Second) },
-	"the future":          func(i int) time.Time { return testNow.Add(time.Duration(i+2) * day) },
-	"before the web":      func(i int) time.Time { return time.Date(1970, 1, 2+i, 0, 0, 0, 0, time.UTC) },
-	"two edits of all":    func(i int) time.Time { return ago(time.Duration(100+300*(i%2)) * day) },
-	"a few of many dated": func(i int) time.Time { return map[bool]time.Time{true: ago(time.Duration(i) * day)}[i%8 == 0] },
+	"none":             func(int) time.Time { return time.Time{} },
+	"the same second":  func(int) time.Time { return ago(day) },
+	"a second each":    func(i int) time.Time { return ago(day + time.Duration(i)*time.Second) },
+	"the future":       func(i int) time.Time { return testNow.Add(time.Duration(i+2) * day) },
+	"before the web":   func(i int) time.Time { return time.Date(1970, 1, 2+i, 0, 0, 0, 0, time.UTC) },
+	"two edits of all": func(i int) time.Time { return ago(time.Duration(100+300*(i%2)) * day) },
+	"a few of many dated": func(i int) time.Time {
+		return map[bool]time.Time{true: ago(time.Duration(i) * day)}[i%8 == 0]
+	},
 }
 
 // section returns an analyser that has 160 pages of a section, dated by a rule, in any order.
@@ -38,8 +40,8 @@ func section(path string, at func(i int) time.Time) *Analyser {
 	return a
 }
 
-// TestRhythm: a section whose URLs are dated day by day is a stream of dated items, where their words leave doubt; dates
-// that are made up as a sitemap is written say nothing.
+// TestRhythm: a section whose URLs are dated day by day is a stream of dated items, where their words leave doubt;
+// dates that are made up as a sitemap is written say nothing.
 func TestRhythm(t *testing.T) {
 	const path, url = "https://www.x.com/lorem/%d.html", "https://www.x.com/lorem/7.html"
 	classified := func(at func(i int) time.Time) classify.Classification {
@@ -51,7 +53,8 @@ func TestRhythm(t *testing.T) {
 		t.Fatalf("without dates %+v", want)
 	}
 	for name, at := range streams {
-		if got := classified(at); got.PrimaryType != classify.News || !slices.Contains(got.Evidence.DomainContext, "neighbours_dated_day_by_day") {
+		if got := classified(at); got.PrimaryType != classify.News ||
+			!slices.Contains(got.Evidence.DomainContext, "neighbours_dated_day_by_day") {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -62,10 +65,11 @@ func TestRhythm(t *testing.T) {
 	}
 }
 
-// TestRhythmOfSureWords: no dates change the type of pages whose words leave no doubt, nor make news of other items that
-// are dated.
+// TestRhythmOfSureWords: no dates change the type of pages whose words leave no doubt, nor make news of other items
+// that are dated.
 func TestRhythmOfSureWords(t *testing.T) {
-	rules := map[string]func(i int) time.Time{"random": func(i int) time.Time { return ago(time.Duration(keyOf(fmt.Sprint(i))%900) * day) }}
+	rules := map[string]func(i int) time.Time{
+		"random": func(i int) time.Time { return ago(time.Duration(keyOf(fmt.Sprint(i))%900) * day) }}
 	for _, lies := range []map[string]func(int) time.Time{streams, noStreams} {
 		for name, at := range lies {
 			rules[name] = at

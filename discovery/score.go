@@ -100,7 +100,8 @@ func methodScore(m Method) float64 {
 	return 0
 }
 
-// methodWeight is the share of the method in a priority, relevanceWeight that of the relevance, by way of the news value.
+// methodWeight is the share of the method in a priority, relevanceWeight that of the relevance, by way of the news
+// value.
 const (
 	methodWeight    = 0.1
 	relevanceWeight = 0.5 * 0.4

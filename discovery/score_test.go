@@ -11,7 +11,8 @@ import (
 func ago(d time.Duration) time.Time { return testNow.Add(-d) }
 
 func TestRelevance(t *testing.T) {
-	want := map[classify.Type]float64{classify.News: 0.9, classify.PressRelease: 0.8, classify.Announcement: 0.6, classify.Policy: 0.5}
+	want := map[classify.Type]float64{classify.News: 0.9, classify.PressRelease: 0.8, classify.Announcement: 0.6,
+		classify.Policy: 0.5}
 	for i := range classify.Classes {
 		c := classify.Class(i).Type()
 		if got := relevance(c); got != want[c] {
@@ -41,11 +42,13 @@ func TestTimeliness(t *testing.T) {
 
 func TestAuthority(t *testing.T) {
 	for want, hosts := range map[float64]string{
-		1: "www.mom.gov.sg gov.uk www.gov.uk nasa.gov army.mil korea.go.kr www.mofa.go.jp kemenkeu.go.id www.gob.mx economie.gouv.fr" +
+		1: "www.mom.gov.sg gov.uk www.gov.uk nasa.gov army.mil korea.go.kr www.mofa.go.jp kemenkeu.go.id www.gob.mx " +
+			"economie.gouv.fr" +
 			" www.bk.admin.ch www.auswaertiges-amt.bund.de canada.gc.ca www.govt.nz www.gov.br oesterreich.gv.at ec.europa.eu gub.uy",
 		0.8: "mit.edu www.ox.ac.uk snu.ac.kr www.unimelb.edu.au",
 		0.6: "www.wikipedia.org charity.org.uk kbs.or.kr museum.or.jp",
-		0.4: "notgov.example gov.example.com example.com go.com mygov.de edu.example.net www.go.de admin.com localhost 10.0.0.1 organisation.fr",
+		0.4: "notgov.example gov.example.com example.com go.com mygov.de edu.example.net www.go.de admin.com localhost " +
+			"10.0.0.1 organisation.fr",
 	} {
 		for host := range strings.FieldsSeq(hosts) {
 			if got := authority(host); got != want {
@@ -93,7 +96,8 @@ func TestQuality(t *testing.T) {
 }
 
 func TestMethodScore(t *testing.T) {
-	for m, want := range map[Method]float64{FromFeed: 1, FromNewsSitemap: 1, FromResearch: 0.9, FromSitemap: 0.8, FromLink: 0.6, Generated: 0.4, "": 0} {
+	for m, want := range map[Method]float64{FromFeed: 1, FromNewsSitemap: 1, FromResearch: 0.9, FromSitemap: 0.8,
+		FromLink: 0.6, Generated: 0.4, "": 0} {
 		if got := methodScore(m); got != want {
 			t.Errorf("%s: %v, want %v", m, got, want)
 		}
@@ -130,7 +134,8 @@ func TestAction(t *testing.T) {
 		{0.6, classify.News, false, ScheduledCrawl}, {0.599, classify.News, false, PeriodicCheck},
 		{0.4, classify.News, false, PeriodicCheck}, {0.399, classify.News, false, LowPriority},
 		{0.2, classify.News, false, LowPriority}, {0.199, classify.News, false, Ignore},
-		{0.9, classify.Search, false, LowPriority}, {0.9, classify.Form, false, LowPriority}, {0.9, classify.Service, true, LowPriority},
+		{0.9, classify.Search, false, LowPriority}, {0.9, classify.Form, false, LowPriority},
+		{0.9, classify.Service, true, LowPriority},
 		{0.1, classify.Search, false, Ignore},
 	} {
 		if got := action(c.priority, c.t, c.login); got != c.want {
@@ -142,9 +147,11 @@ func TestAction(t *testing.T) {
 func TestCrawlRelevance(t *testing.T) {
 	for want, list := range map[float64][]classify.Type{
 		1: {classify.News}, 0.9: {classify.PressRelease}, 0.8: {classify.Announcement}, 0.7: {classify.Policy},
-		0.6: {classify.Legislation, classify.Regulation, classify.Report, classify.Statistics, classify.Publication}, 0.5: {classify.Event},
+		0.6: {classify.Legislation, classify.Regulation, classify.Report, classify.Statistics, classify.Publication},
+		0.5: {classify.Event},
 		0.4: {classify.FAQ, classify.Guide, classify.Service, classify.Archive}, 0.3: {classify.Unknown},
-		0.2: {classify.Contact, classify.About, classify.Search, classify.Multimedia, classify.Download, classify.Form, classify.Calendar, classify.Directory},
+		0.2: {classify.Contact, classify.About, classify.Search, classify.Multimedia, classify.Download, classify.Form,
+			classify.Calendar, classify.Directory},
 	} {
 		for _, c := range list {
 			if got := crawlRelevance(c, 1); got != want {

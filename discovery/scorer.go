@@ -58,7 +58,8 @@ func (s *scorer) valueAt(p *page, c classify.Class, date uint32) NewsValue {
 	return v
 }
 
-// timelinessOf is the timeliness of a page with a date in seconds since 1970, 0 for none; undated where it is not plausible.
+// timelinessOf is the timeliness of a page with a date in seconds since 1970, 0 for none; undated where it is not
+// plausible.
 func (s *scorer) timelinessOf(date uint32) float64 {
 	age := time.Duration(s.nanos - int64(date)*int64(time.Second))
 	if int64(date) <= firstPage || age <= -day {

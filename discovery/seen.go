@@ -198,7 +198,8 @@ func (s *seen) decode(b []byte, node func(uint64) (nodeID, bool)) error {
 		number, ok2 := next()
 		id, ok3 := node(number)
 		key += delta
-		if !ok1 || !ok2 || !ok3 || int(r.class) >= classify.Classes || int(r.rank) >= len(methods) || lastmod>>32 != 0 || key>>keyBits != 0 {
+		if !ok1 || !ok2 || !ok3 || int(r.class) >= classify.Classes || int(r.rank) >= len(methods) || lastmod>>32 != 0 ||
+			key>>keyBits != 0 {
 			return errDamaged
 		}
 		r.lastmod, r.node, r.plain = uint32(lastmod), id, true // unless the state says otherwise

@@ -20,8 +20,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestCraftedKeys: keys chosen so that they agree in their lowest or highest bits, as a hostile sitemap could have them, do
-// not gather in one place of the table.
+// TestCraftedKeys: keys chosen so that they agree in their lowest or highest bits, as a hostile sitemap could have
+// them, do not gather in one place of the table.
 func TestCraftedKeys(t *testing.T) {
 	const n = 20_000
 	for name, key := range map[string]func(i uint64) uint64{

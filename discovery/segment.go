@@ -30,8 +30,8 @@ var placeholders = [...]string{
 	langKind: "{lang}", pageKind: "{page}", monthKind: "{month}", dayKind: "{day}",
 }
 
-// setKinds determines the kinds of the segments of a page but for the first n, which have theirs, and the extension of the
-// last; months, days, page numbers and languages depend on their neighbours or position.
+// setKinds determines the kinds of the segments of a page but for the first n, which have theirs, and the extension of
+// the last; months, days, page numbers and languages depend on their neighbours or position.
 func (p *page) setKinds(n int) {
 	parts := p.parts()
 	for i := n; i < len(parts); i++ {
@@ -179,8 +179,10 @@ func isDate(s string) bool {
 		return between(s[:4], urlword.FirstYear, urlword.LastYear) && between(s[4:6], 1, 12) && between(s[6:], 1, 31) ||
 			between(s[4:], urlword.FirstYear, urlword.LastYear) && between(s[2:4], 1, 12) && between(s[:2], 1, 31)
 	case 10:
-		return !isDigit(s[4]) && s[4] == s[7] && between(s[:4], urlword.FirstYear, urlword.LastYear) && between(s[5:7], 1, 12) && between(s[8:], 1, 31) ||
-			!isDigit(s[2]) && s[2] == s[5] && between(s[6:], urlword.FirstYear, urlword.LastYear) && between(s[3:5], 1, 12) && between(s[:2], 1, 31)
+		return !isDigit(s[4]) && s[4] == s[7] && between(s[:4], urlword.FirstYear, urlword.LastYear) &&
+			between(s[5:7], 1, 12) && between(s[8:], 1, 31) ||
+			!isDigit(s[2]) && s[2] == s[5] && between(s[6:], urlword.FirstYear, urlword.LastYear) && between(s[3:5], 1, 12) &&
+				between(s[:2], 1, 31)
 	}
 	return false
 }
@@ -227,7 +229,8 @@ func (p *page) day() (on date, ok bool) {
 	return on, false
 }
 
-// DayOf returns the day that stands in a URL, as of articles in /2026/01/28/; zero for none, and for one that cannot be.
+// DayOf returns the day that stands in a URL, as of articles in /2026/01/28/; zero for none, and for one that cannot
+// be.
 func DayOf(url string, now time.Time) time.Time {
 	canonical, ok := markup.AppendCanonical(nil, []byte(url))
 	if !ok {
@@ -248,7 +251,8 @@ func dateOf(s string) date {
 		return date{number(s[:4]), number(s[4:]), 1}
 	case len(s) == 7:
 		return date{number(s[:4]), number(s[5:]), 1}
-	case len(s) == 8 && between(s[:4], urlword.FirstYear, urlword.LastYear) && between(s[4:6], 1, 12) && between(s[6:], 1, 31):
+	case len(s) == 8 && between(s[:4], urlword.FirstYear, urlword.LastYear) && between(s[4:6], 1, 12) &&
+		between(s[6:], 1, 31):
 		return date{number(s[:4]), number(s[4:6]), number(s[6:])}
 	case len(s) == 8:
 		return date{number(s[4:]), number(s[2:4]), number(s[:2])}

@@ -12,8 +12,9 @@ import (
 const maxShapes = 4096
 
 // shapes classifies the URLs of a domain when there are many. Those that differ only in numbers share a shape, which
-// is classified once. A URL that ends in a title is classified by the shape of its frame, which is everything else, and by
-// its title where the frame leaves doubt. Less than one URL in two hundred has another type by itself (TestShapes).
+// is classified once. A URL that ends in a title is classified by the shape of its frame, which is everything else,
+// and by its title where the frame leaves doubt. Less than one URL in two hundred has another type by itself
+// (TestShapes).
 type shapes struct {
 	classifier *classify.Classifier
 	titles     *classify.Titles

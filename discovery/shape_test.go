@@ -47,7 +47,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestSureFrames: a frame that leaves no doubt decides for its titles, in whatever order they come; any other does not.
+// TestSureFrames: a frame that leaves no doubt decides for its titles, in whatever order they come; any other does
+// not.
 func TestSureFrames(t *testing.T) {
 	c := embedded.Model().NewClassifier(classify.Context{})
 	sure := []string{
@@ -75,7 +76,8 @@ func TestSureFrames(t *testing.T) {
 		"https://www.herald.example/news/2026/01/28/minister-opens-new-bridge-over-river.pdf",
 		"https://www.example.gov/frequently-asked-questions-about-the-new-bridge",
 		"https://www.example.gov/annual-report-of-the-ministry-of-health",
-		"https://www.herald.example/news/2026/01/28/annual-report-of-the-ministry-of-health.pdf", // judged together with its path
+		// judged together with its path
+		"https://www.herald.example/news/2026/01/28/annual-report-of-the-ministry-of-health.pdf",
 	} {
 		p := parsePage(url)
 		want, wantConfidence := c.Best(url)
@@ -85,8 +87,8 @@ func TestSureFrames(t *testing.T) {
 	}
 }
 
-// TestTitleBeforeQuery: a URL that ends in a title, after a frame that leaves doubt, is the same the first time, when its
-// frame is scored, and later; what follows the title in the URL stays behind it.
+// TestTitleBeforeQuery: a URL that ends in a title, after a frame that leaves doubt, is the same the first time, when
+// its frame is scored, and later; what follows the title in the URL stays behind it.
 func TestTitleBeforeQuery(t *testing.T) {
 	c := embedded.Model().NewClassifier(classify.Context{})
 	for _, url := range []string{

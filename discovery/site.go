@@ -14,8 +14,8 @@ const (
 	minListed = 3
 )
 
-// The rhythm of a pattern is measured by the days of its pages (see spread) as a share of the pages. Streams of dated items
-// mostly have more than 0.45, pages that are edited less: classify/train/NOTES.md has the sites and figures.
+// The rhythm of a pattern is measured by the days of its pages (see spread) as a share of the pages. Streams of dated
+// items mostly have more than 0.45, pages that are edited less: classify/train/NOTES.md has the sites and figures.
 const (
 	minDays     = 20  // fewer are no rhythm
 	editedShare = 0.2 // days a page; here and below, they say nothing
@@ -253,8 +253,8 @@ func (s *survey) evidence(n nodeID, t *tree) *patternEvidence {
 	return l
 }
 
-// rhythm returns how much the dates of a pattern's pages look like those of a stream of dated items: from 0, which says
-// nothing, to 1.
+// rhythm returns how much the dates of a pattern's pages look like those of a stream of dated items: from 0, which
+// says nothing, to 1.
 func (s *survey) rhythm(n nodeID) float64 {
 	days := effectiveDays(s.days[n])
 	if days < minDays {

@@ -17,14 +17,16 @@ const stateVersion = 1
 // the start. A document carries it, or it lies beside it as discovery.json. It is internal, and does not depend on
 // the order of the URLs.
 type State struct {
-	Version  int                         `json:"version"`
-	Domain   string                      `json:"domain"`
-	Also     string                      `json:"also,omitempty"` // see Include
-	Now      time.Time                   `json:"now"`            // when the domain was collected; ages still count from here
-	Context  classify.Context            `json:"context"`
-	Seen     []byte                      `json:"seen"`            // see seen.encode
-	Hints    []byte                      `json:"hints,omitempty"` // Hint of each URL of Seen; absent when all are zero
-	Nodes    []StateNode                 `json:"nodes"`           // the tree of patterns; parents before children, children by token
+	Version int    `json:"version"`
+	Domain  string `json:"domain"`
+	Also    string `json:"also,omitempty"` // see Include
+	// when the domain was collected; ages still count from here
+	Now     time.Time        `json:"now"`
+	Context classify.Context `json:"context"`
+	Seen    []byte           `json:"seen"`            // see seen.encode
+	Hints   []byte           `json:"hints,omitempty"` // Hint of each URL of Seen; absent when all are zero
+	// the tree of patterns; parents before children, children by token
+	Nodes    []StateNode                 `json:"nodes"`
 	Top      []StateURL                  `json:"top"`
 	Varied   []StateURL                  `json:"varied,omitempty"` // those that are in no other list
 	Listings []StateURL                  `json:"listings"`
@@ -34,9 +36,11 @@ type State struct {
 	Sources  []StateSource               `json:"sources"`
 	Failures []Failure                   `json:"failures"`
 	Unlisted int                         `json:"failures_unlisted,omitempty"`
-	Titles   []StateTitle                `json:"titles,omitempty"` // by key; absent in states of earlier versions, as Links
-	Links    []Link                      `json:"links,omitempty"`  // of the home page, in its order
-	// By key, the forms of URLs in the places that list them; by rank and language, the keys of URLs, see storeURLSources.
+	// by key; absent in states of earlier versions, as Links
+	Titles []StateTitle `json:"titles,omitempty"`
+	Links  []Link       `json:"links,omitempty"` // of the home page, in its order
+	// By key, the forms of URLs in the places that list them; by rank and language, the keys of URLs, see
+	// storeURLSources.
 	Raw       []StateTitle      `json:"raw,omitempty"`
 	Languages map[string][]byte `json:"languages,omitempty"`
 }

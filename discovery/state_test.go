@@ -14,7 +14,8 @@ func TestNumbersOfTheStoredState(t *testing.T) {
 	for c := range classify.Classes {
 		types = append(types, classify.Class(c).Type())
 	}
-	const want = "version 1: [news press_release faq policy guide announcement legislation regulation statistics report publication event " +
+	const want = "version 1: [news press_release faq policy guide announcement legislation regulation statistics " +
+		"report publication event " +
 		"service contact about archive search multimedia download form calendar directory unknown] " +
 		"[ generated link sitemap research news_sitemap feed]"
 	if got := fmt.Sprintf("version %d: %v %v", stateVersion, types, methods); got != want {

@@ -81,8 +81,8 @@ func (a strategy) allowedPatterns(useful []URLPattern, best []candidate) []strin
 // they are articles: a section may have a number in its name.
 const minNumbered = 3
 
-// articles are those patterns of nodes that end in the name of one article: no list, in a section in which it is news or
-// not the only one.
+// articles are those patterns of nodes that end in the name of one article: no list, in a section in which it is news
+// or not the only one.
 func (a strategy) articles(nodes []nodeID) map[string]bool {
 	beside := map[nodeID]int{} // by their parents
 	var leaves []nodeID
@@ -96,7 +96,8 @@ func (a strategy) articles(nodes []nodeID) map[string]bool {
 	patterns := map[string]bool{}
 	for _, n := range leaves {
 		parent, news := a.tree.nodes[n].parent, siteView(a).surveyed().own[n].anyNews()
-		if parent != root && (news || beside[parent] > 1) || parent == root && alike[series(a.tree.nodes[n].token)] >= minNumbered {
+		if parent != root && (news || beside[parent] > 1) ||
+			parent == root && alike[series(a.tree.nodes[n].token)] >= minNumbered {
 			patterns[a.tree.pattern(n)] = true
 		}
 	}
@@ -157,9 +158,10 @@ func withoutNames(patterns []string, some map[string]bool) (list []string) {
 // closed reports whether no page of a pattern may be fetched, as far as it has examples of all.
 func (a strategy) closed(n nodeID) bool {
 	examples := a.tree.nodes[n].examples
-	return siteView(a).surveyed().own[n].of.total() <= len(examples) && !slices.ContainsFunc(examples[:], func(url string) bool {
-		return url != "" && !report(a).forbidden(url) && !a.ruledOut(url)
-	})
+	return siteView(a).surveyed().own[n].of.total() <= len(examples) &&
+		!slices.ContainsFunc(examples[:], func(url string) bool {
+			return url != "" && !report(a).forbidden(url) && !a.ruledOut(url)
+		})
 }
 
 // generalised replaces all but the first names of patterns by {slug}.

@@ -54,7 +54,8 @@ func TestPatternsByPages(t *testing.T) {
 	}
 }
 
-// checkStrategy checks the advice for a site: every pattern was seen there, and no page that is recommended is outside.
+// checkStrategy checks the advice for a site: every pattern was seen there, and no page that is recommended is
+// outside.
 func checkStrategy(t *testing.T, site string, a *Analyser, urls []string) {
 	t.Helper()
 	good := []string{}
@@ -103,8 +104,8 @@ func checkStrategy(t *testing.T, site string, a *Analyser, urls []string) {
 	}
 }
 
-// TestStrategy: over the sites of the ranking and those of the labelled URLs, the patterns of the strategy are such that were
-// seen, and no page that is recommended is outside of them.
+// TestStrategy: over the sites of the ranking and those of the labelled URLs, the patterns of the strategy are such
+// that were seen, and no page that is recommended is outside of them.
 func TestStrategy(t *testing.T) {
 	for r, a := range rankings(t, 500) {
 		var urls []string
@@ -139,7 +140,8 @@ func TestStrategy(t *testing.T) {
 	a := ministry()
 	var urls []string
 	for i := range 200 {
-		urls = append(urls, fmt.Sprintf("https://www.mom.gov.sg/%c%c-news/topic-%c/story-of-the-town-%d.html", 'a'+i%20, 'a'+i%7, 'a'+i%3, i))
+		urls = append(urls, fmt.Sprintf("https://www.mom.gov.sg/%c%c-news/topic-%c/story-of-the-town-%d.html", 'a'+i%20,
+			'a'+i%7, 'a'+i%3, i))
 		add(a, urls[i], FromFeed, ago(time.Hour))
 	}
 	checkStrategy(t, "many sections", a, urls)
@@ -161,7 +163,8 @@ func TestNextArticle(t *testing.T) {
 		see(fmt.Sprintf("/post-%d.html", i+1))
 	}
 	for _, path := range []string{
-		"/news", "/news/2026/bridge-reopens", "/news/2026/ferry-runs", "/newsroom/press-releases", "/newsroom/press-releases/2026/01/tunnel-opens",
+		"/news", "/news/2026/bridge-reopens", "/news/2026/ferry-runs", "/newsroom/press-releases",
+		"/newsroom/press-releases/2026/01/tunnel-opens",
 		"/stories/mayor-resigns.html", "/updates",
 	} {
 		see(path)
@@ -169,9 +172,12 @@ func TestNextArticle(t *testing.T) {
 	checkStrategy(t, "few pages", a, urls)
 	got := a.Result().Strategy.AllowedPatterns
 	for path, want := range map[string]bool{
-		"/faq/question-11": true, "/post-11.html": true, "/news/2027/school-opens": true, "/newsroom/press-releases/2026/02/road-closes": true,
-		"/stories/mayor-elected.html": true, "/news": true, "/newsroom/press-releases": true, "/updates": true,
-		"/downloads": false, "/downloads/form-1": false, "/newsroom/speeches": false, "/stories/mayor-elected.pdf": false, "/about": false,
+		"/faq/question-11": true, "/post-11.html": true, "/news/2027/school-opens": true,
+		"/newsroom/press-releases/2026/02/road-closes": true,
+		"/stories/mayor-elected.html":                  true, "/news": true, "/newsroom/press-releases": true,
+		"/updates":   true,
+		"/downloads": false, "/downloads/form-1": false, "/newsroom/speeches": false, "/stories/mayor-elected.pdf": false,
+		"/about": false,
 	} {
 		if matchPatterns(got, "https://www.mom.gov.sg"+path) != want {
 			t.Errorf("%s: want %t of %q", path, want, got)
@@ -179,7 +185,8 @@ func TestNextArticle(t *testing.T) {
 	}
 }
 
-// TestNumberedArticles: numbered names of the first level are articles if there are three of one series, recommended or not.
+// TestNumberedArticles: numbered names of the first level are articles if there are three of one series, recommended
+// or not.
 func TestNumberedArticles(t *testing.T) {
 	a := NewAnalyser(testOptions())
 	var best []candidate
@@ -206,7 +213,8 @@ func TestNumberedArticles(t *testing.T) {
 	}
 }
 
-// TestDeepPagesAreNotExcluded: a page that is worth fetching and too deep for a pattern leaves the strategy without any.
+// TestDeepPagesAreNotExcluded: a page that is worth fetching and too deep for a pattern leaves the strategy without
+// any.
 func TestDeepPagesAreNotExcluded(t *testing.T) {
 	a := ministry()
 	add(a, releases+"/2026", FromFeed, ago(time.Hour))

@@ -43,10 +43,13 @@ func TestTextsAreEvidence(t *testing.T) {
 		source           classify.Source
 	}{
 		{"title", host + "/kor/view.do?q1=88", "보도자료", Link{}, classify.PressRelease, "보도자료", classify.FromTitle},
-		{"anchor", host + "/kor/menu.es?mid=a1010", "", Link{host + "/kor/menu.es?mid=a1010", "공지사항"}, classify.Announcement, "공지사항", classify.FromAnchor},
-		{"menu key", host + "/kor/board.es?mid=a1010&bid=7&act=view&list_no=12", "", Link{host + "/kor/menu.es?mid=a1010", "공지사항"}, classify.Announcement, "공지사항", classify.FromSite},
+		{"anchor", host + "/kor/menu.es?mid=a1010", "", Link{host + "/kor/menu.es?mid=a1010", "공지사항"}, classify.Announcement,
+			"공지사항", classify.FromAnchor},
+		{"menu key", host + "/kor/board.es?mid=a1010&bid=7&act=view&list_no=12", "",
+			Link{host + "/kor/menu.es?mid=a1010", "공지사항"}, classify.Announcement, "공지사항", classify.FromSite},
 		{"path", host + "/a1/b2/c3", "", Link{host + "/a1/b2/", "보도자료"}, classify.PressRelease, "보도자료", classify.FromSite},
-		{"index page", host + "/a1/c3.html", "", Link{host + "/a1/index.html", "보도자료"}, classify.PressRelease, "보도자료", classify.FromSite},
+		{"index page", host + "/a1/c3.html", "", Link{host + "/a1/index.html", "보도자료"}, classify.PressRelease, "보도자료",
+			classify.FromSite},
 	} {
 		a := NewAnalyser(Options{Model: embedded.Model(), Domain: "example.go.kr", Now: testNow})
 		a.Add(&Sighting{Loc: []byte(c.url), Method: FromSitemap, Lastmod: ago(day)})
@@ -67,7 +70,8 @@ func TestTextsAreEvidence(t *testing.T) {
 func TestAmbiguousMenu(t *testing.T) {
 	const host = "https://www.example.go.kr"
 	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "example.go.kr", Now: testNow})
-	a.Learn([]Link{{host + "/a.do?menuId=m10&sub=1", "보도자료"}, {host + "/a.do?menuId=m10&sub=2", "조직도"}, {host + "/b.do?menuId=m20", strings.Repeat("보도자료 ", 100)}})
+	a.Learn([]Link{{host + "/a.do?menuId=m10&sub=1", "보도자료"}, {host + "/a.do?menuId=m10&sub=2", "조직도"},
+		{host + "/b.do?menuId=m20", strings.Repeat("보도자료 ", 100)}})
 	for _, url := range []string{host + "/view.do?menuId=m10&no=7", host + "/view.do?menuId=m20&no=7"} {
 		p := parsePage(url)
 		if got := a.textOf(&p); got != (classify.Text{}) {
@@ -83,10 +87,12 @@ func TestNeighbours(t *testing.T) {
 	add(a, odd, FromSitemap, ago(day))
 	alone := found(t, a, odd)
 	for i := range 200 {
-		add(a, fmt.Sprintf("https://www.x.com/stories/minister-opens-bridge-after-%d-years-of-protest", i), FromSitemap, ago(time.Duration(100+i)*day))
+		add(a, fmt.Sprintf("https://www.x.com/stories/minister-opens-bridge-after-%d-years-of-protest", i), FromSitemap,
+			ago(time.Duration(100+i)*day))
 	}
 	got := found(t, a, odd)
-	if alone.PrimaryType == classify.News || got.PrimaryType != classify.News || !slices.Contains(got.Evidence.DomainContext, "neighbours_news") {
+	if alone.PrimaryType == classify.News || got.PrimaryType != classify.News ||
+		!slices.Contains(got.Evidence.DomainContext, "neighbours_news") {
 		t.Errorf("%+v, alone %+v", got, alone)
 	}
 }
@@ -105,7 +111,8 @@ func TestListsVouch(t *testing.T) {
 		add(a, url(i), FromNewsSitemap, ago(day))
 	}
 	for i, hint := range map[int]string{1: "listed_in_news_sitemap", 7: "neighbours_listed_in_news_sitemap"} {
-		if got := found(t, a, url(i)); got.PrimaryType != classify.News || !slices.Contains(got.Evidence.DomainContext, hint) {
+		if got := found(t, a, url(i)); got.PrimaryType != classify.News ||
+			!slices.Contains(got.Evidence.DomainContext, hint) {
 			t.Errorf("%d: %+v", i, got)
 		}
 	}
@@ -133,7 +140,8 @@ func TestTextsBounded(t *testing.T) {
 		const n = 20_000
 		for i := range n {
 			k := (i*step + 1) % n
-			a.Add(&Sighting{Loc: fmt.Appendf(nil, "https://x.com/news/%d", k), Method: FromFeed, Title: fmt.Appendf(nil, "Title %d %s", k, strings.Repeat("x", 5000))})
+			a.Add(&Sighting{Loc: fmt.Appendf(nil, "https://x.com/news/%d", k), Method: FromFeed,
+				Title: fmt.Appendf(nil, "Title %d %s", k, strings.Repeat("x", 5000))})
 			if len(a.texts.titles) >= 2*maxTitles {
 				t.Fatalf("%d titles", len(a.texts.titles))
 			}
@@ -178,7 +186,8 @@ func TestMenuIsAnEntryPoint(t *testing.T) {
 	const host = "https://www.example.go.kr"
 	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "example.go.kr", Now: testNow, Robots: open})
 	c := a.Crawl(host, Reply{Status: 200, ContentType: "text/html", Links: []Link{
-		{host + "/kor/menu.es?mid=a1011", "개인정보처리방침"}, {host + "/kor/menu.es?mid=a1012", "오시는 길"}, {host + "/kor/menu.es?mid=a1010", "보도자료"},
+		{host + "/kor/menu.es?mid=a1011", "개인정보처리방침"}, {host + "/kor/menu.es?mid=a1012", "오시는 길"},
+		{host + "/kor/menu.es?mid=a1010", "보도자료"},
 	}})
 	first, _ := c.Next()
 	for url, ok := first, true; ok; url, ok = c.Next() {
@@ -190,10 +199,12 @@ func TestMenuIsAnEntryPoint(t *testing.T) {
 	}
 	const news = host + "/kor/menu.es?mid=a1010"
 	entries := a.Contract(Terms{}).EntryPoints
-	if first != news || len(entries) != 1 || entries[0].URL != news || entries[0].Method != HTMLEntry || *entries[0].ContentType != classify.PressRelease {
+	if first != news || len(entries) != 1 || entries[0].URL != news || entries[0].Method != HTMLEntry ||
+		*entries[0].ContentType != classify.PressRelease {
 		t.Errorf("%s is looked at first; %+v", first, entries)
 	}
-	b, err := Restore(a.State(), Options{Model: embedded.Model(), Robots: open, Excluded: func(url string) bool { return url == news }})
+	b, err := Restore(a.State(), Options{Model: embedded.Model(), Robots: open,
+		Excluded: func(url string) bool { return url == news }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +218,8 @@ func TestNewestArticleInTheMenu(t *testing.T) {
 	const host = "https://www.example.gov.sg"
 	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "example.gov.sg", Now: testNow, Robots: open})
 	for i := range 9 {
-		a.Add(&Sighting{Loc: fmt.Appendf(nil, "%s/news-and-publications/media-release-%d", host, i+1), Method: FromSitemap, Lastmod: testNow.AddDate(0, 0, -i)})
+		a.Add(&Sighting{Loc: fmt.Appendf(nil, "%s/news-and-publications/media-release-%d", host, i+1), Method: FromSitemap,
+			Lastmod: testNow.AddDate(0, 0, -i)})
 	}
 	a.Learn([]Link{{host + "/news-and-publications/media-release-1", "Media"}})
 	for _, e := range a.Contract(Terms{}).EntryPoints {

@@ -14,7 +14,8 @@ import (
 // urlSource holds the statements of feeds and sitemaps about a URL besides date and title. Their order does not
 // matter.
 type urlSource struct {
-	raw      string // the URL as it stands in those places, the first form in alphabetical order; "" for the canonical one
+	// the URL as it stands in those places, the first form in alphabetical order; "" for the canonical one
+	raw      string
 	language string // of the page, by the place with the best method; "" where no place says it
 	rank     uint8  // of that method
 }
@@ -68,8 +69,8 @@ func (u *urlSources) trim() {
 	}
 }
 
-// store adds the sources to a state: the keys of one language as differences, since most pages of a site share it. A URL
-// that some place writes in canonical form, without a language, has the language "".
+// store adds the sources to a state: the keys of one language as differences, since most pages of a site share it. A
+// URL that some place writes in canonical form, without a language, has the language "".
 func (u *urlSources) store(s *State) {
 	u.trim()
 	last := map[string]uint64{}

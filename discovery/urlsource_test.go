@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestSaid: what the places that list a URL say of it is in the document, whatever their order, and in that of a merge.
+// TestSaid: what the places that list a URL say of it is in the document, whatever their order, and in that of a
+// merge.
 func TestSaid(t *testing.T) {
 	const story = "https://www.mom.gov.sg/newsroom/2026/01/27/story-of-the-year"
 	const copied = "https://www.mom.gov.sg/newsroom/2026/01/26/a-copied-story"
@@ -19,10 +20,12 @@ func TestSaid(t *testing.T) {
 		{Loc: []byte(story), Method: FromSitemap, Lastmod: ago(2 * day), Language: "en-SG"},
 		{Loc: []byte(story + "?print=1"), Method: FromResearch, Language: "ko", Title: []byte("a story")},
 		{Loc: []byte("https://www.mom.gov.sg/ko//newsroom/other-story-of-today"), Method: FromSitemap},
-		{Loc: []byte("https://www.mom.gov.sg/newsroom/2026/01/02/a-third-story-of-today"), Method: FromSitemap, Language: "<b>"},
+		{Loc: []byte("https://www.mom.gov.sg/newsroom/2026/01/02/a-third-story-of-today"), Method: FromSitemap,
+			Language: "<b>"},
 	}
 	want := `["` + story + `",null,true,"The story","ko","` + ago(day).UTC().Format(time.RFC3339) + `"]` +
-		`["` + copied + `","` + copied + `/amp?utm_source=x",true,"Copied",null,"` + ago(day).UTC().Format(time.RFC3339) + `"]` +
+		`["` + copied + `","` + copied + `/amp?utm_source=x",true,"Copied",null,"` + ago(day).UTC().Format(time.RFC3339) +
+		`"]` +
 		`["https://www.mom.gov.sg/ko/newsroom/other-story-of-today","https://www.mom.gov.sg/ko//newsroom/other-story-of-today",true,null,"ko",null]` +
 		`["https://www.mom.gov.sg/newsroom/2026/01/02/a-third-story-of-today",null,true,null,null,"2026-01-02T00:00:00Z"]`
 	show := func(a *Analyser) string {
@@ -30,7 +33,8 @@ func TestSaid(t *testing.T) {
 		for _, d := range a.Result().URLs {
 			byURL[d.URL] = text(t, []any{d.URL, d.RawURL, d.Allowed, d.Title, d.Language, d.Lastmod})
 		}
-		return byURL[story] + byURL[copied] + byURL["https://www.mom.gov.sg/ko/newsroom/other-story-of-today"] + byURL["https://www.mom.gov.sg/newsroom/2026/01/02/a-third-story-of-today"]
+		return byURL[story] + byURL[copied] + byURL["https://www.mom.gov.sg/ko/newsroom/other-story-of-today"] +
+			byURL["https://www.mom.gov.sg/newsroom/2026/01/02/a-third-story-of-today"]
 	}
 	for range 20 {
 		rand.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
@@ -52,8 +56,8 @@ func TestSaid(t *testing.T) {
 	}
 }
 
-// TestSaidOfMany: what is said of URLs does not depend on the order of the places that list them when there are more than
-// are kept, nor on where the analysis was stored.
+// TestSaidOfMany: what is said of URLs does not depend on the order of the places that list them when there are more
+// than are kept, nor on where the analysis was stored.
 func TestSaidOfMany(t *testing.T) {
 	var places []Sighting
 	for i := range 4 * maxURLSources {
@@ -91,7 +95,8 @@ func TestSaidOfMany(t *testing.T) {
 	}
 }
 
-// TestSaidOfManyInResult: of which URLs it is kept what places say does not depend on their order where there are too many.
+// TestSaidOfManyInResult: of which URLs it is kept what places say does not depend on their order where there are too
+// many.
 func TestSaidOfManyInResult(t *testing.T) {
 	places := make([]Sighting, 5*maxURLSources/2)
 	for i := range places {

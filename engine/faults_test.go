@@ -122,7 +122,8 @@ func TestFaults_MalformedFileIsADeadLetter(t *testing.T) {
 func TestFaults_BadRecords(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
-		w.Put(raw(day, 1), "\uFEFF"+`[{"url":"https://mom.gov.sg/a","title":"A"},{"title":"no URL"},{"url":"javascript:alert(1)"},
+		w.Put(raw(day, 1),
+			"\uFEFF"+`[{"url":"https://mom.gov.sg/a","title":"A"},{"title":"no URL"},{"url":"javascript:alert(1)"},
 			{"url":"http://192.168.0.1/admin"},{"url":"http://localhost/"},{"url":"https://한국뉴스.kr/뉴스","title":"IDN"},5,{"url":"https://mom.gov.sg/a","title":"again"}]`)
 		w.Put(raw(day, 2), "[]")
 		w.Send(enginetest.Seeds, seed(1))
@@ -152,7 +153,10 @@ func TestFaults_BucketNotifications(t *testing.T) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve
 		w.Put(raw(day, 3), records("full-0.sg"))
 		for _, key := range []string{"raw/country=sg/notes.txt", raw(day, 3), raw(day, 3)} {
-			w.Send(enginetest.Seeds, json.RawMessage(fmt.Sprintf(`{"account":"a","action":"PutObject","bucket":"newsfork-datasets-dev","object":{"key":%q,"size":10,"eTag":"e"},"eventTime":"2026-01-28T10:00:00Z"}`, key)))
+			w.Send(enginetest.Seeds,
+				json.RawMessage(
+					fmt.Sprintf(
+						`{"account":"a","action":"PutObject","bucket":"newsfork-datasets-dev","object":{"key":%q,"size":10,"eTag":"e"},"eventTime":"2026-01-28T10:00:00Z"}`, key)))
 		}
 		w.Drain()
 		if d := w.Document(day, "full-0.sg"); d == nil || d.Revision != 1 || len(deadLetters(w)) > 0 {

@@ -34,7 +34,8 @@ func slowWorld(w *enginetest.World) (calls *span) {
 		case "/robots.txt":
 			page.Body = "User-agent: *\nDisallow: /private\nSitemap: https://" + u.Host + "/sitemap.xml\n"
 		case "/sitemap.xml":
-			page.Body = "<urlset><url><loc>https://" + u.Host + "/news</loc></url><url><loc>https://" + u.Host + "/news/1</loc></url><url><loc>https://" + u.Host + "/news/2</loc></url></urlset>"
+			page.Body = "<urlset><url><loc>https://" + u.Host + "/news</loc></url><url><loc>https://" + u.Host +
+				"/news/1</loc></url><url><loc>https://" + u.Host + "/news/2</loc></url></urlset>"
 		case "/":
 			page.Body = "<!doctype html><title>" + u.Host + "</title><p>Hello</p>"
 		default:
@@ -70,8 +71,8 @@ func healthyMessage(domain string) *contract.DomainMessage {
 	return &m
 }
 
-// The critical path of a domain, apart from its hosts, is checkpoint and lease at once, then put, document, checkpoint,
-// release and ledger. Without a request interval, storing the evidence can add to it.
+// The critical path of a domain, apart from its hosts, is checkpoint and lease at once, then put, document,
+// checkpoint, release and ledger. Without a request interval, storing the evidence can add to it.
 func TestCriticalPath(t *testing.T) {
 	for _, c := range []struct {
 		domains, interval int // ms

@@ -70,7 +70,8 @@ func urlsOf(d *contract.Document) (urls []string) {
 func processing(s contract.Stats) string {
 	p := s.Processing
 	return fmt.Sprintf("files %d = %d done + %d failed + %d pending; domains %d = %d + %d + %d",
-		p.FilesTotal, p.FilesProcessed, p.FilesFailed, p.FilesPending, p.DomainsTotal, p.DomainsProcessed, p.DomainsFailed, p.DomainsPending)
+		p.FilesTotal, p.FilesProcessed, p.FilesFailed, p.FilesPending, p.DomainsTotal, p.DomainsProcessed, p.DomainsFailed,
+		p.DomainsPending)
 }
 
 func TestPipeline_FromUploadToStatus(t *testing.T) {

@@ -332,7 +332,8 @@ func entangled(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 	case "/":
 		p.Status, p.Body = 200, `<link rel="alternate" type="application/rss+xml" href="https://`+other+`/feed">`
 	case "/feed":
-		p.Status, p.Body = 200, `<rss version="2.0"><channel><item><link>https://`+u.Hostname()+`/x</link></item></channel></rss>`
+		p.Status, p.Body = 200, `<rss version="2.0"><channel><item><link>https://`+u.Hostname()+
+			`/x</link></item></channel></rss>`
 	}
 	return p, true
 }

@@ -162,10 +162,13 @@ func TestReuse_Mirrors(t *testing.T) {
 			switch u.Path {
 			case "/sitemap.xml":
 				return fetchtest.Page{Header: map[string]string{"Content-Type": "application/xml"}, Body: fmt.Sprintf(
-					`<urlset><url><loc>https://%[1]s/news/1</loc></url><url><loc>https://%[1]s/news/2</loc></url></urlset>`, u.Host)}, true
+						`<urlset><url><loc>https://%[1]s/news/1</loc></url><url><loc>https://%[1]s/news/2</loc></url></urlset>`,
+						u.Host)},
+					true
 			case "/":
 				return fetchtest.Page{Header: map[string]string{"Content-Type": "text/html"},
-					Body: `<!doctype html><title>The News</title><link rel="canonical" href="https://` + u.Host + `/"><p>What happened today.</p>`}, true
+					Body: `<!doctype html><title>The News</title><link rel="canonical" href="https://` + u.Host +
+						`/"><p>What happened today.</p>`}, true
 			}
 			return fetchtest.Page{Status: 404}, true
 		}

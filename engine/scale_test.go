@@ -21,7 +21,9 @@ func TestPipeline_LargeFiles(t *testing.T) {
 		var lines []string
 		for domain, n := range sizes {
 			for i := range n {
-				lines = append(lines, fmt.Sprintf(`{"url":"https://www.%s/news/2026/%d/a-headline-of-usual-length","title":"Headline %d — \"quoted\" & more","source_type":"media"}`, domain, i, i))
+				lines = append(lines,
+					fmt.Sprintf(
+						`{"url":"https://www.%s/news/2026/%d/a-headline-of-usual-length","title":"Headline %d — \"quoted\" & more","source_type":"media"}`, domain, i, i))
 			}
 		}
 		// records of one domain do not stand together

@@ -122,8 +122,8 @@ func allStats(t *testing.T, w *enginetest.World) map[string]frontier.Stats {
 	return all
 }
 
-// The last snapshot restores a destroyed shard. Seven days are kept, and an alarm that dies at any of its calls is made
-// up for by the next one.
+// The last snapshot restores a destroyed shard. Seven days are kept, and an alarm that dies at any of its calls is
+// made up for by the next one.
 func TestShard_DailySnapshots(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Variables["FRONTIER_SHARDS"] = "3"

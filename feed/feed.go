@@ -61,7 +61,8 @@ func Parse(r io.Reader, base string, o sitemap.Options, fn func(*Item)) (Summary
 			fn(&i)
 		}
 	})
-	f := Summary{Title: s.Title, Items: s.URLs + s.Skipped, Newest: s.Newest, Charset: s.Charset, Language: s.Language, Truncated: s.Truncated, Problem: s.Problem}
+	f := Summary{Title: s.Title, Items: s.URLs + s.Skipped, Newest: s.Newest, Charset: s.Charset, Language: s.Language,
+		Truncated: s.Truncated, Problem: s.Problem}
 	if s.Kind.IsFeed() {
 		f.Kind = Kind(s.Kind)
 	} else {

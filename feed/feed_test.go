@@ -31,24 +31,33 @@ const (
 
 func TestParse(t *testing.T) {
 	for _, c := range []struct{ name, doc, want, items string }{
-		{"RSS", rssFeed, `rss "The Herald" 4 2026-03-04T10:00:00Z false ""`, "/1 One 2026-03-04T10:00:00Z|/2 Two 2026-03-03T10:00:00Z|/4 Planned 2038-01-01T00:00:00Z|"},
-		{"RSS, cut", rssFeed[:strings.Index(rssFeed, "/2<")+1], `rss "The Herald" 2 2026-03-04T10:00:00Z true ""`, "/1 One 2026-03-04T10:00:00Z|"},
+		{"RSS", rssFeed, `rss "The Herald" 4 2026-03-04T10:00:00Z false ""`,
+			"/1 One 2026-03-04T10:00:00Z|/2 Two 2026-03-03T10:00:00Z|/4 Planned 2038-01-01T00:00:00Z|"},
+		{"RSS, cut", rssFeed[:strings.Index(rssFeed, "/2<")+1], `rss "The Herald" 2 2026-03-04T10:00:00Z true ""`,
+			"/1 One 2026-03-04T10:00:00Z|"},
 		{"Atom", atomFeed, `atom "The Herald" 1 2026-03-04T10:00:00Z false ""`, "/1 One 2026-03-04T10:00:00Z|"},
-		{"JSON", jsonFeed, `json "The Herald" 4 2026-03-04T10:00:00Z false ""`, "/1 One é 2026-03-04T10:00:00Z|https://b.example/2  2026-03-02T01:00:00Z|/3  0001-01-01T00:00:00Z|"},
-		{"JSON with a byte order mark", "\ufeff \n" + jsonFeed, `json "The Herald" 4 2026-03-04T10:00:00Z false ""`, "/1 One é 2026-03-04T10:00:00Z|https://b.example/2  2026-03-02T01:00:00Z|/3  0001-01-01T00:00:00Z|"},
-		{"JSON, cut", jsonFeed[:strings.Index(jsonFeed, `"external_url"`)], `json "The Herald" 2 2026-03-04T10:00:00Z true ""`, "/1 One é 2026-03-04T10:00:00Z|"},
-		{"JSON without items", `{"version":"https://jsonfeed.org/version/1","title":"x","items":{}}`, `json "x" 0 0001-01-01T00:00:00Z false ""`, ""},
-		{"other JSON", `{"error": "not found"}`, `"" "" 0 0001-01-01T00:00:00Z false "JSON, but no JSON feed: its version is not that of jsonfeed.org"`, ""},
+		{"JSON", jsonFeed, `json "The Herald" 4 2026-03-04T10:00:00Z false ""`,
+			"/1 One é 2026-03-04T10:00:00Z|https://b.example/2  2026-03-02T01:00:00Z|/3  0001-01-01T00:00:00Z|"},
+		{"JSON with a byte order mark", "\ufeff \n" + jsonFeed, `json "The Herald" 4 2026-03-04T10:00:00Z false ""`,
+			"/1 One é 2026-03-04T10:00:00Z|https://b.example/2  2026-03-02T01:00:00Z|/3  0001-01-01T00:00:00Z|"},
+		{"JSON, cut", jsonFeed[:strings.Index(jsonFeed, `"external_url"`)],
+			`json "The Herald" 2 2026-03-04T10:00:00Z true ""`, "/1 One é 2026-03-04T10:00:00Z|"},
+		{"JSON without items", `{"version":"https://jsonfeed.org/version/1","title":"x","items":{}}`,
+			`json "x" 0 0001-01-01T00:00:00Z false ""`, ""},
+		{"other JSON", `{"error": "not found"}`,
+			`"" "" 0 0001-01-01T00:00:00Z false "JSON, but no JSON feed: its version is not that of jsonfeed.org"`, ""},
 		{"a page", "<!DOCTYPE html><html>", `"" "" 0 0001-01-01T00:00:00Z false "a web page, not a feed"`, ""},
 		{"nothing", "", `"" "" 0 0001-01-01T00:00:00Z false "an empty document"`, ""},
-		{"a sitemap", "<urlset><url><loc>/1</loc></url></urlset>", `"" "" 0 0001-01-01T00:00:00Z false "a sitemap (urlset), not a feed"`, "/1  0001-01-01T00:00:00Z|"},
+		{"a sitemap", "<urlset><url><loc>/1</loc></url></urlset>",
+			`"" "" 0 0001-01-01T00:00:00Z false "a sitemap (urlset), not a feed"`, "/1  0001-01-01T00:00:00Z|"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, r := range []io.Reader{strings.NewReader(c.doc), iotest.OneByteReader(strings.NewReader(c.doc))} {
 				var items strings.Builder
 				var tee bytes.Buffer
 				f, err := Parse(r, "https://a.example/feed", sitemap.Options{Now: clock, Tee: &tee}, func(i *Item) {
-					fmt.Fprintf(&items, "%s %s %s|", strings.TrimPrefix(string(i.Link), "https://a.example"), i.Title, i.Date.Format(time.RFC3339))
+					fmt.Fprintf(&items, "%s %s %s|", strings.TrimPrefix(string(i.Link), "https://a.example"), i.Title,
+						i.Date.Format(time.RFC3339))
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -57,7 +66,8 @@ func TestParse(t *testing.T) {
 				if kind == "" {
 					kind = `""`
 				}
-				if got := fmt.Sprintf("%s %q %d %s %v %q", kind, f.Title, f.Items, f.Newest.Format(time.RFC3339), f.Truncated, f.Problem); got != c.want {
+				if got := fmt.Sprintf("%s %q %d %s %v %q", kind, f.Title, f.Items, f.Newest.Format(time.RFC3339), f.Truncated,
+					f.Problem); got != c.want {
 					t.Errorf("got %s, want %s", got, c.want)
 				}
 				if items.String() != c.items {
@@ -74,20 +84,23 @@ func TestParse(t *testing.T) {
 func TestParseFailures(t *testing.T) {
 	broken := errors.New("connection reset")
 	for _, doc := range []string{rssFeed[:250], jsonFeed[:400]} {
-		f, err := Parse(io.MultiReader(strings.NewReader(doc), iotest.ErrReader(broken)), "https://a.example/feed", sitemap.Options{Now: clock}, nil)
+		f, err := Parse(io.MultiReader(strings.NewReader(doc), iotest.ErrReader(broken)), "https://a.example/feed",
+			sitemap.Options{Now: clock}, nil)
 		if err != broken || !f.Truncated || f.Items == 0 {
 			t.Errorf("%v, %+v", err, f)
 		}
 	}
 	// A JSON feed is cut at a limit of its own.
-	f, err := Parse(strings.NewReader(jsonFeed+strings.Repeat(" ", 1000)), "https://a.example/feed", sitemap.Options{Now: clock, MaxBytes: 300}, nil)
+	f, err := Parse(strings.NewReader(jsonFeed+strings.Repeat(" ", 1000)), "https://a.example/feed",
+		sitemap.Options{Now: clock, MaxBytes: 300}, nil)
 	if err != nil || !f.Truncated {
 		t.Errorf("%v, %+v", err, f)
 	}
 }
 
 func FuzzParse(f *testing.F) {
-	for _, doc := range []string{rssFeed, atomFeed, jsonFeed, `{"version":"jsonfeed.org/version/","items":[1,{"url":{}}]}`} {
+	for _, doc := range []string{rssFeed, atomFeed, jsonFeed,
+		`{"version":"jsonfeed.org/version/","items":[1,{"url":{}}]}`} {
 		f.Add([]byte(doc))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -120,10 +133,12 @@ func TestDetails(t *testing.T) {
 /2 Two|html <b>long</b>|/t.jpg
 /3 Three|html |/m.jpg
 `},
-		{"Atom", `<feed xmlns="http://www.w3.org/2005/Atom"><title>F</title><entry><title>One</title><link href="/1"/><content type="html">&lt;i&gt;c&lt;/i&gt;</content><summary>1 &lt; 2</summary></entry>
+		{"Atom",
+			`<feed xmlns="http://www.w3.org/2005/Atom"><title>F</title><entry><title>One</title><link href="/1"/><content type="html">&lt;i&gt;c&lt;/i&gt;</content><summary>1 &lt; 2</summary></entry>
 			<entry><title>Two</title><link href="/2"/><summary type="html">&lt;i&gt;s&lt;/i&gt;</summary><content type="xhtml"><div><title>no</title><link href="/no"/></div></content></entry></feed>`,
 			"/1 One|text 1 < 2|\n/2 Two|html <i>s</i>|\n"},
-		{"JSON", `{"version":"https://jsonfeed.org/version/1.1","items":[{"url":"/1","title":"One","content_html":"<p>x</p>","image":"/i.jpg"},{"url":"/2","title":"Two","summary":"s","content_text":"long"}]}`,
+		{"JSON",
+			`{"version":"https://jsonfeed.org/version/1.1","items":[{"url":"/1","title":"One","content_html":"<p>x</p>","image":"/i.jpg"},{"url":"/2","title":"Two","summary":"s","content_text":"long"}]}`,
 			"/1 One|html <p>x</p>|/i.jpg\n/2 Two|text s|\n"},
 	} {
 		for _, details := range []bool{true, false} {
@@ -134,7 +149,8 @@ func TestDetails(t *testing.T) {
 					if i.SummaryText {
 						kind = "text"
 					}
-					fmt.Fprintf(&got, "%s %s%s|%s %s|%s\n", strings.TrimPrefix(string(i.Link), "https://a.example"), i.Title, at(i.Date), kind, i.Summary, i.Image)
+					fmt.Fprintf(&got, "%s %s%s|%s %s|%s\n", strings.TrimPrefix(string(i.Link), "https://a.example"), i.Title,
+						at(i.Date), kind, i.Summary, i.Image)
 					if !details && (i.Summary != nil || i.Image != nil) {
 						t.Errorf("%s: details that nobody asked for: %q %q", c.name, i.Summary, i.Image)
 					}

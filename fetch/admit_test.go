@@ -28,8 +28,8 @@ func (a *admitting) configure(c *fetch.Config) {
 	}
 }
 
-// A session asks for admission to a host once, before its first request, including redirects and robots.txt. If refused,
-// it sends nothing, and asks again before the next request.
+// A session asks for admission to a host once, before its first request, including redirects and robots.txt. If
+// refused, it sends nothing, and asks again before the next request.
 func TestAdmission_OncePerHost(t *testing.T) {
 	busy := &contract.Error{Kind: contract.Timeout, Message: "host busy", Err: fetch.ErrHostBusy}
 	a := &admitting{refuse: map[string]error{"busy.example": busy}}

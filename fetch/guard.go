@@ -26,7 +26,8 @@ const (
 //   - schemes other than http and https, ports other than 80 and 443, user information;
 //   - IP addresses in every spelling that URL parsers accept (127.1, 0x7f000001, 2130706433, full-width
 //     digits, IPv6): a host whose last label is a number is one (url.spec.whatwg.org, "ends in a number");
-//   - names of a single label, public suffixes, .onion and .arpa, and names under a top-level domain that is not on the
+//   - names of a single label, public suffixes, .onion and .arpa, and names under a top-level domain that is not on
+//     the
 //     public suffix list, such as .internal, .local, .lan and .corp.
 //
 // It accepts .example and .test: RFC 6761 (6.2, 6.5) reserves them for documentation and tests, and asks applications

@@ -35,8 +35,8 @@ func (c *counting) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, e
 	return c.Transport.Do(ctx, r)
 }
 
-// Twelve sessions request hosts whose headers take 3 s. Five wait for headers at once, and waiting for a connection does
-// not count towards the timeout.
+// Twelve sessions request hosts whose headers take 3 s. Five wait for headers at once, and waiting for a connection
+// does not count towards the timeout.
 func TestLimiter_Slots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := fetch.SystemClock()

@@ -17,7 +17,8 @@ func TestOrigin(t *testing.T) {
 		ws, wh = "https://www.d.example", "http://www.d.example"
 	)
 	page := fetchtest.Page{Body: "User-agent: *"}
-	refused, lost, unresolved := fetchtest.Fail(fetch.ErrConnRefused), fetchtest.Fail(nil), fetchtest.Fail(fetch.ErrNotResolved)
+	refused, lost, unresolved := fetchtest.Fail(fetch.ErrConnRefused), fetchtest.Fail(nil),
+		fetchtest.Fail(fetch.ErrNotResolved)
 	to := func(url string) fetchtest.Page { return fetchtest.Redirect(301, url+"/robots.txt") }
 	for _, c := range []struct {
 		name   string

@@ -115,7 +115,8 @@ func (a domainRoutes) showDomain(w http.ResponseWriter, r *http.Request) error {
 
 // domain returns the record and document of the path's domain, and the exclusions. The partition is the one that f
 // names, or the newest that f selects.
-func (a domainRoutes) domain(r *http.Request, f contract.Filter) (*contract.DomainDetail, *contract.Exclusions, error) {
+func (a domainRoutes) domain(r *http.Request, f contract.Filter) (*contract.DomainDetail, *contract.Exclusions,
+	error) {
 	detail, err := a.locate(r, f)
 	if err != nil {
 		return nil, nil, err
@@ -227,7 +228,8 @@ func (a domainRoutes) collect(w http.ResponseWriter, r *http.Request) error {
 			found.Domain)
 	case found.Document == nil:
 		return httpapi.NotFound(
-			"%s has no document in this partition yet; replay its dead letter, or orchestrate the partition with force", found.Domain)
+			"%s has no document in this partition yet; replay its dead letter, or orchestrate the partition with force",
+			found.Domain)
 	}
 	var doc contract.Document
 	if err := json.Unmarshal(found.Document, &doc); err != nil {

@@ -60,7 +60,8 @@ func TestExclusions(t *testing.T) {
 	}
 	const pattern = "url https://*.xn--3e0b707e.kr/private/*"
 	if got, want := strings.Join(f.obeyed.changes, ", "),
-		"domain out.sg, domain out.sg, host www.a.sg, url https://a.sg/private/*, domain xn--3e0b707e.kr, "+pattern+", "+pattern; got != want {
+		"domain out.sg, domain out.sg, host www.a.sg, url https://a.sg/private/*, domain xn--3e0b707e.kr, "+pattern+", "+
+			pattern; got != want {
 		t.Errorf("the frontier was told %s, want %s", got, want)
 	}
 	if page := get[contract.ExclusionPage](t, f, "GET", "/api/v1/exclusions?kind=host",

@@ -29,19 +29,28 @@ func (o *operation) parameters() (names []string) {
 var hostileTexts = append(hostileCursors, []string{
 	"", " ", "\x00", "'", `"`, `' OR 1=1 --`, "%", "%00", "..", "../..", "\xff\xfe", "\u2028", "é", "a\nb", "*",
 	"null", "true", "false", "NaN", "Infinity", "-0", "0x1p9",
-	"-1", "0", "1", "2", "200", "201", "1000", "1001", "1e309", "9007199254740993", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
-	"sg", "SG", "news", "2026-02-30", "0000-01-01", "0000-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z", "2026-01-28T10:00:00+23:59",
-	"domain", "duration", "pending", "processed", "failed", "excluded", "stored", "due", "size", "partition", "url", "seed", "storage_error",
-	"sg/news/2026-01-28", "///", "country=sg/category=news/date=2026-01-28", "news,,policy", ",", "https://a.sg/1", "http://[::1]/", "https://", "//",
-	strings.Repeat("a", 20_000), strings.Repeat("9", 400), strings.Repeat("é", 2_000), "0.5.", "1.2.3", strings.Repeat("1.", 300), "!!!!",
+	"-1", "0", "1", "2", "200", "201", "1000", "1001", "1e309", "9007199254740993", "9223372036854775807",
+	"9223372036854775808", "-9223372036854775808",
+	"sg", "SG", "news", "2026-02-30", "0000-01-01", "0000-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z",
+	"2026-01-28T10:00:00+23:59",
+	"domain", "duration", "pending", "processed", "failed", "excluded", "stored", "due", "size", "partition", "url",
+	"seed", "storage_error",
+	"sg/news/2026-01-28", "///", "country=sg/category=news/date=2026-01-28", "news,,policy", ",", "https://a.sg/1",
+	"http://[::1]/", "https://", "//",
+	strings.Repeat("a", 20_000), strings.Repeat("9", 400), strings.Repeat("é", 2_000), "0.5.", "1.2.3",
+	strings.Repeat("1.", 300), "!!!!",
 }...)
 
 // hostileCursors are forged cursors.
 var hostileCursors = func() (list []string) {
 	for _, cursor := range []string{
-		"null", "{}", "[]", "1", `""`, "[[[[", `{"p":1,"d":"a.sg"}`, `{"p":9223372036854775807,"d":"\u0000"}`, `{"p":-9223372036854775808,"d":"'"}`, `{"p":1e400}`, `{"p":"1"}`, `{"t":-9223372036854775808,"p":0,"d":""}`,
-		`{"Score":1e308,"URL":"\ud800"}`, `{"Score":-1e308}`, `{"Score":"a"}`, `{"Score":null,"URL":null}`, `{"at":-1,"id":"'"}`, "domain \xff", strings.Repeat(`{"a":`, 11_000), "\x00",
-		`{"s":"shard-3"}`, `{"s":"shard-3","p":9223372036854775807,"d":"2026-01-28"}`, `{"s":"shard-3","p":1,"d":"../../../x"}`, `{"s":"shard-3","p":1,"d":"` + strings.Repeat("x", 2000) + `"}`, `{"s":"shard-3","f":9223372036854775807,"l":true}`,
+		"null", "{}", "[]", "1", `""`, "[[[[", `{"p":1,"d":"a.sg"}`, `{"p":9223372036854775807,"d":"\u0000"}`,
+		`{"p":-9223372036854775808,"d":"'"}`, `{"p":1e400}`, `{"p":"1"}`, `{"t":-9223372036854775808,"p":0,"d":""}`,
+		`{"Score":1e308,"URL":"\ud800"}`, `{"Score":-1e308}`, `{"Score":"a"}`, `{"Score":null,"URL":null}`,
+		`{"at":-1,"id":"'"}`, "domain \xff", strings.Repeat(`{"a":`, 11_000), "\x00",
+		`{"s":"shard-3"}`, `{"s":"shard-3","p":9223372036854775807,"d":"2026-01-28"}`,
+		`{"s":"shard-3","p":1,"d":"../../../x"}`, `{"s":"shard-3","p":1,"d":"` + strings.Repeat("x", 2000) + `"}`,
+		`{"s":"shard-3","f":9223372036854775807,"l":true}`,
 		`{"s":"shard-99999999999999999999"}`, `{"s":"shard-3","t":-9223372036854775808,"p":2,"d":"2026-01-28"}`,
 	} {
 		list = append(list, base64.RawURLEncoding.EncodeToString([]byte(cursor)))
@@ -51,8 +60,11 @@ var hostileCursors = func() (list []string) {
 
 // hostileValues are JSON values that replace others.
 var hostileValues = []string{
-	"null", "true", "false", "0", "-0", "-1", "1", "1.5", "1e308", "1e-400", "9007199254740993", "9223372036854775807", "-9223372036854775808", "9223372036854775808", `""`, `" "`, `"\u0000"`, `"'"`, `"\ud800"`,
-	`"../../x"`, `"0000-01-01T00:00:00Z"`, `"9999-12-31T23:59:59Z"`, `"0001-01-01T00:00:00Z"`, `"sg"`, `"https://a.sg/1"`, `"http://127.0.0.1/"`, `"https://a.sg/` + "%\\u0000" + `"`, `"` + strings.Repeat("x", 3000) + `"`, `"` + strings.Repeat("é", 1000) + `"`,
+	"null", "true", "false", "0", "-0", "-1", "1", "1.5", "1e308", "1e-400", "9007199254740993", "9223372036854775807",
+	"-9223372036854775808", "9223372036854775808", `""`, `" "`, `"\u0000"`, `"'"`, `"\ud800"`,
+	`"../../x"`, `"0000-01-01T00:00:00Z"`, `"9999-12-31T23:59:59Z"`, `"0001-01-01T00:00:00Z"`, `"sg"`, `"https://a.sg/1"`,
+	`"http://127.0.0.1/"`, `"https://a.sg/` + "%\\u0000" + `"`, `"` + strings.Repeat("x", 3000) + `"`,
+	`"` + strings.Repeat("é", 1000) + `"`,
 	"[]", "{}", "[null]", "[[]]", "[{}]", `[""]`, `{"":null}`, strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
 }
 
@@ -165,7 +177,8 @@ func TestRequests_Hostile(t *testing.T) {
 					t.Error("the test has no body")
 				}
 				for _, body := range bodies[o.OperationID] {
-					for _, b := range append(spoiled(t, body), "{", "[", "\x00", "\xff", strings.Repeat("[", 30_000), `{"a":1}{"b":2}`, "{}\x00", strconv.Quote(body)) {
+					for _, b := range append(spoiled(t, body), "{", "[", "\x00", "\xff", strings.Repeat("[", 30_000),
+						`{"a":1}{"b":2}`, "{}\x00", strconv.Quote(body)) {
 						check(f.raw(t, method, r.target, b, "Authorization", "Bearer secret"), r.target, b)
 					}
 				}

@@ -73,7 +73,8 @@ func (a datasetRoutes) store(w http.ResponseWriter, r *http.Request, u uploadReq
 }
 
 // stored answers that a file was stored. It queues and records the file even if the client has hung up.
-func (a datasetRoutes) stored(w http.ResponseWriter, r *http.Request, u uploadRequest, o *r2.Object, status int) error {
+func (a datasetRoutes) stored(w http.ResponseWriter, r *http.Request, u uploadRequest, o *r2.Object,
+	status int) error {
 	done := uploadResult{Key: u.file.Key(), Size: o.Size, Replaced: status == http.StatusOK}
 	ctx := context.WithoutCancel(r.Context())
 	if !u.queue {

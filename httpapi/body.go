@@ -92,7 +92,8 @@ func decodeObject(data []byte, field string, v any) error {
 		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return &contract.Error{Kind: contract.Parse, Field: "body", Message: "continues after its JSON object; send exactly one"}
+		return &contract.Error{Kind: contract.Parse, Field: "body",
+			Message: "continues after its JSON object; send exactly one"}
 	}
 	return nil
 }

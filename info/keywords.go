@@ -24,7 +24,8 @@ const (
 )
 
 // misleading words contain keywords but mean something else.
-var misleading = read("", 0, `방탄소년단*, 수소문*, 유가족*, 유가증권*, 전력질주*, 전력투구*, 전력분석*, 원전히*, 한전하*, business environment*, work environment*,
+var misleading = read("", 0,
+	`방탄소년단*, 수소문*, 유가족*, 유가증권*, 전력질주*, 전력투구*, 전력분석*, 원전히*, 한전하*, business environment*, work environment*,
 	working environment*, learning environment*, rate environment*, economic environment*, political climate*, business climate*, economic climate*, solar system*,
 	solar eclipse*, energy drink*, assault and battery, carbon copy, carbon fiber, carbon fibre, waste of time, nuclear family`)
 

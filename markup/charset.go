@@ -37,7 +37,8 @@ func charset(label string) (string, encoding.Encoding) {
 		return utf16LE, unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
 	case utf16BE:
 		return utf16BE, unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
-	case eucKR, "ks_c_5601-1987", "ks_c_5601-1989", "ksc5601", "ks_c_5601", "cp949", "ms949", "uhc", "windows-949", "korean":
+	case eucKR, "ks_c_5601-1987", "ks_c_5601-1989", "ksc5601", "ks_c_5601", "cp949", "ms949", "uhc", "windows-949",
+		"korean":
 		return eucKR, eastAsian(eucKR)
 	case shiftJIS, "shift-jis", "sjis", "x-sjis", "ms_kanji", "windows-31j", "cp932", "ms932":
 		return shiftJIS, eastAsian(shiftJIS)
@@ -45,7 +46,8 @@ func charset(label string) (string, encoding.Encoding) {
 		return eucJP, eastAsian(eucJP)
 	case gb18030, "gbk", "gb2312", "gb_2312-80", "cp936", "x-gbk", "chinese":
 		return gb18030, eastAsian(gb18030)
-	case "windows-1252", "iso-8859-1", "iso8859-1", "iso_8859-1", "latin1", "l1", "cp1252", "x-cp1252", "us-ascii", "ascii":
+	case "windows-1252", "iso-8859-1", "iso8859-1", "iso_8859-1", "latin1", "l1", "cp1252", "x-cp1252", "us-ascii",
+		"ascii":
 		return "windows-1252", charmap.Windows1252
 	case cyrillic, "cp1251", "x-cp1251":
 		return cyrillic, charmap.Windows1251
@@ -89,9 +91,9 @@ func charset(label string) (string, encoding.Encoding) {
 	return utf8Name, nil
 }
 
-// Decode returns the document as UTF-8 and the name of the charset it was in. It looks for, in order: a byte order mark, the zero bytes of UTF-16, what
-// the document declares, what the Content-Type declares. A declaration that the bytes contradict
-// gives way to UTF-8, and bytes that are not the UTF-8 they should be are guessed at. Single stray
+// Decode returns the document as UTF-8 and the name of the charset it was in. It looks for, in order: a byte order
+// mark, the zero bytes of UTF-16, what the document declares, what the Content-Type declares. A declaration that the
+// bytes contradict gives way to UTF-8, and bytes that are not the UTF-8 they should be are guessed at. Single stray
 // bytes are repaired later, field by field (see AppendUTF8).
 func Decode(r io.Reader, contentType string) (text io.Reader, charsetName string) {
 	b := bufio.NewReaderSize(r, sniffLength)

@@ -53,7 +53,8 @@ func TestDecode(t *testing.T) {
 		{"windows-1251", charmap.Windows1251, "windows-1251", none, "ru", "windows-1251"},
 		{"windows-1251, header", charmap.Windows1251, none, `text/xml; charset="Windows-1251"; x=y`, "ru", "windows-1251"},
 		{"windows-1251, guessed", charmap.Windows1251, none, none, "ru", "windows-1251"},
-		{"windows-1251, declared UTF-8, header right", charmap.Windows1251, "UTF-8", "text/xml;charset=windows-1251", "ru", "windows-1251"},
+		{"windows-1251, declared UTF-8, header right", charmap.Windows1251, "UTF-8", "text/xml;charset=windows-1251", "ru",
+			"windows-1251"},
 		{"KOI8-R", charmap.KOI8R, "koi8-r", none, "ru", "koi8-r"},
 		{"ISO-8859-5", charmap.ISO8859_5, "ISO-8859-5", none, "ru", "iso-8859-5"},
 		{"windows-1252", charmap.Windows1252, "windows-1252", none, "fr", "windows-1252"},
@@ -83,7 +84,8 @@ func TestDecode(t *testing.T) {
 			if c.enc == charmap.KOI8R || c.enc == charmap.ISO8859_9 {
 				title = strings.NewReplacer("’", "'", "…", "...").Replace(title)
 			}
-			want := declaration + "<urlset><url><loc>/1</loc><news:news><news:title>" + title + "</news:title></news:news></url><url><loc>/2</loc></url></urlset>"
+			want := declaration + "<urlset><url><loc>/1</loc><news:news><news:title>" + title +
+				"</news:title></news:news></url><url><loc>/2</loc></url></urlset>"
 			doc, err := c.enc.NewEncoder().String(want)
 			if err != nil {
 				t.Fatal(err)

@@ -13,8 +13,9 @@ const maxIdle = 16
 
 // trackingParameters record where a visitor came from; the page is the same without them. They
 // stand here in lower case, and in URLs in any.
-var trackingParameters = set("gclid gclsrc dclid gbraid wbraid fbclid msclkid yclid twclid ttclid igshid mc_cid mc_eid _ga _gl _hsenc _hsmi" +
-	" mkt_tok vero_id oly_enc_id oly_anon_id wt_mc wt.mc_id at_medium at_campaign cmpid ncid ocid xtor spm ref_src smid sr_share")
+var trackingParameters = set(
+	"gclid gclsrc dclid gbraid wbraid fbclid msclkid yclid twclid ttclid igshid mc_cid mc_eid _ga _gl _hsenc _hsmi" +
+		" mkt_tok vero_id oly_enc_id oly_anon_id wt_mc wt.mc_id at_medium at_campaign cmpid ncid ocid xtor spm ref_src smid sr_share")
 
 // copyParameters choose a copy where their value means yes, formParameters where it is one of copyForms.
 var (
@@ -47,7 +48,8 @@ func isIdle(field []byte) bool {
 		return false
 	}
 	value = AppendLower(valueBuf[:0], value)
-	return copyParameters[string(name)] && (len(value) == 0 || yes[string(value)]) || formParameters[string(name)] && copyForms[string(value)]
+	return copyParameters[string(name)] && (len(value) == 0 || yes[string(value)]) ||
+		formParameters[string(name)] && copyForms[string(value)]
 }
 
 // original removes the segment that marks a path as a copy, in place, and returns the new length:

@@ -249,7 +249,8 @@ func (r *dateReader) hourOnly(v int) bool {
 
 func (r *dateReader) unix(sec int64, nsec int) bool {
 	t := time.Unix(sec, 0).UTC()
-	r.d = date{year: t.Year(), month: int(t.Month()), day: t.Day(), hour: t.Hour(), min: t.Minute(), sec: t.Second(), nsec: nsec}
+	r.d = date{year: t.Year(), month: int(t.Month()), day: t.Day(), hour: t.Hour(), min: t.Minute(), sec: t.Second(),
+		nsec: nsec}
 	r.instant = true
 	return true
 }
@@ -332,7 +333,8 @@ func (r *dateReader) word() bool {
 func (r *dateReader) name(w []byte, start int) bool {
 	var buf [maxDate]byte
 	low := AppendLower(buf[:0], w)
-	if rest := r.b[r.i:]; start == 0 && (bytes.HasPrefix(rest, []byte(",")) || bytes.HasPrefix(rest, []byte(".,")) || weekday(low)) {
+	if rest := r.b[r.i:]; start == 0 && (bytes.HasPrefix(rest, []byte(",")) || bytes.HasPrefix(rest, []byte(".,")) ||
+		weekday(low)) {
 		return true // a weekday, in any language
 	}
 	if m := monthOf(low); m > 0 && r.month < 0 && r.n < 3 {

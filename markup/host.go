@@ -25,7 +25,8 @@ var (
 )
 
 // browsers maps internationalised names as they do (UTS #46, non-transitional; url.spec.whatwg.org/#idna).
-var browsers = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.Transitional(false), idna.CheckHyphens(false), idna.StrictDomainName(false))
+var browsers = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.Transitional(false), idna.CheckHyphens(false),
+	idna.StrictDomainName(false))
 
 // Host returns the one form of a host name, in which names are compared, stored and requested: lower-case
 // A-labels (RFC 5891) without the final dot. The name may be internationalised and percent-encoded, as in
@@ -67,7 +68,8 @@ func Host(name string) (string, error) {
 
 // international maps what is not plain ASCII.
 func international(name string) (string, error) {
-	if len(name) > 12*MaxHost { // before mapping, which takes long for long names; a rune has at most 4 bytes, 12 in percent-encoding
+	// before mapping, which takes long for long names; a rune has at most 4 bytes, 12 in percent-encoding
+	if len(name) > 12*MaxHost {
 		return "", ErrLongHost
 	}
 	decoded := make([]byte, 0, len(name))

@@ -214,7 +214,8 @@ func clean(s []byte) bool {
 		x := swar.Load(s, i)
 		// A byte below 0x21 borrows in x-0x21…, one beyond ASCII has its top bit; either may be a
 		// false alarm next to such a byte, never a miss.
-		bad := x | (x - swar.Ones*0x21) | swar.Zeroes(x^swar.Ones*'<') | swar.Zeroes(x^swar.Ones*'>') | swar.Zeroes(x^swar.Ones*'"') | swar.Zeroes(x^swar.Ones*0x7f)
+		bad := x | (x - swar.Ones*0x21) | swar.Zeroes(x^swar.Ones*'<') | swar.Zeroes(x^swar.Ones*'>') | swar.Zeroes(
+			x^swar.Ones*'"') | swar.Zeroes(x^swar.Ones*0x7f)
 		if bad&swar.Highs != 0 {
 			return false
 		}

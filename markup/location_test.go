@@ -43,8 +43,10 @@ func TestResolve(t *testing.T) {
 		"/100%/%zz":                    "https://a.example/100%/%zz",
 		"/a?u=http://b.example/../c":   "https://a.example/a?u=http://b.example/../c",
 		"http://[2001:db8::1]:8080/":   "http://[2001:db8::1]:8080/",
-		"":                             "", "   ": "", "//": "", "https:": "", "https://": "", "https:x": "", "http:/x": "", "https:///x": "", "http://:80/": "",
-		"https://a b.example/": "", "https://é.example:8é/": "", "mailto:a@a.example": "", "javascript:x": "", "ftp://a.example/": "", "data:,x": "",
+		"":                             "", "   ": "", "//": "", "https:": "", "https://": "", "https:x": "", "http:/x": "",
+		"https:///x": "", "http://:80/": "",
+		"https://a b.example/": "", "https://é.example:8é/": "", "mailto:a@a.example": "", "javascript:x": "",
+		"ftp://a.example/": "", "data:,x": "",
 	} {
 		got, ok := Resolve(base, []byte(ref))
 		if got != want || ok != (want != "") {
@@ -68,8 +70,10 @@ func TestIsResolved(t *testing.T) {
 		ref    string
 		before bool // Resolve saw it
 	}{
-		{"https://a.example/1", false}, {"https://a.example/2", true}, {"https://b.example/1", false}, {"https://b.example/2", true},
-		{"https://a.example/1", false}, {"https://a.example/a b", false}, {"https://a.example", false}, {"/x", false}, {"https://a.example/é", false},
+		{"https://a.example/1", false}, {"https://a.example/2", true}, {"https://b.example/1", false},
+		{"https://b.example/2", true},
+		{"https://a.example/1", false}, {"https://a.example/a b", false}, {"https://a.example", false}, {"/x", false},
+		{"https://a.example/é", false},
 	} {
 		if got := l.IsResolved([]byte(c.ref)); got != c.before {
 			t.Errorf("%s: %v", c.ref, got)

@@ -92,8 +92,8 @@ func dots(segment []byte) (n int) {
 	return n
 }
 
-// withoutBreaks returns part of a URL without tabs and line breaks. Browsers remove them before they look for anything: dots
-// with a tab between them are a dot segment.
+// withoutBreaks returns part of a URL without tabs and line breaks. Browsers remove them before they look for
+// anything: dots with a tab between them are a dot segment.
 func withoutBreaks(b []byte) []byte {
 	if !slices.ContainsFunc(b, isBreak) {
 		return b

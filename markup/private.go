@@ -8,8 +8,8 @@ import (
 
 // Private returns why a canonical host, without port, cannot be a public website, or "": IP addresses, single labels,
 // public suffixes, .onion and .arpa, and names below a top-level domain that is not on the public suffix list, such as
-// .internal, .local, .lan and .corp. It accepts .example and .test, which RFC 6761 (6.2, 6.5) reserves for documentation
-// and tests.
+// .internal, .local, .lan and .corp. It accepts .example and .test, which RFC 6761 (6.2, 6.5) reserves for
+// documentation and tests.
 func Private(host string) string {
 	dot := strings.LastIndexByte(host, '.')
 	top := host[dot+1:]

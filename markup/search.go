@@ -34,8 +34,9 @@ func NextOf(b []byte, i int, x, y byte) int {
 	return -1
 }
 
-// TagEnd returns where the tag that begins at b[i] ends, and where to go on; -1 when b ends before it. A ">" in quotes belongs to the tag, unless the quotes are broken: a "<" is
-// legal nowhere in a tag, so it ends a tag that lost its ">" or its closing quote.
+// TagEnd returns where the tag that begins at b[i] ends, and where to go on; -1 when b ends before it. A ">" in quotes
+// belongs to the tag, unless the quotes are broken: a "<" is legal nowhere in a tag, so it ends a tag that lost its
+// ">" or its closing quote.
 func TagEnd(b []byte, i int) (end, next int) {
 	gt := -1 // the first ">" inside quotes
 	var quote byte

@@ -9,7 +9,8 @@ import (
 
 func TestTrim(t *testing.T) {
 	for in, want := range map[string]string{
-		"": "", " \t\r\n\x00": "", " a b ": "a b", "\u00a0\ufeff\u200ba\u3000\u2028": "a", "é": "é", "\xffa\xff": "\xffa\xff",
+		"": "", " \t\r\n\x00": "", " a b ": "a b", "\u00a0\ufeff\u200ba\u3000\u2028": "a", "é": "é",
+		"\xffa\xff": "\xffa\xff",
 	} {
 		if got := Trim([]byte(in)); string(got) != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
@@ -57,7 +58,8 @@ func TestSearch(t *testing.T) {
 }
 
 func TestEqualFold(t *testing.T) {
-	for in, want := range map[string]bool{"rdf:about": true, "RDF:About": true, "rdf:abou": false, "rdf\x1aabout": false, strings.Repeat("a", 9): false} {
+	for in, want := range map[string]bool{"rdf:about": true, "RDF:About": true, "rdf:abou": false, "rdf\x1aabout": false,
+		strings.Repeat("a", 9): false} {
 		if got := EqualFold([]byte(in), "rdf:about"); got != want {
 			t.Errorf("%q: %v", in, got)
 		}

@@ -50,7 +50,8 @@ func TrapOf(segments []string, query string, now time.Time) Trap {
 	return NoTrap
 }
 
-var sessionParameters = []string{"jsessionid", "phpsessid", "aspsessionid", "sessionid", "session_id", "sessid", "sess_id", "cfid", "cftoken",
+var sessionParameters = []string{"jsessionid", "phpsessid", "aspsessionid", "sessionid", "session_id", "sessid",
+	"sess_id", "cfid", "cftoken",
 	"zenid", "oscsid", "osid", "s_id"}
 
 // hasSession reports whether a URL has the key of a session: in one of the usual parameters or path parameters, in
@@ -61,7 +62,8 @@ func hasSession(segments []string, query string) bool {
 		field, query, _ = strings.Cut(query, "&")
 		name, value, _ := strings.Cut(field, "=")
 		name = strings.ToLower(name)
-		if value != "" && (slices.Contains(sessionParameters, name) || strings.HasPrefix(name, "aspsessionid")) || name == "sid" && len(value) >= 16 {
+		if value != "" && (slices.Contains(sessionParameters, name) || strings.HasPrefix(name, "aspsessionid")) ||
+			name == "sid" && len(value) >= 16 {
 			return true
 		}
 	}
@@ -136,7 +138,8 @@ func leadingYear(s string) (int, bool) {
 	for digits < len(s) && digit(s[digits]) {
 		digits++
 	}
-	if digits != 4 && digits != 6 && digits != 8 || digits < len(s) && s[digits] != '-' && s[digits] != '/' && s[digits] != '.' && s[digits] != '%' {
+	if digits != 4 && digits != 6 && digits != 8 ||
+		digits < len(s) && s[digits] != '-' && s[digits] != '/' && s[digits] != '.' && s[digits] != '%' {
 		return 0, false
 	}
 	y := int(s[0]-'0')*1000 + int(s[1]-'0')*100 + int(s[2]-'0')*10 + int(s[3]-'0')

@@ -140,7 +140,8 @@ func TestRegistrable(t *testing.T) {
 }
 
 func FuzzURL(f *testing.F) {
-	for _, u := range []string{"https://www.mom.gov.sg/a/../b c?q#f", "http://münchen.de:80\\x", "https://a.com/%2e%2e/\"{}", "https://[::1]/", "https://u@a.com", "https://0x7f.1", "https://a.com/\n"} {
+	for _, u := range []string{"https://www.mom.gov.sg/a/../b c?q#f", "http://münchen.de:80\\x",
+		"https://a.com/%2e%2e/\"{}", "https://[::1]/", "https://u@a.com", "https://0x7f.1", "https://a.com/\n"} {
 		f.Add(u)
 	}
 	f.Fuzz(func(t *testing.T, u string) {
@@ -148,7 +149,8 @@ func FuzzURL(f *testing.F) {
 		if why != "" {
 			return
 		}
-		if p.path[0] != '/' || strings.ContainsAny(string(p.path), " \"<>\\^`{}?#") || strings.ContainsFunc(string(p.path), func(c rune) bool { return c < ' ' || c > '~' }) {
+		if p.path[0] != '/' || strings.ContainsAny(string(p.path), " \"<>\\^`{}?#") ||
+			strings.ContainsFunc(string(p.path), func(c rune) bool { return c < ' ' || c > '~' }) {
 			t.Errorf("path %q", p.path)
 		}
 		if again, why := splitURL([]byte("https://a.com" + string(p.path))); why == "" &&

@@ -122,7 +122,8 @@ func (f *fixture) run(t *testing.T) (sum contract.Reconciled, calls int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sum.Files, sum.Domains, sum.DeadLetters = sum.Files+got.Files, sum.Domains+got.Domains, sum.DeadLetters+got.DeadLetters
+		sum.Files, sum.Domains, sum.DeadLetters = sum.Files+got.Files, sum.Domains+got.Domains,
+			sum.DeadLetters+got.DeadLetters
 		if got.Done != (got.Cursor == nil) {
 			t.Fatalf("done is %v with the cursor %v", got.Done, got.Cursor)
 		}
@@ -181,7 +182,8 @@ func fill(t *testing.T, f *fixture) {
 	storeDeadLetter(t, f, "newsfork-seed-dev", "m2",
 		`{"file_path":"raw/country=sg/category=news/date=2026-01-28/raw_0002.json",`+partition+`}`, nil)
 	storeDeadLetter(t, f, "newsfork-domain-dev", "m3",
-		`{"domain":"never.sg","domain_id":"x","urls":[],`+partition+`,"source_file_path":"raw/country=sg/category=news/date=2026-01-28/raw_0001.json"}`, nil)
+		`{"domain":"never.sg","domain_id":"x","urls":[],`+partition+
+			`,"source_file_path":"raw/country=sg/category=news/date=2026-01-28/raw_0001.json"}`, nil)
 	storeDeadLetter(t, f, "newsfork-seed-dev", "m4",
 		`{"file_path":"raw/country=sg/category=news/date=2026-01-29/raw_0001.json","partition_info":{"country":"sg","category":"news","date":"2026-01-29"}}`, map[string]string{"partition": "sg/news/2026-01-29"})
 }

@@ -95,7 +95,9 @@ func TestRestore(t *testing.T) {
 		if strings.Join(hosts, " ") != c.want || sum.Hosts != c.hosts {
 			t.Errorf("%q: %v, %+v", c.shard, slices.Sorted(maps.Keys(got)), sum)
 		}
-		if c.shard == "" && fmt.Sprint(sum.Snapshots) != "[{shard-0 2026-01-28} {shard-0 2026-01-27} {shard-1 2026-01-28} {shard-12 2026-01-28}]" {
+		if c.shard == "" &&
+			fmt.Sprint(
+				sum.Snapshots) != "[{shard-0 2026-01-28} {shard-0 2026-01-27} {shard-1 2026-01-28} {shard-12 2026-01-28}]" {
 			t.Errorf("snapshots %v", sum.Snapshots)
 		}
 	}

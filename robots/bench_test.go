@@ -93,9 +93,12 @@ var hostile = []hostileCase{
 	{"a shared word and a number each", numbersPath, func(i int) string { return fmt.Sprintf("/*a*news*%d-", i) }},
 	{"a number each and a shared word", numbersPath, func(i int) string { return fmt.Sprintf("/*%d-*news*a", i) }},
 	{"a start each", numbersPath, func(i int) string { return fmt.Sprintf("/%d*news*a", i) }},
-	{"starts within one another", "/" + strings.Repeat("a", 999), func(i int) string { return "/" + strings.Repeat("a", i) + "*b" }},
-	{"words within one another", "/" + strings.Repeat("a", 999), func(i int) string { return "*" + strings.Repeat("a", i+1) + "*a*b" }},
-	{"patterns within one another", "/" + strings.Repeat("ab", 250) + strings.Repeat("c", 499), func(i int) string { return strings.Repeat("*b*a", i+1) + "*d*" }},
+	{"starts within one another", "/" + strings.Repeat("a", 999),
+		func(i int) string { return "/" + strings.Repeat("a", i) + "*b" }},
+	{"words within one another", "/" + strings.Repeat("a", 999),
+		func(i int) string { return "*" + strings.Repeat("a", i+1) + "*a*b" }},
+	{"patterns within one another", "/" + strings.Repeat("ab", 250) + strings.Repeat("c", 499),
+		func(i int) string { return strings.Repeat("*b*a", i+1) + "*d*" }},
 	{"all parts of the path", lettersPath, func(i int) string {
 		if length, at := 4+i/990, i%990; at+length <= len(lettersPath) && at > 0 {
 			return "*" + lettersPath[at:at+length] + "*Q"
@@ -124,9 +127,10 @@ var hostile = []hostileCase{
 	{"what patterns end with stands first", "/^?" + benchLetters + wordsPath(400), func(i int) string {
 		return fmt.Sprintf("*%c*%s*%c", benchLetters[i/400%36], benchWord(i%400), "^?"[i%2])
 	}},
-	{"thirty letters, the middle in the wrong order", lettersPath[:500] + "YZ" + lettersPath[500:998], func(i int) string {
-		return "*" + starred(randomLetters(i, 13)) + "*Z*Y*" + starred(randomLetters(i+1<<20, 3))
-	}},
+	{"thirty letters, the middle in the wrong order", lettersPath[:500] + "YZ" + lettersPath[500:998],
+		func(i int) string {
+			return "*" + starred(randomLetters(i, 13)) + "*Z*Y*" + starred(randomLetters(i+1<<20, 3))
+		}},
 }
 
 const benchLetters = "abcdefghijklmnopqrstuvwxyz0123456789"

@@ -124,7 +124,9 @@ func TestCompiled(t *testing.T) {
 		letters := []string{"ab", "ab/", "a", "abcdefgh/"}[random.IntN(4)]
 		rules := make([]Rule, 1+random.IntN(random.IntN(30)+1))
 		for i := range rules {
-			pattern := []string{"/", "/", "/", "", "*"}[random.IntN(5)] + text(letters+[]string{"", "*", "**", "*$", "%*"}[random.IntN(5)], 5+random.IntN(20)) + []string{"", "", "$"}[random.IntN(3)]
+			pattern := []string{"/", "/", "/", "", "*"}[random.IntN(5)] +
+				text(letters+[]string{"", "*", "**", "*$", "%*"}[random.IntN(5)], 5+random.IntN(20)) +
+				[]string{"", "", "$"}[random.IntN(3)]
 			if pattern == "" {
 				pattern = "/"
 			}

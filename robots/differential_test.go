@@ -23,15 +23,20 @@ var peerDifferences = []struct {
 		func(c comparison) bool { return c.err != nil }},
 	{"it has no exception for /robots.txt", "User-agent: *\nDisallow: /", "Bot", "/robots.txt", true, "deny",
 		func(c comparison) bool { return canonical(c.path, false) == "/robots.txt" }},
-	{"it reads only UTF-8 and no HTML", "\xff\xfeU\x00s\x00e\x00r\x00-\x00a\x00g\x00e\x00n\x00t\x00:\x00*\x00\n\x00D\x00i\x00s\x00a\x00l\x00l\x00o\x00w\x00:\x00/\x00", "Bot", "/x", false, "allow",
+	{"it reads only UTF-8 and no HTML",
+		"\xff\xfeU\x00s\x00e\x00r\x00-\x00a\x00g\x00e\x00n\x00t\x00:\x00*\x00\n\x00D\x00i\x00s\x00a\x00l\x00l\x00o\x00w\x00:\x00/\x00", "Bot", "/x", false, "allow",
 		func(c comparison) bool {
-			return isMarkup(c.body) || strings.HasPrefix(c.body, "\xff\xfe") || strings.HasPrefix(c.body, "\xfe\xff") || strings.HasPrefix(c.body, "\xef\xbbU") || strings.HasPrefix(c.body, "\xefU")
+			return isMarkup(c.body) || strings.HasPrefix(c.body, "\xff\xfe") || strings.HasPrefix(c.body, "\xfe\xff") ||
+				strings.HasPrefix(c.body, "\xef\xbbU") || strings.HasPrefix(c.body, "\xefU")
 		}},
-	{"it reads another line grammar: misspellings, missing colons, several words", "User-agent: *\nDissallow: /x", "Bot", "/x", false, "allow",
+	{"it reads another line grammar: misspellings, missing colons, several words", "User-agent: *\nDissallow: /x", "Bot",
+		"/x", false, "allow",
 		func(c comparison) bool { return !c.plainLines() }},
-	{"it compares whole names, as prefixes of ours, and does not merge a name with its version", "User-agent: News\nDisallow: /x", "Newsbot", "/x", true, "deny",
+	{"it compares whole names, as prefixes of ours, and does not merge a name with its version",
+		"User-agent: News\nDisallow: /x", "Newsbot", "/x", true, "deny",
 		func(c comparison) bool { return c.peerName() != strings.ToLower(c.group.Name) }},
-	{"Crawl-delay ends its list of agents", "User-agent: a\nCrawl-delay: 1\nUser-agent: b\nDisallow: /x", "a", "/x", false, "allow",
+	{"Crawl-delay ends its list of agents", "User-agent: a\nCrawl-delay: 1\nUser-agent: b\nDisallow: /x", "a", "/x",
+		false, "allow",
 		func(c comparison) bool { return strings.Contains(strings.ToLower(c.body), "delay") }},
 	{"a group without rules is none", "User-agent: *\nDisallow: /\nUser-agent: bot", "bot", "/x", true, "deny",
 		func(c comparison) bool { return len(c.group.rules) == 0 }},
@@ -48,7 +53,8 @@ var peerDifferences = []struct {
 		}},
 	{"it adds a missing slash", "User-agent: *\nDisallow: x", "Bot", "/x", true, "deny",
 		func(c comparison) bool { return c.anyPattern(func(p string) bool { return p[0] != '/' }) }},
-	{"of equal patterns it takes the first, also before Allow", "User-agent: *\nDisallow: /x\nAllow: /x", "Bot", "/x", true, "deny",
+	{"of equal patterns it takes the first, also before Allow", "User-agent: *\nDisallow: /x\nAllow: /x", "Bot", "/x",
+		true, "deny",
 		func(c comparison) bool {
 			rule, ok := c.group.Match(c.path)
 			return ok && rule.Allow && c.anyPattern(func(p string) bool { return p == rule.Pattern })
@@ -217,7 +223,8 @@ func TestPeerAgrees(t *testing.T) {
 			for range 1 + random.IntN(4) {
 				if path := pick(paths); !seen[path] {
 					seen[path] = true
-					fmt.Fprintf(&body, "%s: %s%s\n", pick([]string{"Allow", "Disallow", "DISALLOW"}), path, pick([]string{"", " # why", "\n"}))
+					fmt.Fprintf(&body, "%s: %s%s\n", pick([]string{"Allow", "Disallow", "DISALLOW"}), path,
+						pick([]string{"", " # why", "\n"}))
 				}
 			}
 			if random.IntN(3) == 0 {
@@ -232,7 +239,8 @@ func TestPeerAgrees(t *testing.T) {
 			for _, path := range paths {
 				c := file.compare(agent, path+pick([]string{"", "z", "/z"}))
 				if c.differ() {
-					t.Fatalf("%s, %s: we say %v, the peer %v (%v):\n%s", agent, c.path, c.group.Allowed(c.path), c.peerAllows, c.err, body.String())
+					t.Fatalf("%s, %s: we say %v, the peer %v (%v):\n%s", agent, c.path, c.group.Allowed(c.path), c.peerAllows, c.err,
+						body.String())
 				}
 				if !c.peerAllows {
 					denied++

@@ -7,7 +7,8 @@ import (
 )
 
 // oddBytes occur in real files but not in the grammar, or look like syntax.
-var oddBytes = []string{"\x00", "\x00\x00", "\f", "\v", "\u0085", "\u00a0", "\u2028", "\ufeff", "\x7f", "\x1b", "\xff", "\xfe"}
+var oddBytes = []string{"\x00", "\x00\x00", "\f", "\v", "\u0085", "\u00a0", "\u2028", "\ufeff", "\x7f", "\x1b", "\xff",
+	"\xfe"}
 
 // grammarText writes a file by the grammar of RFC 9309 section 2.2, with odd bytes in all places. Each
 // choice is a byte of choices; what they do not decide is left out.

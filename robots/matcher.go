@@ -174,7 +174,8 @@ func (b *builder) link(m *matcher) {
 		m.sumUp(node)
 	}
 	for text, start := range starts {
-		b.begins = append(b.begins, entry{text: text, begins: unmatched, equals: unmatched, chains: m.chains.child(0, start)})
+		b.begins = append(b.begins, entry{text: text, begins: unmatched, equals: unmatched,
+			chains: m.chains.child(0, start)})
 	}
 }
 

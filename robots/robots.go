@@ -195,8 +195,9 @@ func decodeUTF16(body []byte, bigEndian bool) string {
 	return b.String()
 }
 
-// Sitemaps lists the sitemaps that the file names, in its order and each once, in any group. Relative ones are resolved against base, the URL of the file; without a base they are
-// left out, as is everything that is not http or https.
+// Sitemaps lists the sitemaps that the file names, in its order and each once, in any group. Relative ones are
+// resolved against base, the URL of the file; without a base they are left out, as is everything that is not http or
+// https.
 func (f *File) Sitemaps(base string) []string {
 	list := []string{}
 	seen := map[string]bool{}

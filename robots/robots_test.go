@@ -35,7 +35,8 @@ func TestBytes(t *testing.T) {
 		{"so is a no-break space", "User-agent: *\n\u00a0Disallow: /x", "/x", true},
 		{"NUL within a line leaves the next", "User-agent: *\nDisallow: /x\x00y\nDisallow: /z", "/z", false},
 		{"surrogates", string(encodeUTF16("\ufeffUser-agent: *\nDisallow: /😀", false)), "/%F0%9F%98%80", false},
-		{"half a surrogate", "\xff\xfe" + string(encodeUTF16("User-agent: *\nDisallow: /x\nDisallow: /", false)) + "\x3d\xd8", "/x", false},
+		{"half a surrogate", "\xff\xfe" + string(encodeUTF16("User-agent: *\nDisallow: /x\nDisallow: /", false)) +
+			"\x3d\xd8", "/x", false},
 		{"half a unit", string(encodeUTF16("\ufeffUser-agent: *\nDisallow: /x\n", true)) + "\x00", "/x", false},
 		{"a lone mark", "\xff\xfe", "/", true},
 
@@ -57,8 +58,10 @@ func TestBytes(t *testing.T) {
 		{"mark before ASCII with NUL", "\xff\xfeUser-agent: *\x00\nDisallow: /x\x00\x00\x00", "/x", false},
 		{"mark before UTF-8", "\xfe\xffUser-agent: *\nDisallow: /é", "/%C3%A9", false},
 		{"both marks", "\xff\xfe\ufeffUser-agent: *\nDisallow: /x", "/x", false},
-		{"little-endian mark before big-endian text", "\xff\xfe" + string(encodeUTF16("User-agent: *\nDisallow: /x", true)), "/x", false},
-		{"UTF-16 of ideographs", string(encodeUTF16("\ufeff# "+strings.Repeat("中文", 1000)+"\nUser-agent: *\nDisallow: /新", false)), "/%E6%96%B0", false},
+		{"little-endian mark before big-endian text", "\xff\xfe" + string(encodeUTF16("User-agent: *\nDisallow: /x", true)),
+			"/x", false},
+		{"UTF-16 of ideographs", string(encodeUTF16("\ufeff# "+strings.Repeat("中文", 1000)+"\nUser-agent: *\nDisallow: /新",
+			false)), "/%E6%96%B0", false},
 
 		// Only CR and LF end a line, and only space and tab are white space (RFC 9309 section 2.2).
 		{"a form feed ends no line", "User-agent: *\nDisallow: /\fb", "/x", true},
@@ -164,7 +167,8 @@ func TestPunctual(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := Parse([]byte(body[:min(len(body), MaxBytes)]))
 			g := f.Agent("Bot")
-			for _, url := range []string{"/", "/" + strings.Repeat("a", 2000), "/" + strings.Repeat("%41", 700), strings.Repeat("/", 2000) + "?"} {
+			for _, url := range []string{"/", "/" + strings.Repeat("a", 2000), "/" + strings.Repeat("%41", 700),
+				strings.Repeat("/", 2000) + "?"} {
 				g.Allowed(url)
 			}
 			if n := len(f.Sitemaps("https://news.example/robots.txt")); n > 1 {
@@ -195,7 +199,9 @@ func TestProductToken(t *testing.T) {
 }
 
 func TestSitemapsWithoutBase(t *testing.T) {
-	f := Parse([]byte("Sitemap: /a.xml\nSitemap: https://news.example/b.xml\nSitemap: https://news.example/c d.xml\nSitemap: https://news.example\nSitemap: https://NEWS.example\n"))
+	f := Parse(
+		[]byte(
+			"Sitemap: /a.xml\nSitemap: https://news.example/b.xml\nSitemap: https://news.example/c d.xml\nSitemap: https://news.example\nSitemap: https://NEWS.example\n"))
 	want := []string{"https://news.example/b.xml", "https://news.example/c%20d.xml", "https://news.example"}
 	for _, base := range []string{"", "/robots.txt", "news.example", "::"} {
 		if got := f.Sitemaps(base); !slices.Equal(got, want) {
@@ -224,7 +230,9 @@ func TestContentSignalsAreTheCallersOwn(t *testing.T) {
 }
 
 func TestRules(t *testing.T) {
-	g := Parse([]byte("User-agent: a\nDisallow: /z*\nAllow: /b # x\nDisallow:\nUser-agent: c\nDisallow: /c\nUser-agent: a\nDisallow: /a$")).Agent("a")
+	g := Parse(
+		[]byte(
+			"User-agent: a\nDisallow: /z*\nAllow: /b # x\nDisallow:\nUser-agent: c\nDisallow: /c\nUser-agent: a\nDisallow: /a$")).Agent("a")
 	want := []Rule{{false, "/z*", 2}, {true, "/b", 3}, {false, "/a$", 8}}
 	if got := g.Rules(); !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
@@ -236,7 +244,8 @@ func TestRules(t *testing.T) {
 
 // TestJunk: a line that means nothing changes nothing, wherever it stands.
 func TestJunk(t *testing.T) {
-	junk := []string{"", "   ", "junk", "junk: junk", ": /", ":", "#", "Disalow/x", "User agent says hello", "\x00", "é: \xff", "Disallow /a /b", "}", "</b>", "<b", "&amp;"}
+	junk := []string{"", "   ", "junk", "junk: junk", ": /", ":", "#", "Disalow/x", "User agent says hello", "\x00",
+		"é: \xff", "Disallow /a /b", "}", "</b>", "<b", "&amp;"}
 	for _, c := range readCorpus(t) {
 		lines := bytes.SplitAfter(c.body, []byte("\n"))
 		if bytes.HasPrefix(bytes.TrimSpace(c.body), []byte("<")) || strings.Contains(c.name, "html") {

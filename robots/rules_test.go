@@ -31,7 +31,8 @@ func readCorpus(t testing.TB) []corpusCase {
 		if !ok {
 			t.Fatalf("%s: no expectations", name)
 		}
-		cases = append(cases, corpusCase{name, []byte(strings.TrimPrefix(body+"\n", "\n")), strings.Split(strings.TrimSpace(expect), "\n")})
+		cases = append(cases, corpusCase{name, []byte(strings.TrimPrefix(body+"\n", "\n")),
+			strings.Split(strings.TrimSpace(expect), "\n")})
 	}
 	if len(cases) < 50 {
 		t.Fatalf("%d cases", len(cases))

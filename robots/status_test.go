@@ -32,7 +32,8 @@ func TestStatus(t *testing.T) {
 		Truncated    bool
 	}
 	readJSON(t, "testdata/status.json", &cases)
-	names := map[Access]string{Successful: "parse", Unavailable: "allow_all", Unreachable: "disallow_all", NotModified: "cached"}
+	names := map[Access]string{Successful: "parse", Unavailable: "allow_all", Unreachable: "disallow_all",
+		NotModified: "cached"}
 	stored := Parse([]byte("User-agent: *\nDisallow: /private\n"))
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
@@ -105,17 +106,21 @@ func TestEvaluate(t *testing.T) {
 	}{
 		{"rules", Fetched{Status: 200, Body: []byte(rules)}, Successful, true, false},
 		{"an empty file", Fetched{Status: 200}, Successful, true, true},
-		{"rules served as a web page", Fetched{Status: 200, ContentType: "text/html", Body: []byte(rules)}, Successful, true, false},
+		{"rules served as a web page", Fetched{Status: 200, ContentType: "text/html", Body: []byte(rules)}, Successful, true,
+			false},
 		{"other success", Fetched{Status: 203, Body: []byte(rules)}, Successful, true, false},
 		{"a web page", Fetched{Status: 200, ContentType: "text/plain", Body: []byte(page)}, Unavailable, false, true},
-		{"words served as a web page", Fetched{Status: 200, ContentType: " Text/HTML; charset=utf-8", Body: []byte("Not Found")}, Unavailable, false, true},
-		{"words served as text", Fetched{Status: 200, ContentType: "text/plain", Body: []byte("Not Found")}, Successful, true, true},
+		{"words served as a web page", Fetched{Status: 200, ContentType: " Text/HTML; charset=utf-8",
+			Body: []byte("Not Found")}, Unavailable, false, true},
+		{"words served as text", Fetched{Status: 200, ContentType: "text/plain", Body: []byte("Not Found")}, Successful,
+			true, true},
 		{"no content", Fetched{Status: 205, Body: []byte(rules)}, Unavailable, false, true},
 		{"4xx with rules", Fetched{Status: 404, Body: []byte(rules)}, Unavailable, false, true},
 		{"4xx whose body broke off", Fetched{Status: 403, Failed: true}, Unavailable, false, true},
 		{"5xx with a file in store", Fetched{Status: 500, Stored: stored}, Unreachable, false, false},
 		{"statuses of nobody", Fetched{Status: 999}, Unreachable, false, false},
-		{"a body that broke off", Fetched{Status: 200, Failed: true, Body: []byte("User-agent: *")}, Unreachable, false, false},
+		{"a body that broke off", Fetched{Status: 200, Failed: true, Body: []byte("User-agent: *")}, Unreachable, false,
+			false},
 		{"nothing answered", Fetched{Failed: true}, Unreachable, false, false},
 		{"nothing at all", Fetched{}, Unreachable, false, false},
 		{"five redirects", Fetched{Status: 200, Redirects: 5, Body: []byte(rules)}, Successful, true, false},

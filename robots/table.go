@@ -30,7 +30,8 @@ func newTable(entries []entry) table {
 	for _, e := range entries {
 		if n := len(t); n > 0 && t[n-1].text == e.text {
 			last := &t[n-1]
-			last.begins, last.equals, last.chains = min(last.begins, e.begins), min(last.equals, e.equals), max(last.chains, e.chains)
+			last.begins, last.equals, last.chains = min(last.begins, e.begins), min(last.equals, e.equals),
+				max(last.chains, e.chains)
 			continue
 		}
 		for len(open) > 0 && !beginsWith(e.text, t[open[len(open)-1]].text) {

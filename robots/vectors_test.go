@@ -37,7 +37,8 @@ func TestMeta(t *testing.T) {
 			}
 			f := Parse(body)
 			g := f.Agent(c.Agent)
-			if got := f.Sitemaps(c.BaseURL); !slices.ContainsFunc(append(c.SitemapsAny, c.Sitemaps), func(s []string) bool { return slices.Equal(s, got) }) {
+			if got := f.Sitemaps(c.BaseURL); !slices.ContainsFunc(append(c.SitemapsAny, c.Sitemaps),
+				func(s []string) bool { return slices.Equal(s, got) }) {
 				t.Errorf("sitemaps %q", got)
 			}
 			delay, delayed := g.CrawlDelay()

@@ -91,9 +91,11 @@ func parse(t testing.TB, r io.Reader, base string, o Options) document {
 		o.Now = clock
 	}
 	s, err := Parse(r, base, o, func(e *Entry) {
-		line := fmt.Sprintf("%s child=%v lastmod=%s freq=%s prio=%v title=%q news=%v %q %s %q %q images=%d videos=%d alternates=%d",
+		line := fmt.Sprintf(
+			"%s child=%v lastmod=%s freq=%s prio=%v title=%q news=%v %q %s %q %q images=%d videos=%d alternates=%d",
 			e.Loc, e.Child, e.Lastmod.Format(time.RFC3339Nano), e.Changefreq, e.Priority, e.Title,
-			e.News.Present, e.News.Title, e.News.Date.Format(time.RFC3339Nano), e.News.Name, e.News.Language, e.Images, e.Videos, e.Alternates)
+			e.News.Present, e.News.Title, e.News.Date.Format(time.RFC3339Nano), e.News.Name, e.News.Language, e.Images,
+			e.Videos, e.Alternates)
 		if len(d.entries) < 5000 {
 			d.entries = append(d.entries, line)
 		}

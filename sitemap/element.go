@@ -62,7 +62,8 @@ var elements = map[string]element{
 	"published": tagPublished, "issued": tagPublished, "created": tagPublished, "date": tagDCDate,
 	"publication_date": tagPublicationDate, "name": tagName, "language": tagLanguage,
 	"news": tagNews, "image": tagImage, "video": tagVideo,
-	"source": tagEmbedded, "content": tagEmbedded, "summary": tagEmbedded, "description": tagEmbedded, "encoded": tagEmbedded,
+	"source": tagEmbedded, "content": tagEmbedded, "summary": tagEmbedded, "description": tagEmbedded,
+	"encoded":   tagEmbedded,
 	"enclosure": tagEnclosure, "thumbnail": tagThumbnail,
 	"author": tagEmbedded, "contributor": tagEmbedded, "group": tagEmbedded, "textinput": tagEmbedded,
 }

@@ -25,7 +25,8 @@ var formats = [...]format{
 		mediaTypes: []string{"application/rss+xml", "application/x-rss+xml", "text/rss+xml", "application/xml", "text/xml"}},
 	{kind: RSS, root: tagRDF, entry: tagItem, feed: true, namespaces: []string{"purl.org/rss", "netscape.com/rdf"},
 		mediaTypes: []string{"application/rdf+xml"}},
-	{kind: Atom, root: tagFeed, entry: tagEntry, feed: true, typedText: true, mediaTypes: []string{"application/atom+xml"}},
+	{kind: Atom, root: tagFeed, entry: tagEntry, feed: true, typedText: true,
+		mediaTypes: []string{"application/atom+xml"}},
 }
 
 // htmlPage is the format of a web page: nothing in it counts, unless the root of another format follows.
@@ -46,7 +47,8 @@ var byRoot, byEntry = func() (roots, entries [elementCount]*format) {
 // isNamed reports whether a root with these attributes is one of the format's, and not of another that uses
 // the same name.
 func (f *format) isNamed(attrs []byte) bool {
-	return f.namespaces == nil || slices.ContainsFunc(f.namespaces, func(n string) bool { return bytes.Contains(attrs, []byte(n)) })
+	return f.namespaces == nil || slices.ContainsFunc(f.namespaces,
+		func(n string) bool { return bytes.Contains(attrs, []byte(n)) })
 }
 
 // IsFeed reports whether documents of this kind are feeds.

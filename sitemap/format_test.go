@@ -40,7 +40,8 @@ func schemaKinds(t *testing.T, fields ...string) []string {
 
 // TestFormats: what a row of formats names is there: elements, and kinds that documents may state.
 func TestFormats(t *testing.T) {
-	documents, feeds := schemaKinds(t, "kind", "url_count", "news_count"), schemaKinds(t, "kind", "item_count", "found_by")
+	documents, feeds := schemaKinds(t, "kind", "url_count", "news_count"),
+		schemaKinds(t, "kind", "item_count", "found_by")
 	if len(documents) == 0 || len(feeds) == 0 {
 		t.Fatalf("no kinds in the schema: %q, %q", documents, feeds)
 	}
@@ -50,7 +51,8 @@ func TestFormats(t *testing.T) {
 	}
 	for i := range formats {
 		f := &formats[i]
-		if !named[f.root] || !named[f.entry] || byRoot[f.root] != f || byEntry[f.entry] == nil || byEntry[f.entry].kind != f.kind {
+		if !named[f.root] || !named[f.entry] || byRoot[f.root] != f || byEntry[f.entry] == nil ||
+			byEntry[f.entry].kind != f.kind {
 			t.Errorf("%s: root %d, entry %d", f.kind, f.root, f.entry)
 		}
 		if !slices.Contains(documents, string(f.kind)) || f.feed && !slices.Contains(feeds, string(f.kind)) {

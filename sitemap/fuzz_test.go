@@ -63,7 +63,8 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%d entries, %d children: %+v", entries, children, whole)
 		}
 		rnd := rand.New(rand.NewPCG(uint64(len(data)), 1))
-		for _, r := range []interface{ Read([]byte) (int, error) }{iotest.OneByteReader(bytes.NewReader(data)), &pieces{data, rnd}} {
+		for _, r := range []interface{ Read([]byte) (int, error) }{iotest.OneByteReader(bytes.NewReader(data)),
+			&pieces{data, rnd}} {
 			if s, err := Parse(r, base, o, nil); err != nil || fmt.Sprint(s) != fmt.Sprint(whole) {
 				t.Errorf("in pieces: %+v, want %+v", s, whole)
 			}

@@ -57,20 +57,29 @@ func TestForms(t *testing.T) {
 	for _, c := range []struct{ name, doc, want string }{
 		{"urlset", "<urlset" + ns + ">" + u + "</urlset>", "urlset /1"},
 		{"no namespace", "<urlset>" + u + "</urlset>", "urlset /1"},
-		{"prefix", `<sm:urlset xmlns:sm="http://www.sitemaps.org/schemas/sitemap/0.9"><sm:url><sm:loc>https://a.example/1</sm:loc></sm:url></sm:urlset>`, "urlset /1"},
-		{"prefix of a wrong namespace", `<x:urlset xmlns:x="urn:x"><x:url><x:loc>https://a.example/1</x:loc></x:url><x:url><x:loc>https://a.example/2</x:loc></x:url></x:urlset>`, "urlset /1 /2"},
+		{"prefix",
+			`<sm:urlset xmlns:sm="http://www.sitemaps.org/schemas/sitemap/0.9"><sm:url><sm:loc>https://a.example/1</sm:loc></sm:url></sm:urlset>`, "urlset /1"},
+		{"prefix of a wrong namespace",
+			`<x:urlset xmlns:x="urn:x"><x:url><x:loc>https://a.example/1</x:loc></x:url><x:url><x:loc>https://a.example/2</x:loc></x:url></x:urlset>`, "urlset /1 /2"},
 		{"undeclared prefix", `<sm:urlset><sm:url><sm:loc>https://a.example/1</sm:loc></sm:url></sm:urlset>`, "urlset /1"},
-		{"prefixed entries in a plain root", `<urlset xmlns:s="http://www.sitemaps.org/schemas/sitemap/0.9"><s:url><s:loc>/1</s:loc></s:url></urlset>`, "urlset /1"},
+		{"prefixed entries in a plain root",
+			`<urlset xmlns:s="http://www.sitemaps.org/schemas/sitemap/0.9"><s:url><s:loc>/1</s:loc></s:url></urlset>`,
+			"urlset /1"},
 		{"capitals", "<URLSET><URL><LOC>https://a.example/1</LOC></URL></URLSET>", "urlset /1"},
 		{"mixed case", "<urlSet><Url><Loc>https://a.example/1</loc></url></urlset>", "urlset /1"},
 		{"space in tags", "<urlset\n>\n<url ><loc\t>https://a.example/1</loc ></url\n></urlset >", "urlset /1"},
-		{"attributes with > and quotes", `<urlset a=">" b='"' c="/"><url id='1>2'><loc x="/loc>">https://a.example/1</loc></url></urlset>`, "urlset /1"},
+		{"attributes with > and quotes",
+			`<urlset a=">" b='"' c="/"><url id='1>2'><loc x="/loc>">https://a.example/1</loc></url></urlset>`, "urlset /1"},
 		{"unclosed quote", `<urlset a="b><url><loc>https://a.example/1</loc></url></urlset>`, "urlset /1"},
 		{"tag without end", "<urlset><url<loc>https://a.example/1</loc></url></urlset>", "urlset /1"},
 		{"doctype", "<!DOCTYPE urlset SYSTEM 'x.dtd'>\n<urlset>" + u + "</urlset>", "urlset /1"},
-		{"doctype with a subset", "<!DOCTYPE urlset [ <!ENTITY a ']'><!-- it's --> ] ><urlset>" + u + "</urlset>", "urlset /1"},
-		{"comments", "<!-- <urlset> --><urlset><!-- > --><url><loc>https://a.<!-- x -->example/1</loc></url><!----></urlset>", "urlset /1"},
-		{"processing instructions", "<?xml version='1.0'><?xml-stylesheet href='a.xsl'?><urlset><?php x ?>" + u + "</urlset>", "urlset /1"},
+		{"doctype with a subset", "<!DOCTYPE urlset [ <!ENTITY a ']'><!-- it's --> ] ><urlset>" + u + "</urlset>",
+			"urlset /1"},
+		{"comments",
+			"<!-- <urlset> --><urlset><!-- > --><url><loc>https://a.<!-- x -->example/1</loc></url><!----></urlset>",
+			"urlset /1"},
+		{"processing instructions", "<?xml version='1.0'><?xml-stylesheet href='a.xsl'?><urlset><?php x ?>" + u +
+			"</urlset>", "urlset /1"},
 		{"no end of entries", "<urlset><url><loc>/1</loc><url><loc>/2</loc></urlset>", "urlset /1 /2"},
 		{"no end of loc", "<urlset><url><loc>/1<lastmod>2024-01-01</lastmod></url></urlset>", "urlset /1"},
 		{"wrong end of loc", "<urlset><url><loc>/1</lastmod></url></urlset>", "urlset /1"},
@@ -80,9 +89,11 @@ func TestForms(t *testing.T) {
 		{"empty loc, then one", "<urlset><url><loc/><loc></loc><loc>/2</loc></url></urlset>", "urlset /2"},
 		{"no root", "<url><loc>https://a.example/1</loc></url>", "urlset /1"},
 		{"misspelt root", "<urlsets>" + u + "</urlsets>", "urlset /1"},
-		{"concatenated", "<?xml version='1.0'?><urlset>" + u + "</urlset>\n<?xml version='1.0'?><urlset><url><loc>/2</loc></url></urlset>", "urlset /1 /2"},
+		{"concatenated", "<?xml version='1.0'?><urlset>" + u +
+			"</urlset>\n<?xml version='1.0'?><urlset><url><loc>/2</loc></url></urlset>", "urlset /1 /2"},
 		{"entries after the end", "<urlset>" + u + "</urlset><url><loc>/2</loc></url>", "urlset /1 /2"},
-		{"garbage after the end", "<urlset>" + u + "</urlset>\n<!-- cached --><script>if (1<2) {}</script> <!-- ", "urlset /1"},
+		{"garbage after the end", "<urlset>" + u + "</urlset>\n<!-- cached --><script>if (1<2) {}</script> <!-- ",
+			"urlset /1"},
 		{"cut after a comment began", "<urlset>" + u + "<!-- ", "urlset /1 truncated"},
 		{"cut in CDATA", "<urlset>" + u + "<url><loc><![CDATA[https://a.exam", "urlset /1 truncated"},
 		{"cut in a tag", "<urlset>" + u + "<url><lo", "urlset /1 truncated"},
@@ -92,34 +103,44 @@ func TestForms(t *testing.T) {
 		{"cut in an entry of no root", "<url><loc>/1</loc>", "urlset /1 truncated"},
 		{"cut in a second document", "<urlset>" + u + "</urlset><urlset><url><loc>/2</loc></url>", "urlset /1 /2 truncated"},
 
-		{"index", "<sitemapindex" + ns + "><sitemap><loc>/a.xml</loc></sitemap><sitemap><loc>b.xml.gz</loc></sitemap></sitemapindex>", "index +/a.xml +/maps/b.xml.gz"},
+		{"index",
+			"<sitemapindex" + ns + "><sitemap><loc>/a.xml</loc></sitemap><sitemap><loc>b.xml.gz</loc></sitemap></sitemapindex>",
+			"index +/a.xml +/maps/b.xml.gz"},
 		{"index, empty", "<sitemapindex/>", "index"},
-		{"index of nothing usable", "<sitemapindex><sitemap><loc>mailto:a@a.example</loc></sitemap><sitemap/></sitemapindex>", "index"},
+		{"index of nothing usable",
+			"<sitemapindex><sitemap><loc>mailto:a@a.example</loc></sitemap><sitemap/></sitemapindex>", "index"},
 		{"children in a urlset", "<urlset>" + u + "<sitemap><loc>/a.xml</loc></sitemap></urlset>", "urlset /1 +/a.xml"},
 		{"pages in an index", "<sitemapindex><url><loc>/a.xml</loc></url></sitemapindex>", "index +/a.xml"},
 		{"sitemaps without root", "<sitemap><loc>/a.xml</loc></sitemap>", "index +/a.xml"},
 
-		{"warning in front", "\nPHP Warning:  foo in /x.php on line 3\n\n<br />\n<b>Notice</b>: x<?xml version='1.0'?><urlset>" + u + "</urlset>", "urlset /1"},
+		{"warning in front",
+			"\nPHP Warning:  foo in /x.php on line 3\n\n<br />\n<b>Notice</b>: x<?xml version='1.0'?><urlset>" + u +
+				"</urlset>", "urlset /1"},
 		{"URL in the warning", "Warning: see http://php.example/manual\n<urlset>" + u + "</urlset>", "urlset /1"},
 		{"NULs and controls", "\x00\x00<urlset>\x00" + u + "\x0b\x01</urlset>\x00\x00", "urlset /1"},
 		{"byte order mark and blank lines", "\ufeff\n \n<urlset>" + u + "</urlset>", "urlset /1"},
 
 		{"text", "https://a.example/1\nhttps://a.example/2\n", "text /1 /2"},
-		{"text, DOS", "\ufeff# pages\r\n\r\n  https://a.example/1  \r\nHTTPS://a.example/2\r\n", "text /1 HTTPS://a.example/2"},
+		{"text, DOS", "\ufeff# pages\r\n\r\n  https://a.example/1  \r\nHTTPS://a.example/2\r\n",
+			"text /1 HTTPS://a.example/2"},
 		{"text, old Mac", "https://a.example/1\rhttps://a.example/2", "text /1 /2"},
-		{"text with other lines", "https://a.example/1\nnot a url\nftp://a.example/\n/3\nhttps://\nhttps://a.example/4", "text /1 /4"},
+		{"text with other lines", "https://a.example/1\nnot a url\nftp://a.example/\n/3\nhttps://\nhttps://a.example/4",
+			"text /1 /4"},
 		{"text with markup", "https://a.example/1\n<b>https://a.example/2\nhttps://a.example/3", "text /1 /3"},
 		{"text with a heading", "Our pages:\n\nhttps://a.example/1\nhttps://a.example/2", "text /1 /2"},
 		{"an error message", "Not found.\nIs this wrong? Ask\nhttps://a.example/help\n", "invalid"},
 
 		{"web page", "<!DOCTYPE html><html><url><loc>https://a.example/1</loc></url></html>", "invalid"},
 		{"web page without doctype", "\n<HTML><urlset>" + u + "</urlset>", "invalid"},
-		{"other XML", `<?xml version="1.0"?><Error><Code>AccessDenied</Code><url>https://a.example/1</url></Error>`, "invalid"},
-		{"items without a feed", "<channel><item><link>https://a.example/1</link></item></channel><entry><link href='/2'/></entry>", "invalid"},
+		{"other XML", `<?xml version="1.0"?><Error><Code>AccessDenied</Code><url>https://a.example/1</url></Error>`,
+			"invalid"},
+		{"items without a feed",
+			"<channel><item><link>https://a.example/1</link></item></channel><entry><link href='/2'/></entry>", "invalid"},
 		{"JSON", `{"version":"https://jsonfeed.org/version/1.1","items":[]}`, "invalid"},
 		{"JSON with markup", `{"html":"<urlset/>"}`, "urlset"},
 		{"escaped", "&lt;urlset&gt;&lt;url&gt;", "invalid"},
-		{"an RDF document that is no feed", `<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><Person/></rdf:RDF>`, "invalid"},
+		{"an RDF document that is no feed",
+			`<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><Person/></rdf:RDF>`, "invalid"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := parseEveryWay(t, c.doc, Options{})
@@ -212,7 +233,9 @@ func TestLocs(t *testing.T) {
 	}
 	// Without a usable base only absolute URLs are left.
 	for _, b := range []string{"", "sitemap.xml", "ftp://a.example/", "https://"} {
-		d := parse(t, strings.NewReader("<urlset><url><loc>/x</loc></url><url><loc>//b.example/x</loc></url><url><loc>http://b.example/y</loc></url></urlset>"), b, Options{})
+		d := parse(t,
+			strings.NewReader(
+				"<urlset><url><loc>/x</loc></url><url><loc>//b.example/x</loc></url><url><loc>http://b.example/y</loc></url></urlset>"), b, Options{})
 		if d.URLs != 1 || d.FirstLoc != "http://b.example/y" {
 			t.Errorf("base %q: %q", b, d.entries)
 		}
@@ -226,7 +249,8 @@ func entryOf(t *testing.T, doc string) (e Entry, d document) {
 	_, err := Parse(strings.NewReader(doc), base, Options{Now: clock}, func(x *Entry) {
 		e = *x
 		e.Loc, e.Title = bytes.Clone(x.Loc), bytes.Clone(x.Title)
-		e.News.Title, e.News.Name, e.News.Language = bytes.Clone(x.News.Title), bytes.Clone(x.News.Name), bytes.Clone(x.News.Language)
+		e.News.Title, e.News.Name, e.News.Language = bytes.Clone(x.News.Title), bytes.Clone(x.News.Name),
+			bytes.Clone(x.News.Language)
 	})
 	if err != nil || d.URLs+d.Children != 1 {
 		t.Errorf("%d entries, %v", d.URLs+d.Children, err)
@@ -235,15 +259,19 @@ func entryOf(t *testing.T, doc string) (e Entry, d document) {
 }
 
 func TestPageFields(t *testing.T) {
-	e, d := entryOf(t, `<urlset><url><priority> 0.8 </priority><lastmod>bad</lastmod><lastmod>2024-05-01</lastmod><changefreq> Daily</changefreq><loc>/1</loc></url></urlset>`)
-	if e.Priority != 0.8 || e.Changefreq != "daily" || !e.Lastmod.Equal(day(2024, 5, 1)) || e.Child || e.Title != nil || e.News.Present {
+	e, d := entryOf(t,
+		`<urlset><url><priority> 0.8 </priority><lastmod>bad</lastmod><lastmod>2024-05-01</lastmod><changefreq> Daily</changefreq><loc>/1</loc></url></urlset>`)
+	if e.Priority != 0.8 || e.Changefreq != "daily" || !e.Lastmod.Equal(day(2024, 5, 1)) || e.Child || e.Title != nil ||
+		e.News.Present {
 		t.Errorf("%+v", e)
 	}
 	if d.Lastmods != 1 || d.LastmodMin != d.LastmodMax || d.Newest != d.LastmodMax {
 		t.Errorf("%+v", d.Summary)
 	}
-	for in, want := range map[string]float32{"0": 0, "1": 1, "1.0": 1, "0,5": 0.5, ".3": 0.3, "": -1, "2": -1, "-1": -1, "high": -1, "0.5.5": -1, "0.1234567890": -1} {
-		if e, _ := entryOf(t, "<urlset><url><loc>/1</loc><priority>"+in+"</priority><changefreq>now and then</changefreq></url></urlset>"); e.Priority != want || e.Changefreq != "" {
+	for in, want := range map[string]float32{"0": 0, "1": 1, "1.0": 1, "0,5": 0.5, ".3": 0.3, "": -1, "2": -1, "-1": -1,
+		"high": -1, "0.5.5": -1, "0.1234567890": -1} {
+		if e, _ := entryOf(t, "<urlset><url><loc>/1</loc><priority>"+in+
+			"</priority><changefreq>now and then</changefreq></url></urlset>"); e.Priority != want || e.Changefreq != "" {
 			t.Errorf("%q: %v %q", in, e.Priority, e.Changefreq)
 		}
 	}
@@ -252,34 +280,47 @@ func TestPageFields(t *testing.T) {
 func TestExtensions(t *testing.T) {
 	const publication = `<%[1]spublication><%[1]sname>The Herald</%[1]sname><%[1]slanguage>en</%[1]slanguage></%[1]spublication><%[1]spublication_date>2026-03-02T08:15:00+01:00</%[1]spublication_date>`
 	for name, c := range map[string]string{
-		"usual":             `<urlset xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>/1</loc><news:news>` + fmt.Sprintf(publication, "news:") + `<news:title>A &amp; B</news:title></news:news></url></urlset>`,
-		"other prefix":      `<urlset xmlns:n="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>/1</loc><n:news>` + fmt.Sprintf(publication, "n:") + `<n:title>A &amp; B</n:title></n:news></url></urlset>`,
-		"wrong namespace":   `<urlset xmlns:news="http://example.com/"><url><loc>/1</loc><news:news>` + fmt.Sprintf(publication, "news:") + `<news:title>A &#38; B</news:title></news:news></url></urlset>`,
-		"odd and wrong":     `<urlset xmlns:q="urn:q"><url><loc>/1</loc><q:news>` + fmt.Sprintf(publication, "q:") + `<q:title>A & B</q:title></q:news></url></urlset>`,
-		"undeclared":        `<urlset><url><news:news>` + fmt.Sprintf(publication, "news:") + "<news:title><![CDATA[A & B]]></news:title></news:news><loc>/1</loc></url></urlset>",
-		"default namespace": `<urlset><url><loc>/1</loc><news xmlns="http://www.google.com/schemas/sitemap-news/0.9">` + fmt.Sprintf(publication, "") + "<title>A\n &amp;\tB</title></news></url></urlset>",
-		"declared late":     `<urlset><url xmlns:n="http://www.google.com/schemas/sitemap-news/0.9"><loc>/1</loc>` + fmt.Sprintf(publication, "n:") + `<n:title> A &amp; B </n:title></url></urlset>`,
-		"never closed":      `<urlset><url><loc>/1</loc><news:news>` + fmt.Sprintf(publication, "news:") + `<news:title>A &amp; B</url></urlset>`,
+		"usual": `<urlset xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>/1</loc><news:news>` +
+			fmt.Sprintf(publication, "news:") + `<news:title>A &amp; B</news:title></news:news></url></urlset>`,
+		"other prefix": `<urlset xmlns:n="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>/1</loc><n:news>` +
+			fmt.Sprintf(publication, "n:") + `<n:title>A &amp; B</n:title></n:news></url></urlset>`,
+		"wrong namespace": `<urlset xmlns:news="http://example.com/"><url><loc>/1</loc><news:news>` +
+			fmt.Sprintf(publication, "news:") + `<news:title>A &#38; B</news:title></news:news></url></urlset>`,
+		"odd and wrong": `<urlset xmlns:q="urn:q"><url><loc>/1</loc><q:news>` + fmt.Sprintf(publication, "q:") +
+			`<q:title>A & B</q:title></q:news></url></urlset>`,
+		"undeclared": `<urlset><url><news:news>` + fmt.Sprintf(publication, "news:") +
+			"<news:title><![CDATA[A & B]]></news:title></news:news><loc>/1</loc></url></urlset>",
+		"default namespace": `<urlset><url><loc>/1</loc><news xmlns="http://www.google.com/schemas/sitemap-news/0.9">` +
+			fmt.Sprintf(publication, "") + "<title>A\n &amp;\tB</title></news></url></urlset>",
+		"declared late": `<urlset><url xmlns:n="http://www.google.com/schemas/sitemap-news/0.9"><loc>/1</loc>` +
+			fmt.Sprintf(publication, "n:") + `<n:title> A &amp; B </n:title></url></urlset>`,
+		"never closed": `<urlset><url><loc>/1</loc><news:news>` + fmt.Sprintf(publication, "news:") +
+			`<news:title>A &amp; B</url></urlset>`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, d := entryOf(t, c)
 			n := e.News
-			if !n.Present || string(n.Title) != "A & B" || string(n.Name) != "The Herald" || string(n.Language) != "en" || n.Date.Format(time.RFC3339) != "2026-03-02T07:15:00Z" {
+			if !n.Present || string(n.Title) != "A & B" || string(n.Name) != "The Herald" || string(n.Language) != "en" ||
+				n.Date.Format(time.RFC3339) != "2026-03-02T07:15:00Z" {
 				t.Errorf("%q %q %q %v", n.Title, n.Name, n.Language, n.Date)
 			}
-			if d.NewsEntries != 1 || d.NewsTitles != 1 || d.NewsDateMin != n.Date || d.NewsDateMax != n.Date || d.Newest != n.Date || d.Lastmods != 0 || d.ItemTitles != 0 {
+			if d.NewsEntries != 1 || d.NewsTitles != 1 || d.NewsDateMin != n.Date || d.NewsDateMax != n.Date ||
+				d.Newest != n.Date || d.Lastmods != 0 || d.ItemTitles != 0 {
 				t.Errorf("%+v", d.Summary)
 			}
 		})
 	}
 	// A picture of a news entry, before its news or after it; nobody asks for others'.
 	var images []string
-	if _, err := Parse(strings.NewReader(`<urlset xmlns:image="http://www.google.com/schemas/sitemap-image/1.1" xmlns:news="http://www.google.com/schemas/sitemap-news/0.9">
+	if _, err := Parse(
+		strings.NewReader(
+			`<urlset xmlns:image="http://www.google.com/schemas/sitemap-image/1.1" xmlns:news="http://www.google.com/schemas/sitemap-news/0.9">
 		<url><loc>/0</loc><image:image><image:loc>/0.jpg</image:loc></image:image></url>
 		<url><loc>/1</loc><news:news><news:title>x</news:title></news:news><image:image><image:loc> /1.jpg?a&amp;b </image:loc><image:loc>/no.jpg</image:loc></image:image></url>
 		<url><image:image><image:title>no</image:title><image:loc>/2.jpg</image:loc></image:image><loc>/2</loc><news:news><news:title>x</news:title></news:news></url>
 		<url><loc>/3</loc><news:news><news:title>x</news:title></news:news><image:image><image:loc/></image:image></url></urlset>`),
-		"https://a.example/s.xml", Options{Details: true}, func(e *Entry) { images = append(images, string(e.Loc)+" "+string(e.Image)) }); err != nil {
+		"https://a.example/s.xml", Options{Details: true},
+		func(e *Entry) { images = append(images, string(e.Loc)+" "+string(e.Image)) }); err != nil {
 		t.Error(err)
 	}
 	if got := strings.Join(images, ", "); got != "https://a.example/0 , https://a.example/1 /1.jpg?a&b, https://a.example/2 /2.jpg, https://a.example/3 " {

@@ -290,7 +290,8 @@ func (p urlsetReader) pageTag(e element, prefix, attrs []byte, closing, empty bo
 	wanted := false
 	switch e {
 	case tagLoc:
-		if p.details && s == imageNS && p.e.Image == nil && (p.e.News.Present || p.sum.NewsEntries > 0) && !closing && !empty {
+		if p.details && s == imageNS && p.e.Image == nil && (p.e.News.Present || p.sum.NewsEntries > 0) && !closing &&
+			!empty {
 			p.commit()
 			p.begin(tagImage)
 			return
@@ -422,7 +423,8 @@ func (p feedReader) picture(e element, attrs []byte) {
 		return
 	}
 	kind, medium := markup.Attribute(attrs, "type"), markup.Attribute(attrs, "medium")
-	isImage := bytes.HasPrefix(kind, []byte("image/")) || markup.EqualFold(medium, "image") || e == tagThumbnail && len(kind) == 0 && len(medium) == 0
+	isImage := bytes.HasPrefix(kind, []byte("image/")) || markup.EqualFold(medium, "image") ||
+		e == tagThumbnail && len(kind) == 0 && len(medium) == 0
 	if url := markup.Attribute(attrs, "url"); isImage && len(url) > 0 {
 		p.e.Image = p.keepValue(url)
 	}
@@ -439,7 +441,8 @@ func (p feedReader) linkHref(attrs []byte) bool {
 		rank = byOther
 	}
 	const alternate = "alternate" // perhaps behind the name of the registry
-	if rank > p.refRank && len(href) > 0 && (len(rel) == 0 || markup.EqualFold(rel[max(len(rel)-len(alternate), 0):], alternate)) {
+	if rank > p.refRank && len(href) > 0 && (len(rel) == 0 ||
+		markup.EqualFold(rel[max(len(rel)-len(alternate), 0):], alternate)) {
 		p.ref, p.refRank = p.keepValue(href), rank
 	}
 	return true

@@ -235,7 +235,8 @@ func TestWalkRedirects(t *testing.T) {
 	if three.URL != origin+"/three.xml" {
 		t.Errorf("asked for %s, which one.xml led to already", three.URL)
 	}
-	if w.Redirect(three, origin+"/two.xml") || w.Redirect(three, origin+"/robots.txt") || w.Redirect(three, "ftp://a.example/") {
+	if w.Redirect(three, origin+"/two.xml") || w.Redirect(three, origin+"/robots.txt") ||
+		w.Redirect(three, "ftp://a.example/") {
 		t.Error("followed to what was asked for already")
 	}
 }

@@ -61,7 +61,8 @@ func TestEqual(t *testing.T) {
 		if Equal(a, b) != bytes.Equal(a, b) {
 			t.Fatalf("%x and %x", a, b)
 		}
-		if n := len(b) / 2; HasPrefix(a, b[:n]) != bytes.HasPrefix(a, b[:n]) || HasPrefix(b[:n], a) != bytes.HasPrefix(b[:n], a) {
+		if n := len(b) / 2; HasPrefix(a, b[:n]) != bytes.HasPrefix(a, b[:n]) ||
+			HasPrefix(b[:n], a) != bytes.HasPrefix(b[:n], a) {
 			t.Fatalf("%x at the beginning of %x", b[:n], a)
 		}
 	}

@@ -11,10 +11,12 @@ const (
 	LastYear  = 2039
 )
 
-// languages are codes of two or three letters as sites use them, which includes those of countries for their languages.
-var languages = set("en ko kr ja jp zh cn tw hk tc sc de fr es pt it nl id ms vi vn th ar ru uk ua pl cs cz sk tr sv se da dk no nb nn " +
-	"fi el gr hu ro bg hr sr sl et lv lt he fa hi bn ur ca eu gl cy ga mt is sq mk ka hy az kk uz " +
-	"eng kor jpn chi chn chs cht fra fre deu ger spa ita rus por")
+// languages are codes of two or three letters as sites use them, which includes those of countries for their
+// languages.
+var languages = set(
+	"en ko kr ja jp zh cn tw hk tc sc de fr es pt it nl id ms vi vn th ar ru uk ua pl cs cz sk tr sv se da dk no nb nn " +
+		"fi el gr hu ro bg hr sr sl et lv lt he fa hi bn ur ca eu gl cy ga mt is sq mk ka hy az kk uz " +
+		"eng kor jpn chi chn chs cht fra fre deu ger spa ita rus por")
 
 // scripts are the variants of a language that are not the code of a country.
 var scripts = set("hans hant latn cyrl arab 419")
@@ -57,8 +59,8 @@ func IsLanguage(segment string) bool {
 	return names[string(code)]
 }
 
-// IsEdition reports whether a segment, in any case, stands for an edition of the site, such as "us" or "int". Many sites
-// have sections with these names.
+// IsEdition reports whether a segment, in any case, stands for an edition of the site, such as "us" or "int". Many
+// sites have sections with these names.
 func IsEdition(segment string) bool {
 	var buffer [longest]byte
 	code, ok := lower(&buffer, segment)

@@ -16,7 +16,8 @@ func TestIsLanguage(t *testing.T) {
 }
 
 func TestIsEdition(t *testing.T) {
-	for segment, want := range map[string]bool{"us": true, "INT": true, "gb": true, "en": false, "": false, "usa": false} {
+	for segment, want := range map[string]bool{"us": true, "INT": true, "gb": true, "en": false, "": false,
+		"usa": false} {
 		if got := IsEdition(segment); got != want {
 			t.Errorf("%q: %v", segment, got)
 		}

@@ -113,7 +113,8 @@ func (w *response) fail(kind contract.Kind, message string) {
 // names and values, one per line.
 //
 //go:wasmimport worker respond
-func respond(status int32, head unsafe.Pointer, headLength int32, body unsafe.Pointer, bodyLength int32, constant int32)
+func respond(status int32, head unsafe.Pointer, headLength int32, body unsafe.Pointer, bodyLength int32,
+	constant int32)
 
 // send answers the request.
 func (w *response) send() {

@@ -1,5 +1,5 @@
-// Package embedded has the classifier's model in the program, for those that are not a Worker: it is too large for one,
-// which loads it from its static files.
+// Package embedded has the classifier's model in the program, for those that are not a Worker: it is too large for
+// one, which loads it from its static files.
 package embedded
 
 import (

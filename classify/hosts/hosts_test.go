@@ -7,9 +7,11 @@ import (
 
 func TestSectorOf(t *testing.T) {
 	for host, want := range map[string]Sector{
-		"www.epa.gov": Government, "mofa.go.kr": Government, "interieur.gouv.fr": Government, "x.europa.eu": Government, "gov.uk": Government,
+		"www.epa.gov": Government, "mofa.go.kr": Government, "interieur.gouv.fr": Government, "x.europa.eu": Government,
+		"gov.uk":      Government,
 		"www.gov.br.": Government, "who.int": Government, "gov": Government,
-		"mit.edu": Education, "ox.ac.uk": Education, "kyoto-u.ac.jp": Education, "x.es.kr": Education, "x.es.de": OtherSector,
+		"mit.edu": Education, "ox.ac.uk": Education, "kyoto-u.ac.jp": Education, "x.es.kr": Education,
+		"x.es.de":  OtherSector,
 		"icrc.org": Organisation, "x.or.kr": Organisation, "x.or.de": OtherSector,
 		"example.com": OtherSector, "notgov.example": OtherSector, "gov.example.com": OtherSector, "gov.com": OtherSector,
 		"10.0.0.1": OtherSector, "[::1]": OtherSector, "": OtherSector, "ac": OtherSector,
@@ -72,7 +74,8 @@ func TestReservations(t *testing.T) {
 
 func TestSectorNamed(t *testing.T) {
 	for authority, want := range map[string]Sector{
-		"gov": Government, "mil": Government, "academic": Education, "ngo": Organisation, "com": OtherSector, "": OtherSector,
+		"gov": Government, "mil": Government, "academic": Education, "ngo": Organisation, "com": OtherSector,
+		"": OtherSector,
 	} {
 		if got := SectorNamed(authority); got != want {
 			t.Errorf("%q: %d, want %d", authority, got, want)

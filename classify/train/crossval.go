@@ -48,7 +48,8 @@ func crossValidate(examples []*example, set settings) []*prediction {
 	var wait sync.WaitGroup
 	for fold := range folds {
 		wait.Go(func() {
-			training := slices.DeleteFunc(slices.Clone(examples), func(e *example) bool { return e.fold == fold || set.leftOut(e) })
+			training := slices.DeleteFunc(slices.Clone(examples),
+				func(e *example) bool { return e.fold == fold || set.leftOut(e) })
 			measured := slices.DeleteFunc(slices.Clone(examples), func(e *example) bool {
 				return e.fold != fold || !e.measured()
 			})
@@ -195,8 +196,8 @@ func crossEntropy(all []*prediction, t linear.Temperatures) float64 {
 	return loss
 }
 
-// lowest goes down a function of whole numbers, from 0 on for all but the first, which is 5 at least, as long as a step in
-// one of them or in two against each other leads further down; steps become smaller.
+// lowest goes down a function of whole numbers, from 0 on for all but the first, which is 5 at least, as long as a
+// step in one of them or in two against each other leads further down; steps become smaller.
 func lowest(at []int, f func([]int) float64) []int {
 	least := f(at)
 	for step := 16; step > 0; {

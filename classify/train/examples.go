@@ -40,7 +40,8 @@ type example struct {
 	features  urltext.Features
 }
 
-// people are the types that annotators gave a page without seeing each other's: two by its URL and text, one by its URL alone.
+// people are the types that annotators gave a page without seeing each other's: two by its URL and text, one by its
+// URL alone.
 type people struct{ first, second, alone lexicon.Role }
 
 // origin is the origin of an example. Only labelled examples are measured; the others are for training only.
@@ -68,9 +69,9 @@ const (
 	thirdSet    = "testdata/urls3.jsonl" // collected together with fourthTexts, and read as its URLs without texts are
 )
 
-// inferredTexts are titles, texts of links and URLs without labels. An earlier model inferred the type of each text from
-// the URL alone, that of each URL from the text alone, with a confidence of at least 0.85; a model learns from them what
-// pages of a type are called.
+// inferredTexts are titles, texts of links and URLs without labels. An earlier model inferred the type of each text
+// from the URL alone, that of each URL from the text alone, with a confidence of at least 0.85; a model learns from
+// them what pages of a type are called.
 const inferredTexts = "train/inferred.tsv"
 
 // everyFold is the fold of examples that every fold trains on.
@@ -259,8 +260,8 @@ func withAndWithout(pairs []*example) (all []*example) {
 	return all
 }
 
-// readInferred reads inferredTexts, lines of "type, title or anchor, host, text", as texts beside URLs that say nothing,
-// and of "type, url, host, URL".
+// readInferred reads inferredTexts, lines of "type, title or anchor, host, text", as texts beside URLs that say
+// nothing, and of "type, url, host, URL".
 func readInferred(dir fs.FS, held map[string]bool) ([]*example, error) {
 	data, err := fs.ReadFile(dir, inferredTexts)
 	if err != nil {
@@ -367,7 +368,8 @@ func peopleOf(first, second, alone string) (p people, err error) {
 // addresses are those of mailboxes, and telephone numbers in links to a messenger.
 var addresses = regexp.MustCompile(`[\pL\pN._%+-]+(@|%40)[\pL\pN-]+\.\pL{2,}|mailto:|//wa\.me/`)
 
-// refuseAddress fails for an example that has the address of a person: the files are public, and nothing is learned from it.
+// refuseAddress fails for an example that has the address of a person: the files are public, and nothing is learned
+// from it.
 func (e *example) refuseAddress() error {
 	for _, text := range []string{e.url, e.title, e.anchor} {
 		if addresses.MatchString(text) {
@@ -396,8 +398,8 @@ func readWritten(dir fs.FS, name string) (all []*example, err error) {
 	return all, err
 }
 
-// readSections calls take with each line of a file and the words of the header "[…]" above it. Empty lines and comments
-// are left out.
+// readSections calls take with each line of a file and the words of the header "[…]" above it. Empty lines and
+// comments are left out.
 func readSections(dir fs.FS, name string, take func(header []string, line string) error) error {
 	f, err := dir.Open(name)
 	if err != nil {

@@ -13,17 +13,18 @@ import (
 type settings struct {
 	tied, combined, dense, structure, hashed float64
 	smooth                                   float64 // share of the target given to secondary types
-	written, pattern                         float64 // weights of written examples and those of patterns; a labelled one has 1
-	pair                                     float64 // weight of URLs with texts
-	text                                     float64 // weight of examples with their words beside the URL
-	bare                                     float64 // weight of these URLs alone
-	lone                                     float64 // weight of those that were labelled without a text
-	inferred                                 float64 // weight of texts whose type an earlier model inferred
-	least                                    int     // examples that a hashed feature must occur in; rarer ones mean nothing
-	rounds                                   int
-	dropout                                  float64 // share of an example's features that a step leaves out, by chance
-	rate                                     float64
-	kept, of                                 int // the share of labelled examples used; all when of is 0
+	// weights of written examples and those of patterns; a labelled one has 1
+	written, pattern float64
+	pair             float64 // weight of URLs with texts
+	text             float64 // weight of examples with their words beside the URL
+	bare             float64 // weight of these URLs alone
+	lone             float64 // weight of those that were labelled without a text
+	inferred         float64 // weight of texts whose type an earlier model inferred
+	least            int     // examples that a hashed feature must occur in; rarer ones mean nothing
+	rounds           int
+	dropout          float64 // share of an example's features that a step leaves out, by chance
+	rate             float64
+	kept, of         int // the share of labelled examples used; all when of is 0
 }
 
 // keeping returns settings that use only a share of the labelled examples.
@@ -36,11 +37,13 @@ func (set *settings) leftOut(e *example) bool {
 	return set.of > 0 && e.set != "" && e.number%set.of >= set.kept
 }
 
-var defaults = settings{tied: 0.1, combined: 0.2, dense: 0.8, structure: 0.5, hashed: 0.5, smooth: 0.08, written: 0.3, pattern: 0.1, text: 0.1, pair: 0.7, bare: 0.1, lone: 0.15, inferred: 0.1, least: 8, rounds: 10, rate: 0.3, dropout: 0.35}
+var defaults = settings{tied: 0.1, combined: 0.2, dense: 0.8, structure: 0.5, hashed: 0.5, smooth: 0.08, written: 0.3,
+	pattern: 0.1, text: 0.1, pair: 0.7, bare: 0.1, lone: 0.15, inferred: 0.1, least: 8, rounds: 10, rate: 0.3,
+	dropout: 0.35}
 
-// fit finds the weights that predict the examples best: AdaGrad, a rate for each feature, over the examples in an order
-// that a generator with a fixed seed shuffles for each round. It is deterministic: the same examples always give the
-// same weights.
+// fit finds the weights that predict the examples best: AdaGrad, a rate for each feature, over the examples in an
+// order that a generator with a fixed seed shuffles for each round. It is deterministic: the same examples always give
+// the same weights.
 func fit(examples []*example, set settings) *linear.Weights {
 	d := &descent{set: set, w: &linear.Weights{}, plain: make([]rowState, urltext.PlainFeatures)}
 	d.evening = evening(examples)
@@ -100,8 +103,8 @@ func common(examples []*example, least int) []bool {
 	return all
 }
 
-// evening returns by type what the weights of URLs without texts are multiplied by. They were drawn as pages occur, and nearly half
-// have one of three types; both sets were drawn so that the others occur as often.
+// evening returns by type what the weights of URLs without texts are multiplied by. They were drawn as pages occur,
+// and nearly half have one of three types; both sets were drawn so that the others occur as often.
 func evening(examples []*example) (by [lexicon.Types]float64) {
 	var counts [lexicon.Types]float64
 	total := 0.0
@@ -151,9 +154,9 @@ func (d *descent) decay(p int) {
 	row.seen = d.step
 }
 
-// thinned returns features without those that are too rare to mean something, and without the share that the settings leave
-// out, so that no weight relies on another beside it: the words of a page say much the same. The result is valid until the
-// next call.
+// thinned returns features without those that are too rare to mean something, and without the share that the settings
+// leave out, so that no weight relies on another beside it: the words of a page say much the same. The result is valid
+// until the next call.
 //
 //go:norace
 func (d *descent) thinned(f *urltext.Features, x *expander) *urltext.Features {

@@ -19,7 +19,8 @@ func main() {
 	dir := flag.String("dir", ".", "directory of package classify")
 	check := flag.Bool("check", false, "cross-validate and print the figures; write nothing")
 	errors := flag.String("errors", "", "with -check: folds whose wrong predictions are printed, such as 012")
-	withCurve := flag.Bool("curve", true, "measure the learning curve, which trains twenty models more; without it the page keeps that of the last time")
+	withCurve := flag.Bool("curve", true,
+		"measure the learning curve, which trains twenty models more; without it the page keeps that of the last time")
 	set := defaults
 	flag.Float64Var(&set.tied, "tied", set.tied, "penalty of tied features")
 	flag.Float64Var(&set.dense, "dense", set.dense, "penalty of roles at places")

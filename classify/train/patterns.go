@@ -196,7 +196,10 @@ func (x *expander) host(kind string) (string, error) {
 	}
 	switch kind {
 	case "gov":
-		return www + topic + x.pick(strings.Fields(".gov .gov.uk .go.kr .go.jp .gov.au .gouv.fr .gob.mx .gov.br .gov.cn .gov.vn .go.id .go.th .gov.tr .gov.pl .gov.in .bund.de .admin.ch")), nil
+		return www + topic +
+			x.pick(
+				strings.Fields(
+					".gov .gov.uk .go.kr .go.jp .gov.au .gouv.fr .gob.mx .gov.br .gov.cn .gov.vn .go.id .go.th .gov.tr .gov.pl .gov.in .bund.de .admin.ch")), nil
 	case "org":
 		return www + topic + x.pick(strings.Fields(".org .org .or.kr .org.uk .eu .int")), nil
 	case "edu":
@@ -222,7 +225,8 @@ func (x *expander) place(what string) (string, error) {
 	case "word": // of any type
 		return x.place(lexicon.Role(x.next(int(lexicon.Unknown))).String())
 	case "name":
-		return x.pick(strings.Fields("maria john anna peter luis elena taro minh")) + "-" + x.pick(strings.Fields("smith schmidt garcia rossi novak tanaka nguyen silva")), nil
+		return x.pick(strings.Fields("maria john anna peter luis elena taro minh")) + "-" +
+			x.pick(strings.Fields("smith schmidt garcia rossi novak tanaka nguyen silva")), nil
 	case "num":
 		return digits("%d", []int{1, 100, 10000, 1000000}[x.next(4)], 90000), nil
 	case "year":

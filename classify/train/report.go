@@ -18,9 +18,11 @@ var baselineRules = []struct {
 	substring string
 	role      lexicon.Role
 }{
-	{"/news", lexicon.News}, {"/newsroom", lexicon.News}, {"/press", lexicon.PressRelease}, {"/media", lexicon.PressRelease},
+	{"/news", lexicon.News}, {"/newsroom", lexicon.News}, {"/press", lexicon.PressRelease},
+	{"/media", lexicon.PressRelease},
 	{"/faq", lexicon.FAQ}, {"/questions", lexicon.FAQ}, {"/policy", lexicon.Policy}, {"/regulation", lexicon.Policy},
-	{"/guide", lexicon.Guide}, {"/help", lexicon.Guide}, {"/announcement", lexicon.Announcement}, {"/notice", lexicon.Announcement},
+	{"/guide", lexicon.Guide}, {"/help", lexicon.Guide}, {"/announcement", lexicon.Announcement},
+	{"/notice", lexicon.Announcement},
 }
 
 func baseline(p *prediction) lexicon.Role {
@@ -47,13 +49,15 @@ func printFigures(w io.Writer, predictions []*prediction, errors string) {
 	fmt.Fprintf(w, "all     %s\n", measure(all, (*prediction).best))
 	for _, set := range []string{firstTexts, secondTexts, thirdTexts, fourthTexts, thirdSet} {
 		pairs, alone := filter(from(pair, predictions), inSet(set)), filter(from(bare, predictions), inSet(set))
-		fmt.Fprintf(w, "%s  %s\n        %s  without them\n", path.Base(set), measure(pairs, (*prediction).best), measure(alone, (*prediction).best))
+		fmt.Fprintf(w, "%s  %s\n        %s  without them\n", path.Base(set), measure(pairs, (*prediction).best),
+			measure(alone, (*prediction).best))
 	}
 	for name, o := range map[string]origin{"pairs": pair, "alone": bare} {
 		fmt.Fprintf(w, "%s   %s\n", name, measure(from(o, predictions), (*prediction).best))
 	}
 	fmt.Fprintf(w, "temperatures %+v\n%s%s", calibrate(predictions),
-		reliabilityTable(slices.Concat(all, from(bare, predictions)), from(pair, predictions)), languageTable(from(pair, predictions)))
+		reliabilityTable(slices.Concat(all, from(bare, predictions)), from(pair, predictions)),
+		languageTable(from(pair, predictions)))
 	if errors == "" {
 		return
 	}
@@ -67,7 +71,8 @@ func printFigures(w io.Writer, predictions []*prediction, errors string) {
 }
 
 func (f figures) String() string {
-	return fmt.Sprintf("n=%3d  accuracy %.3f  with secondary %.3f  macro-F1 %.3f", f.n, f.accuracy, f.secondary, f.macroF1)
+	return fmt.Sprintf("n=%3d  accuracy %.3f  with secondary %.3f  macro-F1 %.3f", f.n, f.accuracy, f.secondary,
+		f.macroF1)
 }
 
 // inSet reports whether a prediction is for an example of a set.
@@ -148,7 +153,8 @@ func summaryTable(all, held []*prediction) string {
 // textTable compares URLs with their texts and without, by how they were chosen.
 func textTable(predictions []*prediction) string {
 	var b strings.Builder
-	b.WriteString("| | URLs | accuracy | with secondary | macro-F1 | of the URL alone: accuracy | with secondary | macro-F1 |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString(
+		"| | URLs | accuracy | with secondary | macro-F1 | of the URL alone: accuracy | with secondary | macro-F1 |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	row := func(name string, kept func(p *prediction) bool) {
 		with := measure(filter(from(pair, predictions), kept), (*prediction).best)
 		alone := measure(filter(from(bare, predictions), kept), (*prediction).best)
@@ -169,8 +175,8 @@ func textTable(predictions []*prediction) string {
 	return b.String()
 }
 
-// peopleTable compares the model with annotators on the URLs that are held out, whose labels were decided between two of
-// them.
+// peopleTable compares the model with annotators on the URLs that are held out, whose labels were decided between two
+// of them.
 func peopleTable(held []*prediction) string {
 	var b strings.Builder
 	b.WriteString("| held out | accuracy | with secondary | macro-F1 |\n| --- | --- | --- | --- |\n")
@@ -189,13 +195,15 @@ func peopleTable(held []*prediction) string {
 	wrong := func(p *prediction) bool { return p.best() != p.label }
 	row("a person, where the model is wrong from the URL alone", measure(filter(alone, wrong), person))
 	row("a person, where it is right", measure(filter(alone, func(p *prediction) bool { return !wrong(p) }), person))
-	row("the model, where a person is right from the URL alone", measure(filter(alone, func(p *prediction) bool { return person(p) == p.label }), (*prediction).best))
+	row("the model, where a person is right from the URL alone",
+		measure(filter(alone, func(p *prediction) bool { return person(p) == p.label }), (*prediction).best))
 	return b.String()
 }
 
 func typeTable(all, predictions, held []*prediction) string {
 	var b strings.Builder
-	b.WriteString("| type | URLs | precision | recall | F1 | F1 of the substring rules | URLs with texts | F1 | held out | F1 of the URL alone | F1 with text |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString(
+		"| type | URLs | precision | recall | F1 | F1 of the substring rules | URLs with texts | F1 | held out | F1 of the URL alone | F1 with text |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for c := range lexicon.Role(linear.Classes) {
 		of := func(part []*prediction) score { return scoreOf(c, part, (*prediction).best) }
 		s, before, texts := of(all), scoreOf(c, all, baseline), of(from(pair, predictions))
@@ -253,12 +261,14 @@ func languageTable(all []*prediction) string {
 		return a > b || a == b && langs[i] < langs[j]
 	})
 	var b strings.Builder
-	b.WriteString("| language | URLs | accuracy | with secondary | at 0.9 and more | right of these | accuracy of the substring rules |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString(
+		"| language | URLs | accuracy | with secondary | at 0.9 and more | right of these | accuracy of the substring rules |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	row := func(name string, part []*prediction) {
 		ours, before := measure(part, (*prediction).best), measure(part, baseline)
 		sure := filter(part, func(p *prediction) bool { return p.confidence() >= 0.9 })
 		right := measure(sure, (*prediction).best).accuracy
-		fmt.Fprintf(&b, "| %s | %d | %.2f | %.2f | %d | %.2f | %.2f |\n", name, len(part), ours.accuracy, ours.secondary, len(sure), right, before.accuracy)
+		fmt.Fprintf(&b, "| %s | %d | %.2f | %.2f | %d | %.2f | %.2f |\n", name, len(part), ours.accuracy, ours.secondary,
+			len(sure), right, before.accuracy)
 	}
 	for _, lang := range langs {
 		row(lang, byLang[lang])
@@ -270,7 +280,8 @@ func languageTable(all []*prediction) string {
 // reliabilityTable compares the confidence of predictions with the share that is right, of URLs alone and with texts.
 func reliabilityTable(alone, pairs []*prediction) string {
 	var b strings.Builder
-	b.WriteString("| confidence | URLs alone | mean confidence | right | with texts | mean confidence | right |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString(
+		"| confidence | URLs alone | mean confidence | right | with texts | mean confidence | right |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, bin := range [][2]float64{{0, 0.3}, {0.3, 0.5}, {0.5, 0.7}, {0.7, 0.8}, {0.8, 0.9}, {0.9, 1.01}} {
 		cells := func(all []*prediction) string {
 			var n, sum, right float64
@@ -313,7 +324,10 @@ func confusionTable(all []*prediction) string {
 				guesses = append(guesses, guess)
 			}
 		}
-		sort.SliceStable(guesses, func(i, j int) bool { return counts[pair{label, guesses[i]}] > counts[pair{label, guesses[j]}] })
+		sort.SliceStable(guesses, func(i, j int) bool {
+			return counts[pair{label, guesses[i]}] > counts[pair{label,
+				guesses[j]}]
+		})
 		var cells []string
 		for _, guess := range guesses {
 			cell := fmt.Sprintf("%s %d", guess, counts[pair{label, guess}])
@@ -329,7 +343,8 @@ func confusionTable(all []*prediction) string {
 
 func curveTable(curve []point) string {
 	var b strings.Builder
-	b.WriteString("| labelled URLs in training | accuracy | with secondary | macro-F1 | of URLs with texts: accuracy | with secondary | macro-F1 |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString(
+		"| labelled URLs in training | accuracy | with secondary | macro-F1 | of URLs with texts: accuracy | with secondary | macro-F1 |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for i, p := range curve {
 		fmt.Fprintf(&b, "| %d %% | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f |\n", i*100/(len(curve)-1),
 			p.labelled.accuracy, p.labelled.secondary, p.labelled.macroF1, p.texts.accuracy, p.texts.secondary, p.texts.macroF1)

@@ -50,7 +50,8 @@ func TestTraining(t *testing.T) {
 		}
 		texts, alone := of(pair), of(bare)
 		t.Logf("%s: with texts %s, without them %s", set, texts, alone)
-		if texts.n < least.n || texts.accuracy < least.accuracy || texts.secondary < least.secondary || texts.accuracy < alone.accuracy+least.gain {
+		if texts.n < least.n || texts.accuracy < least.accuracy || texts.secondary < least.secondary ||
+			texts.accuracy < alone.accuracy+least.gain {
 			t.Errorf("%s: %s, without them %s", set, texts, alone)
 		}
 	}
@@ -90,8 +91,8 @@ func TestTraining(t *testing.T) {
 	}
 }
 
-// testCalibrated: of the confident predictions at least as many are right as their confidence promises, of URLs alone and
-// with texts; in each language with 50 of these, and ten of the confident ones, up to one standard error.
+// testCalibrated: of the confident predictions at least as many are right as their confidence promises, of URLs alone
+// and with texts; in each language with 50 of these, and ten of the confident ones, up to one standard error.
 func testCalibrated(t *testing.T, predictions []*prediction) {
 	for _, o := range []origin{labelled, pair} {
 		all := from(o, predictions)

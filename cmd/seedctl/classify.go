@@ -57,7 +57,8 @@ func runClassify(args []string, in io.Reader, out, errOut io.Writer) int {
 	authority := flags.String("authority", "", "`kind` of the source where the host does not tell: gov, edu or org")
 	asJSON := flags.Bool("json", false, "print one JSON object a URL")
 	lines := flags.Bool("jsonl", false, "answer questions on standard input, one JSON object a line")
-	site := flags.String("site", "", "`file` of URLs, a line each, of which those of a domain are judged together; - is standard input")
+	site := flags.String("site", "",
+		"`file` of URLs, a line each, of which those of a domain are judged together; - is standard input")
 	urls, code, ok := parseArgs(flags, classifyHelp, args, out, errOut)
 	if !ok {
 		return code
@@ -71,7 +72,8 @@ func runClassify(args []string, in io.Reader, out, errOut io.Writer) int {
 	}
 	if *lines {
 		if flags.NFlag() > 1 || len(urls) > 0 {
-			fmt.Fprintln(errOut, "seedctl classify: --jsonl takes no other flags or URLs; send url, title and authority in each line")
+			fmt.Fprintln(errOut,
+				"seedctl classify: --jsonl takes no other flags or URLs; send url, title and authority in each line")
 			return exitUsage
 		}
 		return answerLines("classify", in, out, errOut, answerClassify())
@@ -86,7 +88,8 @@ func runClassify(args []string, in io.Reader, out, errOut io.Writer) int {
 	encoder.SetEscapeHTML(false)
 	code = exitOK
 	for _, u := range urls {
-		if parsed, err := url.Parse(u); err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
+		if parsed, err := url.Parse(u); err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" ||
+			parsed.Host == "" {
 			fmt.Fprintf(errOut, "seedctl classify: %s is not an http or https URL\n", plain(strconv.Quote(u)))
 			code = exitInput
 			continue
@@ -145,6 +148,7 @@ func answerClassify() func(line []byte) (any, error) {
 			authority = question.Authority
 			classifier = embedded.Model().NewClassifier(classify.Context{Authority: authority})
 		}
-		return classified{*question.URL, classifier.ClassifyText(*question.URL, classify.Text{Title: question.Title, Anchor: question.Anchor})}, nil
+		return classified{*question.URL, classifier.ClassifyText(*question.URL,
+			classify.Text{Title: question.Title, Anchor: question.Anchor})}, nil
 	}
 }

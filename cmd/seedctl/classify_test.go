@@ -16,7 +16,8 @@ func TestClassify(t *testing.T) {
 	if code != exitOK || errOut != "" {
 		t.Fatalf("%d, %s", code, errOut)
 	}
-	for _, want := range []string{"press_release ", url, "\n  path       /newsroom /press-releases /{year}\n", "\n  domain     government\n"} {
+	for _, want := range []string{"press_release ", url, "\n  path       /newsroom /press-releases /{year}\n",
+		"\n  domain     government\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
@@ -29,7 +30,8 @@ func TestClassify(t *testing.T) {
 	}
 
 	code, out, errOut = seedctl("", "classify", "notaurl", "https://example.com/faq")
-	if code != exitInput || !strings.Contains(errOut, `"notaurl" is not an http or https URL`) || strings.Contains(out, "notaurl") || !strings.Contains(out, "/faq") {
+	if code != exitInput || !strings.Contains(errOut, `"notaurl" is not an http or https URL`) ||
+		strings.Contains(out, "notaurl") || !strings.Contains(out, "/faq") {
 		t.Errorf("%d, %q, %q", code, out, errOut)
 	}
 	if code, _, errOut := seedctl("", "classify"); code != exitUsage || !strings.Contains(errOut, "name a URL") {
@@ -85,12 +87,14 @@ func TestClassifyTexts(t *testing.T) {
 	if code != exitOK || len(lines) != 3 {
 		t.Fatalf("%d\n%s", code, out)
 	}
-	for i, want := range []string{`"primary_type":"unknown"`, `"primary_type":"press_release"`, `"primary_type":"announcement"`} {
+	for i, want := range []string{`"primary_type":"unknown"`, `"primary_type":"press_release"`,
+		`"primary_type":"announcement"`} {
 		if !strings.Contains(lines[i], want) {
 			t.Errorf("no %s in %s", want, lines[i])
 		}
 	}
-	if !strings.Contains(lines[1], `"keyword_sources":["title"]`) || !strings.Contains(lines[2], `"keyword_sources":["anchor"]`) {
+	if !strings.Contains(lines[1], `"keyword_sources":["title"]`) ||
+		!strings.Contains(lines[2], `"keyword_sources":["anchor"]`) {
 		t.Errorf("sources in\n%s", out)
 	}
 }
@@ -124,7 +128,8 @@ func TestClassifySite(t *testing.T) {
 	}
 	got := answers(lines)
 	for i, want := range []string{"press_release", "press_release", "press_release", "faq", "", ""} {
-		if answer := got[lines[i]]; want != "" && !strings.Contains(answer, `"primary_type":"`+want+`"`) || want == "" && !strings.HasPrefix(answer, `{"error":`) {
+		if answer := got[lines[i]]; want != "" && !strings.Contains(answer, `"primary_type":"`+want+`"`) ||
+			want == "" && !strings.HasPrefix(answer, `{"error":`) {
 			t.Errorf("%s: %s", lines[i], answer)
 		}
 	}

@@ -36,7 +36,8 @@ func runCollect(args []string, _ io.Reader, out, errOut io.Writer) int {
 		}
 		f := contract.Filter{Country: p.Country, Category: p.Category, Date: p.Date}
 		var q contract.DomainQueued
-		if err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"seeds", "domains", hostOf(args[0]), "collect"}, Body: f}, &q); err != nil {
+		if err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"seeds", "domains", hostOf(args[0]), "collect"},
+			Body: f}, &q); err != nil {
 			return r.perhaps(ctx, hostOf(args[0]), err)
 		}
 		return r.show(q, func(w io.Writer) error {

@@ -134,7 +134,8 @@ func fishScript() string {
 		seen := "__fish_seen_subcommand_from " + c.name
 		subs := subcommands(c.name)
 		for _, s := range subs {
-			fmt.Fprintf(&b, "complete -c seedctl -f -n %s -a %s -d %s\n", quote(seen+"; and not __fish_seen_subcommand_from "+names(subs)), s.name, quote(s.summary))
+			fmt.Fprintf(&b, "complete -c seedctl -f -n %s -a %s -d %s\n",
+				quote(seen+"; and not __fish_seen_subcommand_from "+names(subs)), s.name, quote(s.summary))
 			addFlags(seen+"; and __fish_seen_subcommand_from "+s.name, s)
 		}
 		if subs == nil {

@@ -111,7 +111,8 @@ func runDLQList(args []string, _ io.Reader, out, errOut io.Writer) int {
 		if err := noArgs(args); err != nil {
 			return err
 		}
-		query := queryOf("state", state, "queue", f.Queue, "error_type", f.ErrorType, "country", f.Country, "category", f.Category, "date", f.Date, "domain", f.Domain)
+		query := queryOf("state", state, "queue", f.Queue, "error_type", f.ErrorType, "country", f.Country, "category",
+			f.Category, "date", f.Date, "domain", f.Domain)
 		return list(ctx, r, []string{"dlq"}, query, *limit,
 			func(p *contract.DeadLetterPage) ([]contract.DeadLetterRecord, *string) {
 				return p.DeadLetters, p.Cursor
@@ -131,7 +132,8 @@ func deadLetterRow(d *contract.DeadLetterRecord) string {
 	if d.State == contract.Stored && d.Excluded != nil && *d.Excluded { // not replayed
 		state += ", " + string(contract.Excluded)
 	}
-	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s: %s", plain(d.ID), state, moment(contract.At(d.FailedAt)), plain(d.QueueName),
+	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s: %s", plain(d.ID), state, moment(contract.At(d.FailedAt)),
+		plain(d.QueueName),
 		partitionText(d.Partition), plain(work), d.RetryCount, plain(string(d.ErrorType)), plain(d.ErrorMessage))
 }
 
@@ -153,7 +155,8 @@ func runDLQShow(args []string, _ io.Reader, out, errOut io.Writer) int {
 }
 
 func attemptRow(a *contract.Attempt) string {
-	return fmt.Sprintf("%d\t%s\t%d\t%s\t%s: %s", a.Attempt, moment(&a.FailedAt), a.DurationMS, plain(a.MessageID), plain(string(a.ErrorType)), plain(a.ErrorMessage))
+	return fmt.Sprintf("%d\t%s\t%d\t%s\t%s: %s", a.Attempt, moment(&a.FailedAt), a.DurationMS, plain(a.MessageID),
+		plain(string(a.ErrorType)), plain(a.ErrorMessage))
 }
 
 func writeDeadLetter(w io.Writer, d *contract.DeadLetterDetail) error {
@@ -243,7 +246,8 @@ func resolve(verb, done, help string, args []string, out, errOut io.Writer) int 
 			return err
 		}
 		if err := r.show(sum, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s %s, %d skipped, %d failed, %d remaining\n", count(int(sum.Done), "dead letter"), done, sum.Skipped, len(sum.Failed), sum.Remaining)
+			_, err := fmt.Fprintf(w, "%s %s, %d skipped, %d failed, %d remaining\n", count(int(sum.Done), "dead letter"), done,
+				sum.Skipped, len(sum.Failed), sum.Remaining)
 			return err
 		}); err != nil {
 			return err
@@ -262,7 +266,8 @@ func resolve(verb, done, help string, args []string, out, errOut io.Writer) int 
 }
 
 // resolveOnce adds the outcome of one call to sum, and gives how many it resolved.
-func (r *remote) resolveOnce(ctx context.Context, verb string, choice contract.DeadLetterChoice, sum *contract.Resolved) (int64, error) {
+func (r *remote) resolveOnce(ctx context.Context, verb string, choice contract.DeadLetterChoice,
+	sum *contract.Resolved) (int64, error) {
 	var one contract.Resolved
 	if err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"dlq", verb}, Body: choice}, &one); err != nil {
 		return 0, err
@@ -280,7 +285,8 @@ func (r *remote) resolveOnce(ctx context.Context, verb string, choice contract.D
 
 // resolveAll calls until nothing remains or nothing more is done. It ends with as many as were there
 // at the beginning: what fails again while it works would otherwise keep it busy for ever.
-func (r *remote) resolveAll(ctx context.Context, verb string, choice contract.DeadLetterChoice, sum *contract.Resolved) error {
+func (r *remote) resolveAll(ctx context.Context, verb string, choice contract.DeadLetterChoice,
+	sum *contract.Resolved) error {
 	there := int64(0)
 	for {
 		done, err := r.resolveOnce(ctx, verb, choice, sum)

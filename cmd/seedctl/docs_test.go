@@ -134,7 +134,8 @@ func TestDocsComplete(t *testing.T) {
 		names := map[string]bool{}
 		for _, f := range flagsOf(c) {
 			names[f.name] = true
-			if !regexp.MustCompile(`--`+f.name+`\b`).MatchString(body) && !strings.Contains(" url token-file json ", " "+f.name+" ") {
+			if !regexp.MustCompile(`--`+f.name+`\b`).MatchString(body) &&
+				!strings.Contains(" url token-file json ", " "+f.name+" ") {
 				t.Errorf("seedctl %s: --%s is not explained", name, f.name)
 			}
 		}
@@ -197,7 +198,8 @@ func TestCompletion(t *testing.T) {
 			if err := os.WriteFile(path, []byte(script), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			out, err := exec.Command("bash", "-c", `set -u; source "$1"; read -ra COMP_WORDS <<<"$2"; [[ $2 == *" " ]] && COMP_WORDS+=(""); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _seedctl; echo "${COMPREPLY[@]-}"`, "bash", path, c.line).CombinedOutput()
+			out, err := exec.Command("bash", "-c",
+				`set -u; source "$1"; read -ra COMP_WORDS <<<"$2"; [[ $2 == *" " ]] && COMP_WORDS+=(""); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _seedctl; echo "${COMPREPLY[@]-}"`, "bash", path, c.line).CombinedOutput()
 			if err != nil || strings.TrimSpace(string(out)) != c.want {
 				t.Errorf("%v: %s", err, out)
 			}

@@ -40,7 +40,8 @@ func runDomains(args []string, _ io.Reader, out, errOut io.Writer) int {
 	var p contract.Partition
 	r.partitionFlags(&p)
 	var state, robots, sitemap, errorType, sort string
-	r.choice(&state, "state", "`STATE`: pending, processed, failed or excluded", "pending", "processed", "failed", "excluded")
+	r.choice(&state, "state", "`STATE`: pending, processed, failed or excluded", "pending", "processed", "failed",
+		"excluded")
 	r.choice(&robots, "robots", "`true` or false: with or without robots.txt", "true", "false")
 	r.choice(&sitemap, "sitemap", "`true` or false: with or without a sitemap", "true", "false")
 	r.choice(&errorType, "error-type", "`TYPE` of the error of failed domains, such as timeout_error", contract.Kinds...)
@@ -57,7 +58,8 @@ func runDomains(args []string, _ io.Reader, out, errOut io.Writer) int {
 		default:
 			return usageError("one DOMAIN at a time")
 		}
-		for name, value := range map[string]string{"state": state, "robots": robots, "sitemap": sitemap, "error_type": errorType, "sort": sort} {
+		for name, value := range map[string]string{"state": state, "robots": robots, "sitemap": sitemap,
+			"error_type": errorType, "sort": sort} {
 			if value != "" {
 				query.Set(name, value)
 			}
@@ -80,7 +82,8 @@ func domainRow(d *contract.DomainRecord) string {
 		yesNo(d.Robots), yesNo(d.Sitemap), number(d.DurationMS), moment(d.CollectedAt), why)
 }
 
-// stateText is the state of a domain; what operators rule out now is excluded, also where no message of it was dropped yet.
+// stateText is the state of a domain; what operators rule out now is excluded, also where no message of it was dropped
+// yet.
 func stateText(d *contract.DomainRecord) string {
 	if d.Excluded != nil && *d.Excluded {
 		return string(contract.Excluded)

@@ -12,12 +12,16 @@ import (
 // TestWhatAScraperShouldKnowFirst: exclusions, refusals and moves are said before the details.
 func TestWhatAScraperShouldKnowFirst(t *testing.T) {
 	lines := func(d contract.Document) (list []string) {
-		addDocument(&d, func(label, format string, args ...any) { list = append(list, label+": "+fmt.Sprintf(format, args...)) })
+		addDocument(&d, func(label, format string, args ...any) {
+			list = append(list,
+				label+": "+fmt.Sprintf(format, args...))
+		})
 		return list
 	}
 	for want, d := range map[string]contract.Document{
-		"excluded: by operators of the engine: nobody is to fetch anything":                 {Excluded: true, Blocked: true},
-		"blocked: it refuses every page, sitemap and feed that was asked for: HTTP 403: No": {Blocked: true, BlockedReason: contract.Text("HTTP 403: No")},
+		"excluded: by operators of the engine: nobody is to fetch anything": {Excluded: true, Blocked: true},
+		"blocked: it refuses every page, sitemap and feed that was asked for: HTTP 403: No": {Blocked: true,
+			BlockedReason: contract.Text("HTTP 403: No")},
 		"moved to: www.new.example": {MovedTo: contract.Text("www.new.example")},
 	} {
 		if got := lines(d); !slices.Contains(got, want) {

@@ -59,7 +59,8 @@ func md5Text(content string) string { return fmt.Sprintf("%x", md5.Sum([]byte(co
 
 // newEngine starts an engine, and lets seedctl find it and its token in the environment.
 func newEngine(t *testing.T) *playedEngine {
-	e := &playedEngine{files: map[string]playedFile{"sg/news/2026-01-28/raw_0001": {2, md5Text("[]")}}, statuses: []contract.Status{sampleStatus()}}
+	e := &playedEngine{files: map[string]playedFile{"sg/news/2026-01-28/raw_0001": {2, md5Text("[]")}},
+		statuses: []contract.Status{sampleStatus()}}
 	mux := http.NewServeMux()
 	for pattern, handle := range map[string]func(*http.Request) (int, any){
 		"PUT /api/v1/datasets/{country}/{category}/{date}/{chunk}":    e.put,
@@ -104,7 +105,8 @@ func newEngine(t *testing.T) *playedEngine {
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		e.requests = append(e.requests, strings.TrimSpace(r.Method+" "+strings.TrimPrefix(r.URL.RequestURI(), "/api/v1")+" "+string(body)))
+		e.requests = append(e.requests, strings.TrimSpace(r.Method+" "+strings.TrimPrefix(r.URL.RequestURI(), "/api/v1")+" "+
+			string(body)))
 		if e.before != nil && e.before(w, r) {
 			return
 		}
@@ -178,7 +180,8 @@ func conform(t *testing.T, r *http.Request, body []byte) {
 	for path, methods := range described().Paths {
 		pattern := strings.Split(path, "/")
 		method, ok := methods[strings.ToLower(r.Method)]
-		if !ok || !slices.EqualFunc(pattern, segments, func(p, s string) bool { return p == s || strings.HasPrefix(p, "{") && s != "" }) {
+		if !ok || !slices.EqualFunc(pattern, segments,
+			func(p, s string) bool { return p == s || strings.HasPrefix(p, "{") && s != "" }) {
 			continue
 		}
 		for name := range r.URL.Query() {
@@ -202,7 +205,8 @@ func conform(t *testing.T, r *http.Request, body []byte) {
 			t.Errorf("%s %s takes no body", r.Method, path)
 			return
 		}
-		pointer := "#/paths/" + strings.ReplaceAll(strings.ReplaceAll(path, "~", "~0"), "/", "~1") + "/" + strings.ToLower(r.Method) + "/requestBody/content/application~1json/schema"
+		pointer := "#/paths/" + strings.ReplaceAll(strings.ReplaceAll(path, "~", "~0"), "/", "~1") + "/" +
+			strings.ToLower(r.Method) + "/requestBody/content/application~1json/schema"
 		if err := schema(pointer).Validate(decoded(body)); err != nil {
 			t.Errorf("%s %s: %s: %v", r.Method, path, body, err)
 		}
@@ -233,13 +237,20 @@ func schema(pointer string) *jsonschema.Schema {
 func TestSampleAnswers(t *testing.T) {
 	detail := sampleDomain()
 	for name, v := range map[string]any{
-		"Status": sampleStatus(), "DomainPage": contract.DomainPage{Domains: []contract.DomainRecord{*detail.Record}}, "DomainDetail": detail,
+		"Status": sampleStatus(), "DomainPage": contract.DomainPage{Domains: []contract.DomainRecord{*detail.Record}},
+		"DomainDetail":   detail,
 		"DeadLetterPage": contract.DeadLetterPage{DeadLetters: sampleDeadLetters()}, "DeadLetterDetail": sampleDeadLetter(),
-		"Exclusion": sampleExclusion(), "Pipeline": samplePipeline(true), "Orchestrated": orchestrator.Result{FilesFound: 3, Sent: 2, Skipped: 1},
-		"FrontierStats": sampleStats(), "FrontierLease": sampleLease(), "FrontierURL": sampleURL(), "FrontierHostPage": contract.FrontierHostPage{Hosts: sampleHosts(), Unavailable: []string{}},
-		"FeedPage": contract.FeedPage{Items: sampleFeed(), NextCursor: "1", Followed: contract.Followed{Unavailable: []string{}}}, "ChangesPage": contract.ChangesPage{Items: sampleChanges(), NextCursor: "1", Followed: contract.Followed{Unavailable: []string{"shard-3"}}},
+		"Exclusion": sampleExclusion(), "Pipeline": samplePipeline(true),
+		"Orchestrated":  orchestrator.Result{FilesFound: 3, Sent: 2, Skipped: 1},
+		"FrontierStats": sampleStats(), "FrontierLease": sampleLease(), "FrontierURL": sampleURL(),
+		"FrontierHostPage": contract.FrontierHostPage{Hosts: sampleHosts(), Unavailable: []string{}},
+		"FeedPage": contract.FeedPage{Items: sampleFeed(), NextCursor: "1",
+			Followed: contract.Followed{Unavailable: []string{}}},
+		"ChangesPage": contract.ChangesPage{Items: sampleChanges(), NextCursor: "1",
+			Followed: contract.Followed{Unavailable: []string{"shard-3"}}},
 		"FeedDelivery": contract.FeedDelivery{ID: "9f3c", Items: sampleFeed(), Cursor: "1", Environment: "production"},
-		"Reconciled":   contract.Reconciled{Partition: sg, Done: true}, "Resolved": contract.Resolved{Failed: []contract.Unresolved{}},
+		"Reconciled":   contract.Reconciled{Partition: sg, Done: true},
+		"Resolved":     contract.Resolved{Failed: []contract.Unresolved{}},
 	} {
 		body, err := json.Marshal(v)
 		if err != nil {
@@ -265,21 +276,28 @@ func ptr[T any](v T) *T { return &v }
 
 func sampleStatus() contract.Status {
 	stats := contract.Stats{
-		Processing: contract.ProcessingStats{FilesTotal: 150, FilesProcessed: 148, FilesFailed: 1, FilesPending: 1, DomainsTotal: 1250, DomainsProcessed: 1200, DomainsFailed: 20, DomainsPending: 30},
-		Collection: contract.CollectionStats{RobotsFound: 1100, RobotsRate: 0.88, SitemapFound: 950, SitemapRate: 0.76, AvgProcessingMS: 2340},
-		Excluded:   3, Records: 8250, RecordsRejected: 12,
+		Processing: contract.ProcessingStats{FilesTotal: 150, FilesProcessed: 148, FilesFailed: 1, FilesPending: 1,
+			DomainsTotal: 1250, DomainsProcessed: 1200, DomainsFailed: 20, DomainsPending: 30},
+		Collection: contract.CollectionStats{RobotsFound: 1100, RobotsRate: 0.88, SitemapFound: 950, SitemapRate: 0.76,
+			AvgProcessingMS: 2340},
+		Excluded: 3, Records: 8250, RecordsRejected: 12,
 	}
 	return contract.Status{
 		Stats:       stats,
 		DeadLetters: contract.DeadLetterCounts{Stored: 2, Replayed: 1},
-		Rejections:  []contract.FileRejection{{Partition: sg, Chunk: "raw_0001", Rejection: contract.Rejection{Record: 7, Offset: 1204, Reason: "has no url"}}},
+		Rejections: []contract.FileRejection{{Partition: sg, Chunk: "raw_0001",
+			Rejection: contract.Rejection{Record: 7, Offset: 1204, Reason: "has no url"}}},
 		Alarms: []contract.AlarmState{
-			{Name: "file_failures", State: contract.AlarmOK, Value: ptr(0.67), Threshold: 5, Unit: "percent", Window: ptr(60), Since: ptr(at("08:00:00"))},
-			{Name: "domain_failures", State: contract.AlarmOK, Value: ptr(1.64), Threshold: 10, Unit: "percent", Window: ptr(60), Since: ptr(at("08:00:00"))},
-			{Name: "slow_domains", State: contract.AlarmOK, Threshold: 5000, Unit: "ms", Window: ptr(60), Since: ptr(at("08:00:00"))},
+			{Name: "file_failures", State: contract.AlarmOK, Value: ptr(0.67), Threshold: 5, Unit: "percent", Window: ptr(60),
+				Since: ptr(at("08:00:00"))},
+			{Name: "domain_failures", State: contract.AlarmOK, Value: ptr(1.64), Threshold: 10, Unit: "percent",
+				Window: ptr(60), Since: ptr(at("08:00:00"))},
+			{Name: "slow_domains", State: contract.AlarmOK, Threshold: 5000, Unit: "ms", Window: ptr(60),
+				Since: ptr(at("08:00:00"))},
 			{Name: "dead_letters", State: contract.AlarmFiring, Value: ptr(102.0), Threshold: 100, Unit: "count"},
 		},
-		Queues:    map[string]*contract.Backlog{"seed": {Messages: 1, Bytes: 300, Oldest: ptr(at("09:29:00"))}, "domain": {}, "dlq": nil},
+		Queues: map[string]*contract.Backlog{"seed": {Messages: 1, Bytes: 300, Oldest: ptr(at("09:29:00"))}, "domain": {},
+			"dlq": nil},
 		UpdatedAt: at("09:30:00"),
 	}
 }
@@ -290,27 +308,35 @@ func sampleDomain() contract.DomainDetail {
 		panic(err)
 	}
 	return contract.DomainDetail{
-		Domain: "mom.gov.sg", Partition: sg, Key: "prod/country=sg/category=news/date=2026-01-28/mom.gov.sg/domain_metadata.json",
+		Domain: "mom.gov.sg", Partition: sg,
+		Key:      "prod/country=sg/category=news/date=2026-01-28/mom.gov.sg/domain_metadata.json",
 		Document: document,
-		Record: &contract.DomainRecord{Domain: "mom.gov.sg", Partition: sg, State: contract.Processed, Robots: ptr(true), Sitemap: ptr(true),
+		Record: &contract.DomainRecord{Domain: "mom.gov.sg", Partition: sg, State: contract.Processed, Robots: ptr(true),
+			Sitemap:    ptr(true),
 			DurationMS: ptr(int64(2340)), CollectedAt: ptr(at("09:20:00")), QueuedAt: ptr(at("09:15:00"))},
 		Partitions: []contract.Partition{sg, {Country: "sg", Category: "news", Date: "2026-01-27"}},
-		EntryPoints: []contract.EntryHistory{{URL: "https://www.mom.gov.sg/rss", Method: "rss", Interval: 8640, CheckedAt: ptr(at("09:20:00")), ChangedAt: ptr(at("09:20:00")),
-			NextCheckAt: ptr(at("11:44:00")), Checks: []contract.FrontierCheck{{At: at("06:00:00"), Status: ptr(304)}, {At: at("08:00:00")}, {At: at("09:20:00"), Status: ptr(200), Changed: true}}}},
+		EntryPoints: []contract.EntryHistory{{URL: "https://www.mom.gov.sg/rss", Method: "rss", Interval: 8640,
+			CheckedAt: ptr(at("09:20:00")), ChangedAt: ptr(at("09:20:00")),
+			NextCheckAt: ptr(at("11:44:00")), Checks: []contract.FrontierCheck{{At: at("06:00:00"), Status: ptr(304)},
+				{At: at("08:00:00")}, {At: at("09:20:00"), Status: ptr(200), Changed: true}}}},
 	}
 }
 
 func sampleDocument() contract.Document {
 	return contract.Document{
-		SchemaVersion: contract.SchemaVersion, Revision: 2, Domain: "mom.gov.sg", ValidUntil: at("21:20:00"), Reachable: true,
-		Robots:  contract.RobotsSummary{StatusCode: 200, Exists: true},
-		Sitemap: contract.SitemapSummary{StatusCode: 200, Exists: true, URL: ptr("https://www.mom.gov.sg/sitemap.xml")},
-		Source:  contract.Source{RawFilePaths: []string{"raw/country=sg/category=news/date=2026-01-28/raw_0001.json"}},
+		SchemaVersion: contract.SchemaVersion, Revision: 2, Domain: "mom.gov.sg", ValidUntil: at("21:20:00"),
+		Reachable: true,
+		Robots:    contract.RobotsSummary{StatusCode: 200, Exists: true},
+		Sitemap:   contract.SitemapSummary{StatusCode: 200, Exists: true, URL: ptr("https://www.mom.gov.sg/sitemap.xml")},
+		Source:    contract.Source{RawFilePaths: []string{"raw/country=sg/category=news/date=2026-01-28/raw_0001.json"}},
 		Technical: contract.Technical{
-			RobotsTxt:  contract.RobotsTxt{Exists: true, Size: 245, AllowsCrawling: true, CrawlDelaySeconds: ptr(2.5)},
-			SitemapXML: contract.SitemapXML{Exists: true, Kind: ptr("urlset"), URLCount: 1840, LastUpdated: ptr(at("06:00:00"))},
-			Feeds:      []contract.Feed{{URL: "https://www.mom.gov.sg/rss", Kind: "rss", ItemCount: 20, LastUpdated: ptr(at("07:30:00"))}},
-			ServerInfo: contract.ServerInfo{Server: ptr("nginx"), SupportsHTTPS: true, ResponseTimeAvgMS: ptr(int64(120)), EffectiveHost: ptr("www.mom.gov.sg"), Requests: 4},
+			RobotsTxt: contract.RobotsTxt{Exists: true, Size: 245, AllowsCrawling: true, CrawlDelaySeconds: ptr(2.5)},
+			SitemapXML: contract.SitemapXML{Exists: true, Kind: ptr("urlset"), URLCount: 1840,
+				LastUpdated: ptr(at("06:00:00"))},
+			Feeds: []contract.Feed{{URL: "https://www.mom.gov.sg/rss", Kind: "rss", ItemCount: 20,
+				LastUpdated: ptr(at("07:30:00"))}},
+			ServerInfo: contract.ServerInfo{Server: ptr("nginx"), SupportsHTTPS: true, ResponseTimeAvgMS: ptr(int64(120)),
+				EffectiveHost: ptr("www.mom.gov.sg"), Requests: 4},
 		},
 		Processing: contract.Processing{TotalURLs: 12},
 	}
@@ -318,12 +344,19 @@ func sampleDocument() contract.Document {
 
 func sampleDeadLetters() []contract.DeadLetterRecord {
 	return []contract.DeadLetterRecord{
-		{ID: "4f1c8d", State: contract.Stored, Work: "domain:gone.example", Partition: &sg, Domain: ptr("gone.example"), Key: "dlq/queue=newsfork-domain-dev/date=2026-01-28/4f1c8d.json",
-			DeadLetterError:   contract.DeadLetterError{ErrorType: contract.Storage, ErrorMessage: "put: 503", RetryCount: 3, FailedAt: at("09:25:00").Time},
-			DeadLetterContext: contract.DeadLetterContext{QueueName: "newsfork-domain-dev", WorkerVersion: "1.0.0", ProcessingDurationMS: 812}},
-		{ID: "9a02b7", State: contract.Replayed, ResolvedAt: ptr(at("09:10:00")), ResolvedBy: ptr("API_TOKEN"), Work: "domain:gone.example", Partition: &sg, Domain: ptr("gone.example"), Key: "dlq/queue=newsfork-domain-dev/date=2026-01-28/9a02b7.json",
-			DeadLetterError:   contract.DeadLetterError{ErrorType: contract.Timeout, ErrorMessage: "no answer in 10 s", RetryCount: 3, FailedAt: at("09:00:00").Time},
-			DeadLetterContext: contract.DeadLetterContext{QueueName: "newsfork-domain-dev", WorkerVersion: "1.0.0", ProcessingDurationMS: 30210}},
+		{ID: "4f1c8d", State: contract.Stored, Work: "domain:gone.example", Partition: &sg, Domain: ptr("gone.example"),
+			Key: "dlq/queue=newsfork-domain-dev/date=2026-01-28/4f1c8d.json",
+			DeadLetterError: contract.DeadLetterError{ErrorType: contract.Storage, ErrorMessage: "put: 503", RetryCount: 3,
+				FailedAt: at("09:25:00").Time},
+			DeadLetterContext: contract.DeadLetterContext{QueueName: "newsfork-domain-dev", WorkerVersion: "1.0.0",
+				ProcessingDurationMS: 812}},
+		{ID: "9a02b7", State: contract.Replayed, ResolvedAt: ptr(at("09:10:00")), ResolvedBy: ptr("API_TOKEN"),
+			Work: "domain:gone.example", Partition: &sg, Domain: ptr("gone.example"),
+			Key: "dlq/queue=newsfork-domain-dev/date=2026-01-28/9a02b7.json",
+			DeadLetterError: contract.DeadLetterError{ErrorType: contract.Timeout, ErrorMessage: "no answer in 10 s",
+				RetryCount: 3, FailedAt: at("09:00:00").Time},
+			DeadLetterContext: contract.DeadLetterContext{QueueName: "newsfork-domain-dev", WorkerVersion: "1.0.0",
+				ProcessingDurationMS: 30210}},
 	}
 }
 
@@ -333,24 +366,28 @@ func sampleDeadLetter() contract.DeadLetterDetail {
 		DeadLetterRecord: records[0],
 		Letter: &contract.DeadLetter{OriginalMessage: json.RawMessage(`{"domain":"gone.example","urls":[]}`),
 			ErrorInfo: records[0].DeadLetterError, Context: records[0].DeadLetterContext},
-		Attempts: []contract.Attempt{{MessageID: "4f1c8d", Attempt: 1, ErrorType: contract.Storage, ErrorMessage: "put: 503", FailedAt: at("09:24:00"), DurationMS: 790, Version: "1.0.0"}},
-		History:  records[1:],
+		Attempts: []contract.Attempt{{MessageID: "4f1c8d", Attempt: 1, ErrorType: contract.Storage, ErrorMessage: "put: 503",
+			FailedAt: at("09:24:00"), DurationMS: 790, Version: "1.0.0"}},
+		History: records[1:],
 	}
 }
 
 func sampleExclusion() contract.Exclusion {
-	return contract.Exclusion{Kind: "domain", Value: "shop.example", Reason: ptr("asked us not to"), CreatedAt: at("08:00:00"), CreatedBy: "API_TOKEN"}
+	return contract.Exclusion{Kind: "domain", Value: "shop.example", Reason: ptr("asked us not to"),
+		CreatedAt: at("08:00:00"), CreatedBy: "API_TOKEN"}
 }
 
 func samplePipeline(paused bool) contract.Pipeline {
-	return contract.Pipeline{Paused: paused, Since: ptr(at("09:00:00")), By: ptr("API_TOKEN"), Reason: ptr("moving the bucket")}
+	return contract.Pipeline{Paused: paused, Since: ptr(at("09:00:00")), By: ptr("API_TOKEN"),
+		Reason: ptr("moving the bucket")}
 }
 
 func (e *playedEngine) put(r *http.Request) (int, any) {
 	sum := md5.New()
 	n, err := io.Copy(sum, r.Body)
 	if err != nil || n != r.ContentLength {
-		return 400, &client.Error{Code: "validation_error", Message: fmt.Sprintf("%d bytes of %d: %v", n, r.ContentLength, err), Field: "body"}
+		return 400, &client.Error{Code: "validation_error",
+			Message: fmt.Sprintf("%d bytes of %d: %v", n, r.ContentLength, err), Field: "body"}
 	}
 	name := strings.TrimPrefix(r.URL.Path, "/api/v1/datasets/")
 	_, taken := e.files[name]
@@ -402,13 +439,17 @@ func (e *playedEngine) list(r *http.Request) (int, any) {
 	chunks := []rawFile{}
 	for _, n := range names {
 		f := e.files[dir+n]
-		c := rawFile{Chunk: n, Key: "raw/…", Size: f.size, MD5: contract.Text(f.md5), UploadedAt: at("08:00:00"), State: "pending", Rejections: []contract.Rejection{}}
+		c := rawFile{Chunk: n, Key: "raw/…", Size: f.size, MD5: contract.Text(f.md5), UploadedAt: at("08:00:00"),
+			State: "pending", Rejections: []contract.Rejection{}}
 		switch n {
 		case "raw_0001":
-			c.State, c.ProcessedAt, c.Records, c.Rejected = "processed", ptr("2026-01-28T09:00:00Z"), ptr(int64(40)), ptr(int64(2))
-			c.Rejections = []contract.Rejection{{Record: 7, Offset: 1204, Reason: "has no url"}, {Record: 31, Offset: 6120, Reason: "url is not an absolute http or https URL"}}
+			c.State, c.ProcessedAt, c.Records, c.Rejected = "processed", ptr("2026-01-28T09:00:00Z"), ptr(int64(40)),
+				ptr(int64(2))
+			c.Rejections = []contract.Rejection{{Record: 7, Offset: 1204, Reason: "has no url"},
+				{Record: 31, Offset: 6120, Reason: "url is not an absolute http or https URL"}}
 		case "raw_0002":
-			c.State, c.ErrorType, c.ErrorMessage = "failed", ptr("parse_error"), ptr("line 12, column 3, byte 812: expected ',' or ']' after a record, found '{'")
+			c.State, c.ErrorType, c.ErrorMessage = "failed", ptr("parse_error"),
+				ptr("line 12, column 3, byte 812: expected ',' or ']' after a record, found '{'")
 		}
 		chunks = append(chunks, c)
 	}
@@ -431,13 +472,16 @@ func (e *playedEngine) status(r *http.Request) (int, any) {
 		case "partition":
 			s.Partitions = []contract.PartitionStats{{Partition: sg, Stats: s.Stats, UpdatedAt: s.UpdatedAt}}
 		case "error_type":
-			s.Errors = []contract.ErrorCount{{ErrorType: "timeout_error", Domains: 15}, {ErrorType: "storage_error", Files: 1, Domains: 5}}
+			s.Errors = []contract.ErrorCount{{ErrorType: "timeout_error", Domains: 15},
+				{ErrorType: "storage_error", Files: 1, Domains: 5}}
 		default:
-			return 400, &client.Error{Code: "validation_error", Message: fmt.Sprintf("%q is neither partition nor error_type", by), Field: "by"}
+			return 400, &client.Error{Code: "validation_error",
+				Message: fmt.Sprintf("%q is neither partition nor error_type", by), Field: "by"}
 		}
 	}
 	if r.URL.Query().Get("trend") != "" {
-		s.Trend = []contract.TrendHour{{Hour: at("09:00:00"), FilesProcessed: 148, FilesFailed: 1, DomainsProcessed: 1200, DomainsFailed: 20, AvgProcessingMS: 2340}}
+		s.Trend = []contract.TrendHour{{Hour: at("09:00:00"), FilesProcessed: 148, FilesFailed: 1, DomainsProcessed: 1200,
+			DomainsFailed: 20, AvgProcessingMS: 2340}}
 	}
 	return 200, s
 }
@@ -462,7 +506,9 @@ func (e *playedEngine) domains(r *http.Request) (int, any) {
 		}
 	}
 	all := []contract.DomainRecord{
-		{Domain: "gone.example", Partition: sg, State: contract.Failed, Robots: ptr(false), Sitemap: ptr(false), DurationMS: ptr(int64(10012)), CollectedAt: ptr(at("09:21:00")), ErrorType: ptr("timeout_error"), ErrorMessage: ptr("no answer in 10 s")},
+		{Domain: "gone.example", Partition: sg, State: contract.Failed, Robots: ptr(false), Sitemap: ptr(false),
+			DurationMS: ptr(int64(10012)), CollectedAt: ptr(at("09:21:00")), ErrorType: ptr("timeout_error"),
+			ErrorMessage: ptr("no answer in 10 s")},
 		*sampleDomain().Record,
 		{Domain: "new.example", Partition: sg, State: contract.Pending, QueuedAt: ptr(at("09:15:00"))},
 	}
@@ -525,7 +571,8 @@ func (e *playedEngine) resolve(r *http.Request) (int, any) {
 		case "9a02b7":
 			answer.Skipped++
 		default:
-			answer.Failed = append(answer.Failed, contract.Unresolved{ID: id, Code: "not_found", Message: "there is no such dead letter"})
+			answer.Failed = append(answer.Failed, contract.Unresolved{ID: id, Code: "not_found",
+				Message: "there is no such dead letter"})
 		}
 	}
 	if choice.IDs == nil {

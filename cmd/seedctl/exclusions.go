@@ -50,7 +50,8 @@ Examples:
 func runExclusionsList(args []string, _ io.Reader, out, errOut io.Writer) int {
 	r := newRemote("exclusions list", exclusionsListHelp, out, errOut)
 	var kind string
-	r.choice(&kind, "kind", "`KIND`: domain, host or url", contract.ExcludeDomain, contract.ExcludeHost, contract.ExcludeURL)
+	r.choice(&kind, "kind", "`KIND`: domain, host or url", contract.ExcludeDomain, contract.ExcludeHost,
+		contract.ExcludeURL)
 	limit := r.limitFlag()
 	return r.run(args, func(ctx context.Context, args []string) error {
 		if err := noArgs(args); err != nil {
@@ -59,7 +60,8 @@ func runExclusionsList(args []string, _ io.Reader, out, errOut io.Writer) int {
 		return list(ctx, r, []string{"exclusions"}, queryOf("kind", kind), *limit,
 			func(p *contract.ExclusionPage) ([]contract.Exclusion, *string) { return p.Exclusions, p.Cursor },
 			"KIND\tVALUE\tSINCE\tBY\tREASON", func(e *contract.Exclusion) string {
-				return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", plain(e.Kind), plain(e.Value), moment(&e.CreatedAt), plain(e.CreatedBy), or(e.Reason))
+				return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", plain(e.Kind), plain(e.Value), moment(&e.CreatedAt), plain(e.CreatedBy),
+					or(e.Reason))
 			})
 	})
 }

@@ -77,7 +77,8 @@ func runFeed(args []string, _ io.Reader, out, errOut io.Writer) int {
 				return p.Items, p.NextCursor, p.HasMore, p.Followed
 			},
 			"FOUND\tTYPE\tSCORE\tURL\tTITLE", func(i *contract.FeedItem) string {
-				return fmt.Sprintf("%s\t%s\t%.2f\t%s\t%s", moment(&i.FoundAt), plain(i.Type), i.Priority, plain(i.URL), or(i.Title))
+				return fmt.Sprintf("%s\t%s\t%.2f\t%s\t%s", moment(&i.FoundAt), plain(i.Type), i.Priority, plain(i.URL),
+					or(i.Title))
 			})
 	})
 }
@@ -94,7 +95,8 @@ func runChanges(args []string, _ io.Reader, out, errOut io.Writer) int {
 				return p.Items, p.NextCursor, p.HasMore, p.Followed
 			},
 			"CHANGED\tDOMAIN\tPARTITION\tREVISION\tREACHABLE\tEXCLUDED", func(c *contract.ContractChange) string {
-				return fmt.Sprintf("%s\t%s\t%s\t%d\t%s\t%s", moment(&c.ChangedAt), plain(c.Domain), partitionText(&c.Partition), c.Revision, yesNo(&c.Reachable), yesNo(&c.Excluded))
+				return fmt.Sprintf("%s\t%s\t%s\t%d\t%s\t%s", moment(&c.ChangedAt), plain(c.Domain), partitionText(&c.Partition),
+					c.Revision, yesNo(&c.Reachable), yesNo(&c.Excluded))
 			})
 	})
 }
@@ -161,7 +163,8 @@ func (f *following) remember(cursor string) error {
 
 // follow shows what comes after a cursor.
 func follow[Page, Entry any](ctx context.Context, r *remote, f *following, path []string, query url.Values,
-	take func(*Page) (entries []Entry, cursor string, more bool, lacks contract.Followed), header string, row func(*Entry) string) error {
+	take func(*Page) (entries []Entry, cursor string, more bool, lacks contract.Followed), header string,
+	row func(*Entry) string) error {
 	if err := f.validate(); err != nil {
 		return err
 	}

@@ -16,17 +16,20 @@ import (
 func sampleFeed() []contract.FeedItem {
 	item := func(n int, kind, title string, found string) contract.FeedItem {
 		return contract.FeedItem{
-			URL: fmt.Sprintf("https://news.example/2026/story-%d", n), Domain: "news.example", Host: "news.example", Title: contract.Text(title), Type: kind, Priority: 0.81,
+			URL: fmt.Sprintf("https://news.example/2026/story-%d", n), Domain: "news.example", Host: "news.example",
+			Title: contract.Text(title), Type: kind, Priority: 0.81,
 			LastMod: ptr(at("09:20:00")), FoundAt: at(found), FoundBy: ptr("feed"), Partition: sg,
 		}
 	}
-	return []contract.FeedItem{item(1, "news", "Minister opens bridge", "09:21:07"), item(2, "press_release", "", "09:24:40")}
+	return []contract.FeedItem{item(1, "news", "Minister opens bridge", "09:21:07"),
+		item(2, "press_release", "", "09:24:40")}
 }
 
 func sampleChanges() []contract.ContractChange {
 	change := func(domain string, revision int, reachable bool) contract.ContractChange {
-		return contract.ContractChange{Domain: domain, Partition: sg, Revision: revision, ChangedAt: at("09:21:07"), Reachable: reachable,
-			Key: contract.DomainDir{Partition: sg, Domain: domain}.Document()}
+		return contract.ContractChange{Domain: domain, Partition: sg, Revision: revision, ChangedAt: at("09:21:07"),
+			Reachable: reachable,
+			Key:       contract.DomainDir{Partition: sg, Domain: domain}.Document()}
 	}
 	return []contract.ContractChange{change("mom.gov.sg", 3, true), change("news.example", 1, false)}
 }
@@ -56,7 +59,8 @@ func TestFeedSaysWhatIsMissing(t *testing.T) {
 	e.lacks = contract.Followed{Unavailable: []string{"shard-3", "shard-7"}, Expired: true}
 	for _, command := range []string{"feed", "changes"} {
 		code, out, errOut := seedctl("", command, "--limit", "0")
-		if code != exitOK || out == "" || strings.Count(errOut, "shard-3, shard-7 did not answer") != 1 || strings.Count(errOut, "something after it is gone") != 1 {
+		if code != exitOK || out == "" || strings.Count(errOut, "shard-3, shard-7 did not answer") != 1 ||
+			strings.Count(errOut, "something after it is gone") != 1 {
 			t.Errorf("%s: %d, %q, %q", command, code, out, errOut)
 		}
 	}

@@ -78,7 +78,8 @@ func runFilesList(args []string, _ io.Reader, out, errOut io.Writer) int {
 			if f.ErrorMessage != nil {
 				why += ": " + or(f.ErrorMessage)
 			}
-			rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", plain(f.Chunk), plain(f.State), bytesText(f.Size), moment(&f.UploadedAt), number(f.Records), number(f.Rejected), why))
+			rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", plain(f.Chunk), plain(f.State), bytesText(f.Size),
+				moment(&f.UploadedAt), number(f.Records), number(f.Rejected), why))
 			for _, x := range f.Rejections {
 				rejected = append(rejected, rejectionRow(f.Chunk, x))
 			}
@@ -124,7 +125,8 @@ func runFilesDelete(args []string, _ io.Reader, out, errOut io.Writer) int {
 				Key  string `json:"key"`
 				Size int64  `json:"size"`
 			}
-			if err := r.Call(ctx, client.Request{Method: "DELETE", Path: []string{"datasets", p.Country, p.Category, p.Date, name}}, &gone); err != nil {
+			if err := r.Call(ctx, client.Request{Method: "DELETE",
+				Path: []string{"datasets", p.Country, p.Category, p.Date, name}}, &gone); err != nil {
 				return err
 			}
 			if err := r.show(gone, func(w io.Writer) error {

@@ -110,7 +110,8 @@ func runFrontierStats(args []string, _ io.Reader, out, errOut io.Writer) int {
 func writeFrontierStats(w io.Writer, s *contract.FrontierStats) error {
 	rows := []string{"SHARD\tHOSTS\tURLS\tENTRIES\tDUE\tLEASED\tDONE\tFAILED\tOLDEST DUE"}
 	add := func(name string, c *contract.FrontierCounts) {
-		rows = append(rows, fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s", plain(name), c.Hosts, c.URLs, c.Entries, c.Due, c.Leased, c.Done, c.Failed, moment(c.OldestDue)))
+		rows = append(rows, fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s", plain(name), c.Hosts, c.URLs, c.Entries, c.Due,
+			c.Leased, c.Done, c.Failed, moment(c.OldestDue)))
 	}
 	for i := range s.Shards {
 		add(s.Shards[i].Name, &s.Shards[i].FrontierCounts)

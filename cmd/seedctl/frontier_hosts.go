@@ -100,7 +100,8 @@ func runFrontierHosts(args []string, _ io.Reader, out, errOut io.Writer) int {
 				if h.Excluded {
 					ready = "excluded"
 				}
-				return fmt.Sprintf("%s\t%s\t%d\t%d\t%d\t%g s\t%s\t%s", plain(h.Host), plain(h.Domain), h.URLs, h.Entries, h.Due, h.Delay, ready, moment(h.BlockedUntil))
+				return fmt.Sprintf("%s\t%s\t%d\t%d\t%d\t%g s\t%s\t%s", plain(h.Host), plain(h.Domain), h.URLs, h.Entries, h.Due,
+					h.Delay, ready, moment(h.BlockedUntil))
 			})
 	})
 }
@@ -136,7 +137,8 @@ func runFrontierHost(args []string, _ io.Reader, out, errOut io.Writer) int {
 		}
 		for _, host := range hosts {
 			var changed contract.FrontierHostChanged
-			if err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"frontier", "hosts", host}, Body: body}, &changed); err != nil {
+			if err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"frontier", "hosts", host}, Body: body},
+				&changed); err != nil {
 				return err
 			}
 			if err := r.show(changed, func(w io.Writer) error {
@@ -169,7 +171,8 @@ func runFrontierExport(args []string, _ io.Reader, out, errOut io.Writer) int {
 func (r *remote) export(ctx context.Context, shard string) error {
 	for cursor := ""; ; {
 		var page contract.FrontierExport
-		err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"frontier", "shards", shard, "export"}, Query: queryOf("cursor", cursor)}, &page)
+		err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"frontier", "shards", shard, "export"},
+			Query: queryOf("cursor", cursor)}, &page)
 		if err != nil {
 			return err
 		}
@@ -233,5 +236,6 @@ func runFrontierRestore(args []string, _ io.Reader, out, errOut io.Writer) int {
 }
 
 func restoredText(s *contract.Restored) string {
-	return fmt.Sprintf("%s read of %s, %s restored", count(int(s.Pages), "page"), count(len(s.Snapshots), "snapshot"), count(int(s.Hosts), "host"))
+	return fmt.Sprintf("%s read of %s, %s restored", count(int(s.Pages), "page"), count(len(s.Snapshots), "snapshot"),
+		count(int(s.Hosts), "host"))
 }

@@ -15,10 +15,13 @@ import (
 )
 
 func sampleStats() contract.FrontierStats {
-	full := contract.FrontierCounts{Hosts: 2, URLs: 1840, Entries: 3, Due: 1, Leased: 5, Done: 260, Failed: 4, OldestDue: ptr(at("09:29:30"))}
+	full := contract.FrontierCounts{Hosts: 2, URLs: 1840, Entries: 3, Due: 1, Leased: 5, Done: 260, Failed: 4,
+		OldestDue: ptr(at("09:29:30"))}
 	return contract.FrontierStats{
-		FrontierCounts: full, Shards: []contract.FrontierShard{{Name: "shard-0", FrontierCounts: full}, {Name: "shard-1"}}, Unavailable: []string{"shard-2"},
-		Found: []contract.FrontierFound{{Hour: at("09:00:00"), Count: 3, Types: map[string]int64{"news": 2, "event": 1}}},
+		FrontierCounts: full, Shards: []contract.FrontierShard{{Name: "shard-0", FrontierCounts: full}, {Name: "shard-1"}},
+		Unavailable: []string{"shard-2"},
+		Found: []contract.FrontierFound{{Hour: at("09:00:00"), Count: 3,
+			Types: map[string]int64{"news": 2, "event": 1}}},
 	}
 }
 
@@ -26,12 +29,16 @@ func (e *playedEngine) frontierStats(*http.Request) (int, any) { return 200, sam
 
 func sampleLease() contract.FrontierLease {
 	item := contract.FrontierItem{
-		ID: "0.mkx1c3b0.3f2a91c0de-41b8a90c55e2", URL: "https://www.mom.gov.sg/newsroom/press-releases/2026/rules", Host: "www.mom.gov.sg", Domain: "mom.gov.sg", Kind: "page",
-		Type: "press_release", Priority: 0.842, Title: ptr("Rules"), LastMod: ptr(at("06:00:00")), CrawlDelay: 2.5, UserAgent: "NewsforkBot/1.0", Partition: sg,
+		ID: "0.mkx1c3b0.3f2a91c0de-41b8a90c55e2", URL: "https://www.mom.gov.sg/newsroom/press-releases/2026/rules",
+		Host: "www.mom.gov.sg", Domain: "mom.gov.sg", Kind: "page",
+		Type: "press_release", Priority: 0.842, Title: ptr("Rules"), LastMod: ptr(at("06:00:00")), CrawlDelay: 2.5,
+		UserAgent: "NewsforkBot/1.0", Partition: sg,
 	}
 	feed := item
-	feed.ID, feed.URL, feed.Host, feed.Domain, feed.Kind, feed.Method, feed.Type = "0.mkx1c3b0.5a2a91c0de-11b8a90c55e2", "https://news.example/rss.xml", "news.example", "news.example", "entry", ptr("rss"), "news"
-	return contract.FrontierLease{LeaseID: ptr("0.mkx1c3b0"), ExpiresAt: ptr(at("09:31:00")), Items: []contract.FrontierItem{item, feed}}
+	feed.ID, feed.URL, feed.Host, feed.Domain, feed.Kind, feed.Method, feed.Type = "0.mkx1c3b0.5a2a91c0de-11b8a90c55e2",
+		"https://news.example/rss.xml", "news.example", "news.example", "entry", ptr("rss"), "news"
+	return contract.FrontierLease{LeaseID: ptr("0.mkx1c3b0"), ExpiresAt: ptr(at("09:31:00")),
+		Items: []contract.FrontierItem{item, feed}}
 }
 
 func (e *playedEngine) lease(r *http.Request) (int, any) {
@@ -54,7 +61,8 @@ func (e *playedEngine) report(r *http.Request) (int, any) {
 	var answer contract.FrontierReported
 	for i, result := range body.Results {
 		if result.ID == "wrong" {
-			return 400, &client.Error{Code: "validation_error", Message: "is out of range", Field: fmt.Sprintf("results[%d].status", i)}
+			return 400, &client.Error{Code: "validation_error", Message: "is out of range",
+				Field: fmt.Sprintf("results[%d].status", i)}
 		}
 		answer.Accepted++
 		answer.Added += len(result.URLs)
@@ -82,8 +90,9 @@ func (e *playedEngine) putURLs(r *http.Request) (int, any) {
 func sampleURL() contract.FrontierURL {
 	return contract.FrontierURL{
 		URL: "https://news.example/rss.xml", State: "waiting", DueAt: ptr(at("11:00:00")), LastStatus: ptr(200),
-		Checks: []contract.FrontierCheck{{At: at("08:00:00"), Status: ptr(304)}, {At: at("09:00:00")}, {At: at("09:30:00"), Status: ptr(200), Changed: true}},
-		Entry:  &contract.FrontierEntry{Method: "rss", Interval: 5400, ETag: ptr("\"1\""), ChangedAt: ptr(at("09:30:00"))},
+		Checks: []contract.FrontierCheck{{At: at("08:00:00"), Status: ptr(304)}, {At: at("09:00:00")},
+			{At: at("09:30:00"), Status: ptr(200), Changed: true}},
+		Entry: &contract.FrontierEntry{Method: "rss", Interval: 5400, ETag: ptr("\"1\""), ChangedAt: ptr(at("09:30:00"))},
 	}
 }
 
@@ -96,8 +105,10 @@ func (e *playedEngine) urlState(r *http.Request) (int, any) {
 
 func sampleHosts() []contract.FrontierHost {
 	return []contract.FrontierHost{
-		{Host: "www.mom.gov.sg", Domain: "mom.gov.sg", URLs: 1830, Entries: 2, Due: 1200, Delay: 2.5, ReadyAt: ptr(at("09:30:02")), DueAt: ptr(at("09:29:30"))},
-		{Host: "news.example", Domain: "news.example", URLs: 10, Entries: 1, Due: 10, Delay: 1, BlockedUntil: ptr(at("20:00:00"))},
+		{Host: "www.mom.gov.sg", Domain: "mom.gov.sg", URLs: 1830, Entries: 2, Due: 1200, Delay: 2.5,
+			ReadyAt: ptr(at("09:30:02")), DueAt: ptr(at("09:29:30"))},
+		{Host: "news.example", Domain: "news.example", URLs: 10, Entries: 1, Due: 10, Delay: 1,
+			BlockedUntil: ptr(at("20:00:00"))},
 		{Host: "shop.example", Domain: "shop.example", Delay: 1, Excluded: true},
 	}
 }
@@ -128,7 +139,8 @@ func (e *playedEngine) restore(r *http.Request) (int, any) {
 	var body struct{ Cursor string }
 	json.NewDecoder(r.Body).Decode(&body)
 	if body.Cursor == "" {
-		return 200, contract.Restored{Snapshots: []contract.Snapshotted{{Shard: "shard-3", Date: "2026-01-28"}}, Pages: 20, Hosts: 9000, Cursor: ptr("c1")}
+		return 200, contract.Restored{Snapshots: []contract.Snapshotted{{Shard: "shard-3", Date: "2026-01-28"}}, Pages: 20,
+			Hosts: 9000, Cursor: ptr("c1")}
 	}
 	return 200, contract.Restored{Snapshots: []contract.Snapshotted{}, Pages: 4, Hosts: 1750, Done: true}
 }

@@ -22,7 +22,8 @@ func (r *remote) hint(ctx context.Context) {
 		return // a day without files is no mistake
 	}
 	s, err := r.status(ctx, queryOf("by", "partition"))
-	if err != nil || len(s.Partitions) == 0 || len(s.Partitions) == contract.MaxPartitions { // which may be only the newest
+	// which may be only the newest
+	if err != nil || len(s.Partitions) == 0 || len(s.Partitions) == contract.MaxPartitions {
 		return
 	}
 	var countries, categories []string

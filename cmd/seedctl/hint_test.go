@@ -18,8 +18,10 @@ import (
 // A selection that matches nothing for want of its category or country gets a hint, and no other does.
 func TestHints(t *testing.T) {
 	e := newEngine(t)
-	s := contract.Status{UpdatedAt: at("09:30:00"), Alarms: []contract.AlarmState{}, Queues: map[string]*contract.Backlog{"seed": nil, "domain": nil, "dlq": nil}}
-	for _, p := range []contract.Partition{{Country: "sg", Category: "sports", Date: "2026-01-28"}, {Country: "sg", Category: "news", Date: "2026-01-28"}, {Country: "kr", Category: "news", Date: "2026-01-27"}} {
+	s := contract.Status{UpdatedAt: at("09:30:00"), Alarms: []contract.AlarmState{},
+		Queues: map[string]*contract.Backlog{"seed": nil, "domain": nil, "dlq": nil}}
+	for _, p := range []contract.Partition{{Country: "sg", Category: "sports", Date: "2026-01-28"},
+		{Country: "sg", Category: "news", Date: "2026-01-28"}, {Country: "kr", Category: "news", Date: "2026-01-27"}} {
 		s.Partitions = append(s.Partitions, contract.PartitionStats{Partition: p, UpdatedAt: at("09:30:00")})
 	}
 	e.before = func(w http.ResponseWriter, r *http.Request) bool {
@@ -68,7 +70,8 @@ func TestHints(t *testing.T) {
 func TestTheCommandLineSpeaksNoHTTP(t *testing.T) {
 	route := regexp.MustCompile(`\b(GET|POST|PUT|DELETE) (/|…)`)
 	literal := regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-	for _, room := range []string{"handlers", "contract", "controls", "deadletters", "orchestrator", "reconcile", "frontier", "ledger"} {
+	for _, room := range []string{"handlers", "contract", "controls", "deadletters", "orchestrator", "reconcile",
+		"frontier", "ledger"} {
 		files, err := filepath.Glob("../../" + room + "/*.go")
 		if err != nil || len(files) == 0 {
 			t.Fatal(room, err)
@@ -111,7 +114,8 @@ func TestDomainsThatWereMeant(t *testing.T) {
 		"domains example.test": "",
 	} {
 		code, _, complaints := seedctl("", strings.Fields(line)...)
-		if code != exitFailed || (want == "") == strings.Contains(complaints, "did you mean") || !strings.Contains(complaints, want) {
+		if code != exitFailed || (want == "") == strings.Contains(complaints, "did you mean") ||
+			!strings.Contains(complaints, want) {
 			t.Errorf("%s: %d, %s, want %s", line, code, complaints, want)
 		}
 	}
@@ -120,10 +124,11 @@ func TestDomainsThatWereMeant(t *testing.T) {
 // TestPipelineInWords: what was never paused has no time since when.
 func TestPipelineInWords(t *testing.T) {
 	for want, p := range map[string]contract.Pipeline{
-		"running, and never paused":                                      {},
-		"running, and never paused, by API_TOKEN, reason: all is well":   {By: ptr("API_TOKEN"), Reason: ptr("all is well")},
-		"running since 2026-01-28 09:30:00, by API_TOKEN, reason: -":     {Since: ptr(at("09:30:00")), By: ptr("API_TOKEN")},
-		"paused since 2026-01-28 09:30:00, by API_TOKEN, reason: a move": {Paused: true, Since: ptr(at("09:30:00")), By: ptr("API_TOKEN"), Reason: ptr("a move")},
+		"running, and never paused":                                    {},
+		"running, and never paused, by API_TOKEN, reason: all is well": {By: ptr("API_TOKEN"), Reason: ptr("all is well")},
+		"running since 2026-01-28 09:30:00, by API_TOKEN, reason: -":   {Since: ptr(at("09:30:00")), By: ptr("API_TOKEN")},
+		"paused since 2026-01-28 09:30:00, by API_TOKEN, reason: a move": {Paused: true, Since: ptr(at("09:30:00")),
+			By: ptr("API_TOKEN"), Reason: ptr("a move")},
 	} {
 		if got := pipelineText(&p); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -138,11 +143,19 @@ func TestWhatDidNotAnswerHasNoStatus(t *testing.T) {
 		doc := sampleDocument()
 		why := contract.Failure{Error: ptr("the name does not resolve"), ErrorType: ptr(string(kind))}
 		doc.Reachable, doc.Sitemap.StatusCode, doc.Robots.StatusCode = false, 404, 0
-		doc.Technical.RobotsTxt, doc.Technical.SitemapXML = contract.RobotsTxt{Failure: contract.Failure{Error: ptr("robots.txt: the name does not resolve"), ErrorType: why.ErrorType}}, contract.SitemapXML{Failure: why}
-		addDocument(&doc, func(label, format string, args ...any) { text += label + " " + fmt.Sprintf(format, args...) + "\n" })
+		doc.Technical.RobotsTxt,
+			doc.Technical.SitemapXML = contract.RobotsTxt{
+			Failure: contract.Failure{Error: ptr("robots.txt: the name does not resolve"), ErrorType: why.ErrorType}},
+			contract.SitemapXML{Failure: why}
+		addDocument(&doc, func(label, format string, args ...any) {
+			text += label + " " + fmt.Sprintf(format, args...) +
+				"\n"
+		})
 		return text
 	}
-	if text := lines(contract.Network); strings.Contains(text, "404") || !strings.Contains(text, "sitemap the name does not resolve\n") || !strings.Contains(text, "robots.txt robots.txt: the name does not resolve\n") {
+	if text := lines(contract.Network); strings.Contains(text, "404") ||
+		!strings.Contains(text, "sitemap the name does not resolve\n") ||
+		!strings.Contains(text, "robots.txt robots.txt: the name does not resolve\n") {
 		t.Error(text)
 	}
 	for _, kind := range []contract.Kind{contract.Validation, "disallowed"} { // nothing was asked

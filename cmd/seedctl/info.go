@@ -25,7 +25,8 @@ var (
 	}
 	infoAPI = target{
 		Service: client.Service{
-			Name: "Info service", Noun: "Info service", Article: "an", Example: "https://info.example.com", Address: "INFO_API_URL", Bare: true,
+			Name: "Info service", Noun: "Info service", Article: "an", Example: "https://info.example.com",
+			Address: "INFO_API_URL", Bare: true,
 		},
 		local: "http://localhost:8788",
 		page:  info.MaxLimit,
@@ -103,7 +104,8 @@ func writeInfoStatus(w io.Writer, s *info.Status) error {
 			continue
 		}
 		articles, inserted := lastCounts(one.Last)
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s", name, moment(one.SucceededAt), articles, inserted, one.Failures, moment(one.NotBefore), one.DeadLetters, callsText(one.Quotas)))
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s", name, moment(one.SucceededAt), articles, inserted,
+			one.Failures, moment(one.NotBefore), one.DeadLetters, callsText(one.Quotas)))
 		if one.Error != nil {
 			errors = append(errors, fmt.Sprintf("error\t%s: %s", name, strings.TrimPrefix(or(one.Error), name+": ")))
 		}
@@ -177,7 +179,8 @@ func runInfoCollect(args []string, _ io.Reader, out, errOut io.Writer) int {
 					}
 				}
 				c := one.Counts
-				rows = append(rows, fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s", plain(one.Source), c.Calls, c.Articles, c.Inserted, c.Updated, c.Thumbnails, c.Failed, note(&one)))
+				rows = append(rows, fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s", plain(one.Source), c.Calls, c.Articles,
+					c.Inserted, c.Updated, c.Thumbnails, c.Failed, note(&one)))
 			}
 		}
 		if err := tableIf(!r.asJSON, r.out, rows); err != nil {
@@ -239,7 +242,8 @@ func runInfoArticles(args []string, _ io.Reader, out, errOut io.Writer) int {
 		return list(ctx, r, []string{"info", "news"}, query, *limit,
 			func(p *infoPage) ([]info.Public, *string) { return p.Articles, p.NextCursor },
 			"PUBLISHED\tTOPIC\tSOURCE\tTITLE\tURL", func(a *info.Public) string {
-				return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", publishedText(a.PublishedAt), or(a.Category), plain(a.SourceName), plain(a.Title), plain(a.URL))
+				return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", publishedText(a.PublishedAt), or(a.Category), plain(a.SourceName),
+					plain(a.Title), plain(a.URL))
 			})
 	})
 }

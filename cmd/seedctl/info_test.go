@@ -41,7 +41,8 @@ type stopped struct {
 func (s stopped) Batch(ctx context.Context, statements []ledger.Statement) ([]ledger.Result, error) {
 	list := make([]ledger.Statement, len(statements))
 	for i, one := range statements {
-		list[i] = ledger.Statement{SQL: strings.ReplaceAll(one.SQL, "unixepoch('subsec')", strconv.FormatInt(s.now.Unix(), 10)), Args: one.Args}
+		list[i] = ledger.Statement{SQL: strings.ReplaceAll(one.SQL, "unixepoch('subsec')",
+			strconv.FormatInt(s.now.Unix(), 10)), Args: one.Args}
 	}
 	return s.DB.Batch(ctx, list)
 }
@@ -79,17 +80,20 @@ func newInfoService(t *testing.T) *infoService {
 	}
 	noon := time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
 	vars := map[string]string{
-		"NAVER_CLIENT_ID": "i", "NAVER_CLIENT_SECRET": "s", "NAVER_QUERIES": "a", "FEEDS": "https://feeds.example/rss", "API_TOKEN": token,
+		"NAVER_CLIENT_ID": "i", "NAVER_CLIENT_SECRET": "s", "NAVER_QUERIES": "a", "FEEDS": "https://feeds.example/rss",
+		"API_TOKEN": token,
 	}
 	p := service.Platform{
-		Bound: func(name string) bool { return name == "INFO_DB" || name == "INFO_CACHE" }, D1: stopped{db, noon}, KV: &cache.Memory{},
+		Bound: func(name string) bool { return name == "INFO_DB" || name == "INFO_CACHE" }, D1: stopped{db, noon},
+		KV:        &cache.Memory{},
 		Transport: s, Webhook: func(string) alarms.Webhook { return nil },
 		Variable: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
 		Local:    func() bool { return false }, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return noon },
 		Extend: func(time.Duration) {},
 	}
 	s.collector = service.NewCollector(p)
-	for variable, h := range map[string]http.Handler{"INFO_COLLECTOR_URL": s.collector, "INFO_API_URL": service.NewAPI(p)} {
+	for variable, h := range map[string]http.Handler{"INFO_COLLECTOR_URL": s.collector,
+		"INFO_API_URL": service.NewAPI(p)} {
 		server := httptest.NewServer(h)
 		t.Cleanup(server.Close)
 		t.Setenv(variable, server.URL)

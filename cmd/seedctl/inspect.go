@@ -126,14 +126,16 @@ func showInspection(out io.Writer, doc *contract.Document, asJSON bool) error {
 	addDocument(doc, add)
 	entries := []string{"\nENTRY POINT\tTYPE\tEVERY\tURL"}
 	for _, e := range terms.EntryPoints {
-		entries = append(entries, fmt.Sprintf("%s\t%s\t%s\t%s", plain(string(e.Method)), or(e.ContentType), minutes(e.IntervalMinutes), plain(e.URL)))
+		entries = append(entries, fmt.Sprintf("%s\t%s\t%s\t%s", plain(string(e.Method)), or(e.ContentType),
+			minutes(e.IntervalMinutes), plain(e.URL)))
 	}
 	urls := []string{"\nSCORE\tTYPE\tACTION\tURL"}
 	for i, u := range found.URLs {
 		if i == inspectTop || !doc.Reachable { // of an unreachable domain they are those that were asked about
 			break
 		}
-		urls = append(urls, fmt.Sprintf("%.3f\t%s\t%s\t%s", u.Priority, plain(string(u.Classification.PrimaryType)), plain(string(u.Action)), plain(u.URL)))
+		urls = append(urls, fmt.Sprintf("%.3f\t%s\t%s\t%s", u.Priority, plain(string(u.Classification.PrimaryType)),
+			plain(string(u.Action)), plain(u.URL)))
 	}
 	return errors.Join(
 		table(out, about...),

@@ -74,7 +74,8 @@ func TestInspectFailures(t *testing.T) {
 
 // A saved web ends at its directory.
 func TestSavedWebStaysInItsDirectory(t *testing.T) {
-	code, out, errOut := inspect(t, "--json", "--verbose", "https://www.council.example.com/../../web_test.go?../../../../etc/passwd")
+	code, out, errOut := inspect(t, "--json", "--verbose",
+		"https://www.council.example.com/../../web_test.go?../../../../etc/passwd")
 	if code != exitOK || strings.Contains(out+errOut, "root:") {
 		t.Errorf("code %d:\n%s%s", code, out, errOut)
 	}
@@ -83,7 +84,9 @@ func TestSavedWebStaysInItsDirectory(t *testing.T) {
 // A name without requests has no status, and its sitemap is not robots.txt.
 func TestInspectOfANameThatIsNotAsked(t *testing.T) {
 	_, out, _ := inspect(t, "nosuch.invalid")
-	if strings.Contains(out, "status") || strings.Count(out, "/robots.txt") != 1 || !strings.Contains(out, "sitemap     not asked for, since robots.txt could not be read\n") || strings.Contains(out, "raw file") {
+	if strings.Contains(out, "status") || strings.Count(out, "/robots.txt") != 1 ||
+		!strings.Contains(out, "sitemap     not asked for, since robots.txt could not be read\n") ||
+		strings.Contains(out, "raw file") {
 		t.Error(out)
 	}
 }

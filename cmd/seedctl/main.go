@@ -45,16 +45,20 @@ func commands() []command {
 		{"status", "how far the pipeline is, its alarms and queues", runStatus},
 		{"domains", "domains and how they ended; the document of one", runDomains},
 		{"collect", "have one domain asked again", runCollect},
-		{"dlq", "dead letters: what was given up, and sending it again", group("dlq", "dead letters, the messages that were given up")},
+		{"dlq", "dead letters: what was given up, and sending it again",
+			group("dlq", "dead letters, the messages that were given up")},
 		{"exclusions", "what is never fetched", group("exclusions", "what is never fetched")},
-		{"frontier", "what is fetched next, and who may ask a host", group("frontier", "what is fetched next, and who may ask a host")},
+		{"frontier", "what is fetched next, and who may ask a host",
+			group("frontier", "what is fetched next, and who may ask a host")},
 		{"feed", "new URLs, in the order in which they were found", runFeed},
 		{"changes", "contracts that were rewritten", runChanges},
-		{"info", "the Info service: its sources, and what readers get", group("info", "the Info service: its sources, and what readers get")},
+		{"info", "the Info service: its sources, and what readers get",
+			group("info", "the Info service: its sources, and what readers get")},
 		{"pause", "hold all messages back; nothing is lost", runPause},
 		{"resume", "let a paused pipeline go on", runResume},
 		{"reconcile", "rebuild the ledger of a partition from the bucket", runReconcile},
-		{"completion", "completion of commands and flags for a shell", group("completion", "completion of commands and flags")},
+		{"completion", "completion of commands and flags for a shell",
+			group("completion", "completion of commands and flags")},
 		{"version", "the version of this program", runVersion},
 	}
 }
@@ -153,12 +157,14 @@ func usage(w io.Writer, name, title string, commands []command) {
 	for _, c := range commands {
 		fmt.Fprintf(w, "  %-12s %s\n", c.name, c.summary)
 	}
-	fmt.Fprintf(w, "\n%q explains a command. Exit codes: 0 success, 1 bad input or something failed,\n2 wrong usage, 3 the engine is not to be reached, 4 the token is refused, 130 interrupted.\n", name+" COMMAND --help")
+	fmt.Fprintf(w,
+		"\n%q explains a command. Exit codes: 0 success, 1 bad input or something failed,\n2 wrong usage, 3 the engine is not to be reached, 4 the token is refused, 130 interrupted.\n", name+" COMMAND --help")
 }
 
 // parseArgs parses flags wherever they stand among the arguments and returns the others. If it
 // returns false, the command ends with the code: help was asked for, or a flag is wrong.
-func parseArgs(flags *flag.FlagSet, help string, args []string, out, errOut io.Writer) (remaining []string, code int, ok bool) {
+func parseArgs(flags *flag.FlagSet, help string, args []string, out, errOut io.Writer) (remaining []string, code int,
+	ok bool) {
 	flags.SetOutput(io.Discard) // errors are said in other words, and the help goes to the right stream
 	flags.Usage = func() {}
 	for {
@@ -170,7 +176,8 @@ func parseArgs(flags *flag.FlagSet, help string, args []string, out, errOut io.W
 			flags.PrintDefaults()
 			return nil, exitOK, false
 		case err != nil:
-			fmt.Fprintf(errOut, "seedctl %[1]s: %[2]s\n\"seedctl %[1]s --help\" explains the flags.\n", flags.Name(), harmless(flagWords(flags, err)))
+			fmt.Fprintf(errOut, "seedctl %[1]s: %[2]s\n\"seedctl %[1]s --help\" explains the flags.\n", flags.Name(),
+				harmless(flagWords(flags, err)))
 			return nil, exitUsage, false
 		}
 		if args = flags.Args(); len(args) == 0 {

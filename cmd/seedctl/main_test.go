@@ -29,7 +29,8 @@ func TestCommands(t *testing.T) {
 			}
 		}
 	}
-	for line, want := range map[string]string{"help upload": "seedctl upload: ", "help dlq": "  replay ", "help dlq list": "seedctl dlq list: ", "dlq help list": "seedctl dlq list: "} {
+	for line, want := range map[string]string{"help upload": "seedctl upload: ", "help dlq": "  replay ",
+		"help dlq list": "seedctl dlq list: ", "dlq help list": "seedctl dlq list: "} {
 		if code, out, errOut := seedctl("", strings.Fields(line)...); code != exitOK || errOut != "" || !strings.Contains(out, want) {
 			t.Errorf("%s: %d, %s%s", line, code, out, errOut)
 		}

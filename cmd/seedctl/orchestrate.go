@@ -60,7 +60,8 @@ func runOrchestrate(args []string, _ io.Reader, out, errOut io.Writer) int {
 		if *interval <= 0 || *timeout <= 0 {
 			return usageError("--interval and --timeout must be above 0, such as 2s and 15m")
 		}
-		result, err := r.orchestrate(ctx, contract.Filter{Country: p.Country, Category: p.Category, Date: p.Date, Force: *force})
+		result, err := r.orchestrate(ctx, contract.Filter{Country: p.Country, Category: p.Category, Date: p.Date,
+			Force: *force})
 		if err != nil {
 			return err
 		}
@@ -97,7 +98,8 @@ func runOrchestrate(args []string, _ io.Reader, out, errOut io.Writer) int {
 
 // orchestrate queues the files that f selects. If some sends failed, it shows the part that was done.
 func (r *remote) orchestrate(ctx context.Context, f contract.Filter) (result orchestrator.Result, err error) {
-	err = r.Call(ctx, client.Request{Method: "POST", Path: []string{"seeds", "orchestrate"}, Body: f, Once: f.Force}, &result)
+	err = r.Call(ctx, client.Request{Method: "POST", Path: []string{"seeds", "orchestrate"}, Body: f, Once: f.Force},
+		&result)
 	var answer *client.Error
 	if errors.As(err, &answer) && answer.Data != nil && json.Unmarshal(answer.Data, &result) == nil {
 		r.complain("%s before the error", orchestratedText(result))
@@ -105,8 +107,8 @@ func (r *remote) orchestrate(ctx context.Context, f contract.Filter) (result orc
 	return result, err
 }
 
-// sayWhyNothingMoves complains about what keeps the work of a partition from going on: a pause; or messages that are lost,
-// as with the queues of "make dev", of files that are finished, which only a forced request queues again.
+// sayWhyNothingMoves complains about what keeps the work of a partition from going on: a pause; or messages that are
+// lost, as with the queues of "make dev", of files that are finished, which only a forced request queues again.
 func (r *remote) sayWhyNothingMoves(ctx context.Context, p contract.Partition, o orchestrator.Result) {
 	if o.FilesFound == 0 {
 		return
@@ -120,7 +122,8 @@ func (r *remote) sayWhyNothingMoves(ctx context.Context, p contract.Partition, o
 	case s.Paused && o.Sent+o.InFlight+int(s.Processing.FilesPending+pending) > 0:
 		r.complain("the pipeline is paused, so they wait; \"seedctl resume\" lets it go on")
 	case pending > 0 && o.Sent+o.InFlight == 0 && !waiting(s.Queues):
-		r.complain("%s pending; if nothing works on that, as when the queue was lost, --force queues it again", count(int(pending), "domain"))
+		r.complain("%s pending; if nothing works on that, as when the queue was lost, --force queues it again",
+			count(int(pending), "domain"))
 	}
 }
 
@@ -170,7 +173,8 @@ const (
 
 // watch polls the status of a partition until nothing is pending, and returns the last one. The error says why not
 // everything finished well.
-func (r *remote) watch(ctx context.Context, p contract.Partition, o orchestrator.Result, interval, timeout time.Duration) (*contract.Status, error) {
+func (r *remote) watch(ctx context.Context, p contract.Partition, o orchestrator.Result, interval,
+	timeout time.Duration) (*contract.Status, error) {
 	defer r.progress.end()
 	start := time.Now()
 	moved, same := start, 0
@@ -200,9 +204,11 @@ func (r *remote) watch(ctx context.Context, p contract.Partition, o orchestrator
 		pending := now.FilesPending > 0 || now.DomainsPending > 0
 		switch {
 		case !pending && same >= enough && !complete:
-			return s, fmt.Errorf("the ledger has %d of the %s; \"seedctl reconcile\" completes it", now.FilesTotal+s.Discarded, count(o.FilesFound, "raw file"))
+			return s, fmt.Errorf("the ledger has %d of the %s; \"seedctl reconcile\" completes it", now.FilesTotal+s.Discarded,
+				count(o.FilesFound, "raw file"))
 		case !pending && same >= enough && now.FilesFailed+now.DomainsFailed > 0:
-			return s, fmt.Errorf("%s and %s failed; \"seedctl dlq list\" and \"seedctl domains --state failed\" say why", count(int(now.FilesFailed), "file"), count(int(now.DomainsFailed), "domain"))
+			return s, fmt.Errorf("%s and %s failed; \"seedctl dlq list\" and \"seedctl domains --state failed\" say why",
+				count(int(now.FilesFailed), "file"), count(int(now.DomainsFailed), "domain"))
 		case !pending && same >= enough:
 			return s, nil
 		case time.Since(moved) > timeout && s.Paused:

@@ -48,7 +48,8 @@ func control(verb, help string, args []string, out, errOut io.Writer) int {
 			return err
 		}
 		var p contract.Pipeline
-		if err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"pipeline", verb}, Body: reasonBody(*reason)}, &p); err != nil {
+		if err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"pipeline", verb}, Body: reasonBody(*reason)},
+			&p); err != nil {
 			return err
 		}
 		return r.show(p, func(w io.Writer) error {
@@ -136,7 +137,8 @@ func runReconcile(args []string, _ io.Reader, out, errOut io.Writer) int {
 }
 
 func reconciledText(s *contract.Reconciled) string {
-	text := fmt.Sprintf("%s, %s, %s read", count(int(s.Files), "file"), count(int(s.Domains), "domain"), count(int(s.DeadLetters), "dead letter"))
+	text := fmt.Sprintf("%s, %s, %s read", count(int(s.Files), "file"), count(int(s.Domains), "domain"),
+		count(int(s.DeadLetters), "dead letter"))
 	if s.Queued > 0 {
 		text += fmt.Sprintf(", %s put back into the frontier", count(int(s.Queued), "URL"))
 	}

@@ -38,7 +38,8 @@ func (p *progress) update(done float64, text string) {
 	if p.terminal && done >= 0 {
 		const width = 20
 		filled := int(min(done, 1) * width)
-		p.latest = fmt.Sprintf("[%s%s] %3.0f %%  %s", strings.Repeat("#", filled), strings.Repeat("-", width-filled), min(done, 1)*100, text)
+		p.latest = fmt.Sprintf("[%s%s] %3.0f %%  %s", strings.Repeat("#", filled), strings.Repeat("-", width-filled),
+			min(done, 1)*100, text)
 	}
 	every := writeEvery
 	if p.terminal {

@@ -65,7 +65,8 @@ func newRemote(name, help string, out, errOut io.Writer) *remote {
 }
 
 func newRemoteOf(t target, name, help string, out, errOut io.Writer) *remote {
-	r := &remote{target: t, flags: flag.NewFlagSet(name, flag.ContinueOnError), help: help, out: out, errOut: errOut, progress: newProgress(errOut)}
+	r := &remote{target: t, flags: flag.NewFlagSet(name, flag.ContinueOnError), help: help, out: out, errOut: errOut,
+		progress: newProgress(errOut)}
 	r.flags.StringVar(&r.address, "url", "", "`URL` of the "+t.Noun)
 	if t.Token != "" {
 		r.flags.StringVar(&r.tokenFile, "token-file", "", "`FILE` that holds the API token")
@@ -150,7 +151,8 @@ func (r *remote) connect() error {
 			return usageError("--token-file: " + r.tokenFile + " is empty")
 		}
 	}
-	c, err := client.New(r.target.Service, cmp.Or(r.address, os.Getenv(r.target.Address), r.target.local), strings.TrimSpace(token), from)
+	c, err := client.New(r.target.Service, cmp.Or(r.address, os.Getenv(r.target.Address), r.target.local),
+		strings.TrimSpace(token), from)
 	if err != nil {
 		return usageError(err.Error())
 	}

@@ -30,45 +30,62 @@ var remoteCommands = []struct {
 		[]string{"GET /seeds/status?by=partition&by=error_type&category=news&country=sg&date=2026-01-28&trend=24"}},
 	{"orchestrate", []string{"POST /seeds/orchestrate {}", "GET /seeds/status"}},
 	{"orchestrate --country sg --category news --date 2026-01-28 --force",
-		[]string{`POST /seeds/orchestrate {"country":"sg","category":"news","date":"2026-01-28","force":true}`, "GET /seeds/status?category=news&country=sg&date=2026-01-28"}},
+		[]string{`POST /seeds/orchestrate {"country":"sg","category":"news","date":"2026-01-28","force":true}`,
+			"GET /seeds/status?category=news&country=sg&date=2026-01-28"}},
 	{"files list --country sg --category news --date 2026-01-28", []string{"GET /datasets/sg/news/2026-01-28"}},
-	{"files delete --country sg --category news --date 2026-01-28 1", []string{"DELETE /datasets/sg/news/2026-01-28/raw_0001"}},
+	{"files delete --country sg --category news --date 2026-01-28 1",
+		[]string{"DELETE /datasets/sg/news/2026-01-28/raw_0001"}},
 	{"domains", []string{"GET /seeds/domains?limit=50"}},
 	{"domains --limit 0", []string{"GET /seeds/domains?limit=200"}},
-	{"domains --country sg --state failed --robots false --sitemap true --error-type timeout_error --slower-than 1.5s --sort duration --limit 7",
-		[]string{"GET /seeds/domains?country=sg&error_type=timeout_error&limit=7&robots=false&sitemap=true&slower_than_ms=1500&sort=duration&state=failed"}},
+	{"domains --country sg --state failed --robots false --sitemap true --error-type timeout_error --slower-than 1.5s " +
+		"--sort duration --limit 7",
+		[]string{
+			"GET /seeds/domains?country=sg&error_type=timeout_error&limit=7&robots=false&sitemap=true&slower_than_ms=1500&sort=duration&state=failed"}},
 	{"domains mom.gov.sg --date 2026-01-28", []string{"GET /seeds/domains/mom.gov.sg?date=2026-01-28"}},
 	{"collect gone.example", []string{"POST /seeds/domains/gone.example/collect {}"}},
-	{"collect --date 2026-01-28 gone.example", []string{`POST /seeds/domains/gone.example/collect {"date":"2026-01-28"}`}},
+	{"collect --date 2026-01-28 gone.example",
+		[]string{`POST /seeds/domains/gone.example/collect {"date":"2026-01-28"}`}},
 	{"dlq list", []string{"GET /dlq?limit=50"}},
-	{"dlq list --state stored --queue domain --error-type storage_error --country sg --category news --date 2026-01-28 --domain gone.example",
-		[]string{"GET /dlq?category=news&country=sg&date=2026-01-28&domain=gone.example&error_type=storage_error&limit=50&queue=domain&state=stored"}},
+	{"dlq list --state stored --queue domain --error-type storage_error --country sg --category news --date 2026-01-28 " +
+		"--domain gone.example",
+		[]string{
+			"GET /dlq?category=news&country=sg&date=2026-01-28&domain=gone.example&error_type=storage_error&limit=50&queue=domain&state=stored"}},
 	{"domains https://mom.gov.sg/x?y=1", []string{"GET /seeds/domains/mom.gov.sg"}},
 	{"dlq list --domain https://www.gone.example/", []string{"GET /dlq?domain=gone.example&limit=50"}},
 	{"dlq list --domain www.gone.co.uk", []string{"GET /dlq?domain=gone.co.uk&limit=50"}},
 	{"dlq show 4f1c8d", []string{"GET /dlq/4f1c8d"}},
 	{"dlq replay 9a02b7 4f1c8d 9a02b7", []string{`POST /dlq/replay {"ids":["4f1c8d","9a02b7"]}`}},
 	{"dlq replay --all", []string{`POST /dlq/replay {"all":true}`}},
-	{"dlq discard --queue domain --domain gone.example", []string{`POST /dlq/discard {"filter":{"queue":"domain","domain":"gone.example"}}`}},
+	{"dlq discard --queue domain --domain gone.example",
+		[]string{`POST /dlq/discard {"filter":{"queue":"domain","domain":"gone.example"}}`}},
 	{"exclusions list --kind domain", []string{"GET /exclusions?kind=domain&limit=50"}},
 	{"exclusions add domain shop.example", []string{"PUT /exclusions/domain/shop.example"}},
-	{"exclusions add url https://news.example/archive/*?a=b%20c --reason asked", []string{`PUT /exclusions/url/https:%2F%2Fnews.example%2Farchive%2F%2A%3Fa=b%2520c {"reason":"asked"}`}},
-	{"exclusions remove domain shop.example news.example", []string{"DELETE /exclusions/domain/shop.example", "DELETE /exclusions/domain/news.example"}},
+	{"exclusions add url https://news.example/archive/*?a=b%20c --reason asked",
+		[]string{`PUT /exclusions/url/https:%2F%2Fnews.example%2Farchive%2F%2A%3Fa=b%2520c {"reason":"asked"}`}},
+	{"exclusions remove domain shop.example news.example",
+		[]string{"DELETE /exclusions/domain/shop.example", "DELETE /exclusions/domain/news.example"}},
 	{"frontier stats", []string{"GET /frontier/stats"}},
 	{"frontier lease", []string{`POST /frontier/lease {"max":10,"lease_seconds":60,"per_host":1}`}},
 	{"frontier lease --max 5 --seconds 30 --country kr --category news --types news,faq --kinds page,entry --per-host 2",
-		[]string{`POST /frontier/lease {"max":5,"lease_seconds":30,"country":"kr","category":"news","types":["news","faq"],"kinds":["page","entry"],"per_host":2}`}},
+		[]string{
+			`POST /frontier/lease {"max":5,"lease_seconds":30,"country":"kr","category":"news","types":["news","faq"],"kinds":["page","entry"],"per_host":2}`}},
 	{"frontier report --lease 0.1", nil},
 	{"frontier put --country sg --category news --date 2026-01-28", nil},
-	{"frontier url https://news.example/rss.xml https://a.example/?a=b", []string{"GET /frontier/url?url=https%3A%2F%2Fnews.example%2Frss.xml", "GET /frontier/url?url=https%3A%2F%2Fa.example%2F%3Fa%3Db"}},
+	{"frontier url https://news.example/rss.xml https://a.example/?a=b",
+		[]string{"GET /frontier/url?url=https%3A%2F%2Fnews.example%2Frss.xml",
+			"GET /frontier/url?url=https%3A%2F%2Fa.example%2F%3Fa%3Db"}},
 	{"frontier hosts", []string{"GET /frontier/hosts?limit=50"}},
-	{"frontier hosts --sort size --blocked --limit 1000", []string{"GET /frontier/hosts?blocked=true&limit=200&sort=size"}},
+	{"frontier hosts --sort size --blocked --limit 1000",
+		[]string{"GET /frontier/hosts?blocked=true&limit=200&sort=size"}},
 	{"frontier host a.example b.example:8080 --unblock --delay 2.5 --empty", []string{
-		`POST /frontier/hosts/a.example {"block_until":null,"delay_seconds":2.5,"empty":true}`, `POST /frontier/hosts/b.example:8080 {"block_until":null,"delay_seconds":2.5,"empty":true}`}},
-	{"frontier restore shard-3", []string{`POST /frontier/restore {"shard":"shard-3"}`, `POST /frontier/restore {"shard":"shard-3","cursor":"c1"}`}},
+		`POST /frontier/hosts/a.example {"block_until":null,"delay_seconds":2.5,"empty":true}`,
+		`POST /frontier/hosts/b.example:8080 {"block_until":null,"delay_seconds":2.5,"empty":true}`}},
+	{"frontier restore shard-3", []string{`POST /frontier/restore {"shard":"shard-3"}`,
+		`POST /frontier/restore {"shard":"shard-3","cursor":"c1"}`}},
 	{"frontier restore --all --cursor c0", []string{`POST /frontier/restore {"cursor":"c0"}`}},
 	{"frontier restore --all --live --cursor c0", []string{`POST /frontier/restore {"live":true,"cursor":"c0"}`}},
-	{"feed --type news,policy --min-score 0.5 --country sg --category news", []string{"GET /feed?category=news&country=sg&limit=50&min_score=0.5&type=news%2Cpolicy"}},
+	{"feed --type news,policy --min-score 0.5 --country sg --category news",
+		[]string{"GET /feed?category=news&country=sg&limit=50&min_score=0.5&type=news%2Cpolicy"}},
 	{"feed --limit 0", []string{"GET /feed?limit=200"}},
 	{"changes --limit 1 --cursor 1", []string{"GET /seeds/changes?cursor=1&limit=1"}},
 	{"pause --reason moving", []string{`POST /pipeline/pause {"reason":"moving"}`}},
@@ -181,7 +198,8 @@ func TestTokens(t *testing.T) {
 		t.Error(code, errOut)
 	}
 	code, _, errOut := seedctl("", "status")
-	if code != exitDenied || !strings.Contains(errOut, "the token from SEED_API_TOKEN (unauthorized)") || strings.Contains(errOut, "another") {
+	if code != exitDenied || !strings.Contains(errOut, "the token from SEED_API_TOKEN (unauthorized)") ||
+		strings.Contains(errOut, "another") {
 		t.Error(code, errOut)
 	}
 	for content, want := range map[string]string{"": "is empty", "a\nb": "holds blanks", "t\u00f6ken": "holds blanks"} {

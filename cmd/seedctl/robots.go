@@ -42,10 +42,13 @@ Examples:
 // runRobots answers what a robots.txt file allows.
 func runRobots(args []string, in io.Reader, out, errOut io.Writer) int {
 	flags := flag.NewFlagSet("robots", flag.ContinueOnError)
-	agent := flags.String("agent", "NewsforkBot/1.0 (+https://newsfork.com/bot)", "`User-Agent` of the crawler, or its product token")
-	base := flags.String("base", "", "`URL` of the file, to resolve relative sitemaps (default: that of the first absolute URL asked about)")
+	agent := flags.String("agent", "NewsforkBot/1.0 (+https://newsfork.com/bot)",
+		"`User-Agent` of the crawler, or its product token")
+	base := flags.String("base", "",
+		"`URL` of the file, to resolve relative sitemaps (default: that of the first absolute URL asked about)")
 	asJSON := flags.Bool("json", false, "print one JSON object")
-	compare := flags.Bool("compare", false, "show where temoto/robotstxt, a common parser, decides otherwise;\nwithout URLs, try some for every rule of the group")
+	compare := flags.Bool("compare", false,
+		"show where temoto/robotstxt, a common parser, decides otherwise;\nwithout URLs, try some for every rule of the group")
 	lines := flags.Bool("jsonl", false, "answer questions on standard input, one JSON object a line")
 	remaining, code, ok := parseArgs(flags, robotsHelp, args, out, errOut)
 	if !ok {

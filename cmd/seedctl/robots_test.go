@@ -72,7 +72,8 @@ denied     /  (line 9: Disallow: /)
 }
 
 func TestRobotsJSON(t *testing.T) {
-	code, out, errOut := seedctl(robotsSample, "robots", "--json", "--base", "https://h.example/robots.txt", "-", "/a", "/z")
+	code, out, errOut := seedctl(robotsSample, "robots", "--json", "--base", "https://h.example/robots.txt", "-", "/a",
+		"/z")
 	want := `{"file":"-","agent":"NewsforkBot","group":{"user_agent":"*","line":1},"rules":3,"crawl_delay":1.5,` +
 		`"content_signals":{"ai-train":"no","search":"yes"},"sitemaps":["https://h.example/s.xml"],"is_html":false,"truncated":false,` +
 		`"urls":[{"url":"/a","allowed":false,"line":5,"rule":"Disallow: /a"},{"url":"/z","allowed":true,"line":null,"rule":null}]}` + "\n"
@@ -90,7 +91,8 @@ func TestRobotsJSON(t *testing.T) {
 func TestRobotsCompare(t *testing.T) {
 	const differs = "User-agent: *\nDisallow: /a*b\nDisallow: /c\n"
 	_, out, _ := seedctl(differs, "robots", "--compare", "-", "/x/ab", "/c", "https://h.example/y/ab?q=1")
-	if !strings.Contains(out, "temoto/robotstxt decides otherwise on 2 of 3 URLs:\nallowed    /x/ab  (no rule)\nallowed    https://h.example/y/ab?q=1  (no rule)\n") {
+	if !strings.Contains(out,
+		"temoto/robotstxt decides otherwise on 2 of 3 URLs:\nallowed    /x/ab  (no rule)\nallowed    https://h.example/y/ab?q=1  (no rule)\n") {
 		t.Error(out)
 	}
 	// Without URLs the rules themselves suggest some.

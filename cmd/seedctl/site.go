@@ -103,7 +103,8 @@ func classifySite(file string, c classify.Context, in io.Reader, out, errOut io.
 	if err != nil {
 		return unusable(errOut, "classify", err)
 	}
-	s := sites{context: c, now: time.Now(), analysers: map[string]*discovery.Analyser{}, links: map[string][]discovery.Link{}}
+	s := sites{context: c, now: time.Now(), analysers: map[string]*discovery.Analyser{},
+		links: map[string][]discovery.Link{}}
 	for line := range bytes.Lines(text) {
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue

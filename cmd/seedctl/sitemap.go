@@ -154,7 +154,8 @@ func (r *sitemapReport) row() string {
 	if r.Error != nil {
 		notes = append(notes, *r.Error)
 	}
-	return fmt.Sprintf("%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s", strings.Map(printable, r.File), r.Kind, r.URLCount, len(r.ChildSitemaps), r.NewsTitles,
+	return fmt.Sprintf("%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s", strings.Map(printable, r.File), r.Kind, r.URLCount,
+		len(r.ChildSitemaps), r.NewsTitles,
 		shown(r.LastmodMin), shown(r.LastmodMax), strings.Join(notes, "; "))
 }
 

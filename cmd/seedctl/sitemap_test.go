@@ -16,13 +16,17 @@ const herald = `<?xml version="1.0"?><urlset xmlns:news="http://www.google.com/s
 func TestSitemapJSON(t *testing.T) {
 	dir := t.TempDir()
 	index := filepath.Join(dir, "index.xml")
-	if err := os.WriteFile(index, []byte("<sitemapindex><sitemap><loc>a.xml</loc></sitemap><sitemap><loc>/b.xml?c&amp;d</loc></sitemap></sitemapindex>"), 0o600); err != nil {
+	if err := os.WriteFile(index,
+		[]byte(
+			"<sitemapindex><sitemap><loc>a.xml</loc></sitemap><sitemap><loc>/b.xml?c&amp;d</loc></sitemap></sitemapindex>"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	code, out, errOut := seedctl(herald, "sitemap", "--base", "https://h.example/maps/s.xml", "--json", "-", index)
 	want := `{"file":"-","kind":"urlset","url_count":2,"child_sitemaps":[],"first_loc":"https://h.example/a?x=1&y=2","last_loc":"https://h.example/b",` +
 		`"lastmod_min":"2026-02-09T09:30:00Z","lastmod_max":"2026-02-10T00:00:00Z","news_titles":1,"truncated":true,"over_limit":false,"error":null}
-{"file":"` + index + `","kind":"index","url_count":0,"child_sitemaps":["https://h.example/maps/a.xml","https://h.example/b.xml?c&d"],"first_loc":null,"last_loc":null,` +
+{"file":"` + index +
+		`","kind":"index","url_count":0,"child_sitemaps":["https://h.example/maps/a.xml","https://h.example/b.xml?c&d"],"first_loc":null,"last_loc":null,` +
 		`"lastmod_min":null,"lastmod_max":null,"news_titles":0,"truncated":false,"over_limit":false,"error":null}
 `
 	if code != exitOK || out != want || errOut != "" {
@@ -40,7 +44,8 @@ func TestSitemapTable(t *testing.T) {
 	}
 	// What is no sitemap is an answer.
 	code, out, _ = seedctl("<html>", "sitemap", "-")
-	if code != exitOK || !strings.Contains(out, "invalid  0     0         0     -       -       a web page, not a sitemap\n") {
+	if code != exitOK ||
+		!strings.Contains(out, "invalid  0     0         0     -       -       a web page, not a sitemap\n") {
 		t.Errorf("%d, %s", code, out)
 	}
 }
@@ -86,7 +91,8 @@ func TestSitemapCorpus(t *testing.T) {
 			t.Errorf("%s: %d, %v, %s", file, code, err, errOut)
 			continue
 		}
-		for _, field := range []string{"kind", "url_count", "first_loc", "last_loc", "lastmod_min", "lastmod_max", "news_titles", "truncated"} {
+		for _, field := range []string{"kind", "url_count", "first_loc", "last_loc", "lastmod_min", "lastmod_max",
+			"news_titles", "truncated"} {
 			if any, ok := x[field+"_any"].([]any); ok {
 				x[field] = nil
 				for _, v := range any {

@@ -143,7 +143,8 @@ func progressLine(s *contract.Status, elapsed time.Duration) string {
 		return text
 	}
 	p := s.Processing
-	text := "files " + part(p.FilesProcessed, p.FilesFailed, p.FilesTotal) + "  domains " + part(p.DomainsProcessed, p.DomainsFailed, p.DomainsTotal)
+	text := "files " + part(p.FilesProcessed, p.FilesFailed, p.FilesTotal) + "  domains " +
+		part(p.DomainsProcessed, p.DomainsFailed, p.DomainsTotal)
 	if s.Paused {
 		text += "  paused"
 	}
@@ -190,7 +191,8 @@ func (r *remote) numbers(ctx context.Context, s *contract.Status) lines {
 	t.add("robots.txt\t%s", robots)
 	t.add("sitemap\t%s", sitemap)
 	t.add("average\t%s", average)
-	t.add("dead letters\t%d stored, %d replayed, %d discarded", s.DeadLetters.Stored, s.DeadLetters.Replayed, s.DeadLetters.Discarded)
+	t.add("dead letters\t%d stored, %d replayed, %d discarded", s.DeadLetters.Stored, s.DeadLetters.Replayed,
+		s.DeadLetters.Discarded)
 	for _, name := range slices.Sorted(maps.Keys(s.Queues)) {
 		switch b := s.Queues[name]; {
 		case b == nil:
@@ -253,7 +255,8 @@ func rejectedIn(x *contract.FileRejection) string {
 
 func partitionRow(s *contract.PartitionStats) string {
 	p := s.Processing
-	return fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s", partitionText(&s.Partition), p.FilesTotal, p.FilesFailed, p.FilesPending, p.DomainsTotal, p.DomainsFailed, p.DomainsPending, moment(&s.UpdatedAt))
+	return fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s", partitionText(&s.Partition), p.FilesTotal, p.FilesFailed,
+		p.FilesPending, p.DomainsTotal, p.DomainsFailed, p.DomainsPending, moment(&s.UpdatedAt))
 }
 
 func errorRow(e *contract.ErrorCount) string {
@@ -261,7 +264,8 @@ func errorRow(e *contract.ErrorCount) string {
 }
 
 func hourRow(h *contract.TrendHour) string {
-	return fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d", moment(&h.Hour), h.FilesProcessed, h.FilesFailed, h.DomainsProcessed, h.DomainsFailed, h.AvgProcessingMS)
+	return fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d", moment(&h.Hour), h.FilesProcessed, h.FilesFailed, h.DomainsProcessed,
+		h.DomainsFailed, h.AvgProcessingMS)
 }
 
 func found(n int64, rate float64) string { return fmt.Sprintf("%d found, %.0f %%", n, 100*rate) }

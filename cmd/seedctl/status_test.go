@@ -10,12 +10,18 @@ import (
 // Values and thresholds of alarms have units that people count in.
 func TestAlarmText(t *testing.T) {
 	for want, a := range map[string]contract.AlarmState{
-		"frontier_behind ok: 0 minutes, fires above 60 minutes":                 {Name: "frontier_behind", State: contract.AlarmOK, Value: ptr(0.0), Threshold: 3_600_000, Unit: contract.Milliseconds},
-		"feed_webhook firing: 75 minutes, fires above 60 minutes":               {Name: "feed_webhook", State: contract.AlarmFiring, Value: ptr(4_530_000.0), Threshold: 3_600_000, Unit: contract.Milliseconds},
-		"slow_domains firing: 12345678 ms, fires above 5000 ms over 60 minutes": {Name: "slow_domains", State: contract.AlarmFiring, Value: ptr(12345678.0), Threshold: 5000, Unit: contract.Milliseconds, Window: ptr(60)},
-		"file_failures ok: 0.5 %, fires above 5 % over 60 minutes":              {Name: "file_failures", State: contract.AlarmOK, Value: ptr(0.5), Threshold: 5, Unit: contract.Percent, Window: ptr(60)},
-		"dead_letters ok: 3, fires above 100":                                   {Name: "dead_letters", State: contract.AlarmOK, Value: ptr(3.0), Threshold: 100, Unit: contract.Count},
-		"x ok: too few finished or reported, fires above 3 % over 60 minutes":   {Name: "x", State: contract.AlarmOK, Threshold: 3, Unit: contract.Percent, Window: ptr(60)},
+		"frontier_behind ok: 0 minutes, fires above 60 minutes": {Name: "frontier_behind",
+			State: contract.AlarmOK, Value: ptr(0.0), Threshold: 3_600_000, Unit: contract.Milliseconds},
+		"feed_webhook firing: 75 minutes, fires above 60 minutes": {Name: "feed_webhook",
+			State: contract.AlarmFiring, Value: ptr(4_530_000.0), Threshold: 3_600_000, Unit: contract.Milliseconds},
+		"slow_domains firing: 12345678 ms, fires above 5000 ms over 60 minutes": {Name: "slow_domains",
+			State: contract.AlarmFiring, Value: ptr(12345678.0), Threshold: 5000, Unit: contract.Milliseconds, Window: ptr(60)},
+		"file_failures ok: 0.5 %, fires above 5 % over 60 minutes": {Name: "file_failures",
+			State: contract.AlarmOK, Value: ptr(0.5), Threshold: 5, Unit: contract.Percent, Window: ptr(60)},
+		"dead_letters ok: 3, fires above 100": {Name: "dead_letters",
+			State: contract.AlarmOK, Value: ptr(3.0), Threshold: 100, Unit: contract.Count},
+		"x ok: too few finished or reported, fires above 3 % over 60 minutes": {Name: "x", State: contract.AlarmOK,
+			Threshold: 3, Unit: contract.Percent, Window: ptr(60)},
 	} {
 		if got := alarmText(a); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -64,7 +70,9 @@ func TestStatusOfNothing(t *testing.T) {
 func TestStatusSaysWhyItIsPaused(t *testing.T) {
 	newEngine(t).paused = true
 	code, out, errOut := seedctl("", "status")
-	if code != exitOK || !strings.Contains(out, `paused since 2026-01-28 09:00:00, by API_TOKEN, reason: moving the bucket; "seedctl resume" lets it go on`) {
+	if code != exitOK ||
+		!strings.Contains(out,
+			`paused since 2026-01-28 09:00:00, by API_TOKEN, reason: moving the bucket; "seedctl resume" lets it go on`) {
 		t.Error(code, out, errOut)
 	}
 }

@@ -230,7 +230,8 @@ func (f *rawUpload) look(given contract.Partition) error {
 			f.partition.Date = value
 		}
 	}
-	for _, part := range [...]struct{ name, value string }{{"country", f.partition.Country}, {"category", f.partition.Category}, {"date", f.partition.Date}} {
+	for _, part := range [...]struct{ name, value string }{{"country", f.partition.Country},
+		{"category", f.partition.Category}, {"date", f.partition.Date}} {
 		if part.value == "" {
 			return usageError(fmt.Sprintf("%s: give --%s, since its path has no %[2]s=…", f.path, part.name))
 		}
@@ -360,7 +361,8 @@ func (u *uploader) one(ctx context.Context, f *rawUpload) (state string, err err
 			there[f.name] = storedFile{Chunk: f.name, Size: f.size}
 			return state, nil
 		}
-		if !errors.As(putErr, &answer) || answer.Status != http.StatusConflict || answer.Code == "already_processed" || try == 9 {
+		if !errors.As(putErr, &answer) || answer.Status != http.StatusConflict || answer.Code == "already_processed" ||
+			try == 9 {
 			return "", putErr
 		}
 		// Another upload was faster, unless an attempt whose answer got lost was our own.
@@ -409,7 +411,9 @@ func (u *uploader) put(ctx context.Context, f *rawUpload, replace bool) (unsure 
 		if info, statErr := file.Stat(); statErr != nil {
 			return unreadable(statErr)
 		} else if info.Size() != f.size {
-			return &client.Error{Code: "file_changed", Message: fmt.Sprintf("had %d bytes and has %d now; what is stored of it, if anything, is the beginning", f.size, info.Size())}
+			return &client.Error{Code: "file_changed",
+				Message: fmt.Sprintf("had %d bytes and has %d now; what is stored of it, if anything, is the beginning", f.size,
+					info.Size())}
 		}
 		return err
 	})
@@ -439,7 +443,8 @@ func eachFile[File any](ctx context.Context, r *remote, p contract.Partition, se
 			Files  []File  `json:"files"`
 			Cursor *string `json:"cursor"`
 		}
-		if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"datasets", p.Country, p.Category, p.Date}, Query: query}, &page); err != nil {
+		if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"datasets", p.Country, p.Category, p.Date},
+			Query: query}, &page); err != nil {
 			return err
 		}
 		for _, f := range page.Files {
@@ -480,7 +485,8 @@ func (c *counted) Read(p []byte) (int, error) {
 	c.read += int64(n)
 	u := c.uploader
 	done := u.sent + c.read
-	u.progress.update(float64(done)/float64(u.total), fmt.Sprintf("%s of %s  %s", bytesText(done), bytesText(u.total), u.label))
+	u.progress.update(float64(done)/float64(u.total),
+		fmt.Sprintf("%s of %s  %s", bytesText(done), bytesText(u.total), u.label))
 	return n, err
 }
 

@@ -45,33 +45,56 @@ func TestUpload(t *testing.T) {
 		sent  string // paths of the datasets
 		want  string // in the complaints
 	}{
-		{"number of the path", map[string]string{day + "raw_0007.json": "[]"}, day + "raw_0007.json", exitOK, "sg/news/2026-01-28/raw_0007", ""},
-		{"flags before the path", map[string]string{day + "raw_0007.json": "[]"}, "--date 2026-02-01 --country kr --category=gov " + day + "raw_0007.json", exitOK, "kr/gov/2026-02-01/raw_0007", ""},
-		{"some of each", map[string]string{"country=sg/x/raw_123456.json": " \n[]"}, "--category news --date 2026-01-28 country=sg/x/raw_123456.json", exitOK, "sg/news/2026-01-28/raw_123456", ""},
-		{"next free", map[string]string{"export.json": "\xef\xbb\xbf{}", "b.json": "[]"}, flags + "export.json b.json", exitOK, "sg/news/2026-01-28/raw_0002 sg/news/2026-01-28/raw_0003", ""},
-		{"first of a day", map[string]string{"export.json": "{}"}, flags + "--date 2026-03-01 export.json", exitOK, "sg/news/2026-03-01/raw_0001", ""},
-		{"names before free numbers", map[string]string{"export.json": "{}", "raw_0002.json": "[]"}, flags + "export.json raw_0002.json", exitOK, "sg/news/2026-01-28/raw_0002 sg/news/2026-01-28/raw_0003", ""},
-		{"chunk", map[string]string{"export.json": "{}"}, flags + "--chunk 0100 export.json", exitOK, "sg/news/2026-01-28/raw_0100", ""},
-		{"a short chunk", map[string]string{"export.json": "{}"}, flags + "--chunk 7 export.json", exitOK, "sg/news/2026-01-28/raw_0007", ""},
-		{"next", map[string]string{day + "raw_0001.json": "[{}]", day + "raw_0009.json": "[]"}, "--next .", exitOK, "sg/news/2026-01-28/raw_0002 sg/news/2026-01-28/raw_0003", ""},
-		{"directory", map[string]string{day + "raw_0002.json": "[]", day + "raw_metadata.json": "{}", day + ".DS_Store": "x", day + "raw_0002.json.success": "",
-			"country=sg/category=news/date=2026-01-29/raw_0001.json": "[]"}, ".", exitOK, "sg/news/2026-01-28/raw_0002 sg/news/2026-01-29/raw_0001", ""},
-		{"there already", map[string]string{day + "raw_0001.json": "[]", day + "raw_0002.json": "[]"}, ".", exitOK, "sg/news/2026-01-28/raw_0002", ""},
-		{"there, but another", map[string]string{day + "raw_0001.json": "[{}]", day + "raw_0002.json": "[]"}, ".", exitFailed, "sg/news/2026-01-28/raw_0002",
+		{"number of the path", map[string]string{day + "raw_0007.json": "[]"}, day + "raw_0007.json", exitOK,
+			"sg/news/2026-01-28/raw_0007", ""},
+		{"flags before the path", map[string]string{day + "raw_0007.json": "[]"},
+			"--date 2026-02-01 --country kr --category=gov " + day + "raw_0007.json", exitOK, "kr/gov/2026-02-01/raw_0007", ""},
+		{"some of each", map[string]string{"country=sg/x/raw_123456.json": " \n[]"},
+			"--category news --date 2026-01-28 country=sg/x/raw_123456.json", exitOK, "sg/news/2026-01-28/raw_123456", ""},
+		{"next free", map[string]string{"export.json": "\xef\xbb\xbf{}", "b.json": "[]"}, flags + "export.json b.json",
+			exitOK, "sg/news/2026-01-28/raw_0002 sg/news/2026-01-28/raw_0003", ""},
+		{"first of a day", map[string]string{"export.json": "{}"}, flags + "--date 2026-03-01 export.json", exitOK,
+			"sg/news/2026-03-01/raw_0001", ""},
+		{"names before free numbers", map[string]string{"export.json": "{}", "raw_0002.json": "[]"},
+			flags + "export.json raw_0002.json", exitOK, "sg/news/2026-01-28/raw_0002 sg/news/2026-01-28/raw_0003", ""},
+		{"chunk", map[string]string{"export.json": "{}"}, flags + "--chunk 0100 export.json", exitOK,
+			"sg/news/2026-01-28/raw_0100", ""},
+		{"a short chunk", map[string]string{"export.json": "{}"}, flags + "--chunk 7 export.json", exitOK,
+			"sg/news/2026-01-28/raw_0007", ""},
+		{"next", map[string]string{day + "raw_0001.json": "[{}]", day + "raw_0009.json": "[]"}, "--next .", exitOK,
+			"sg/news/2026-01-28/raw_0002 sg/news/2026-01-28/raw_0003", ""},
+		{"directory", map[string]string{day + "raw_0002.json": "[]", day + "raw_metadata.json": "{}", day + ".DS_Store": "x",
+			day + "raw_0002.json.success":                            "",
+			"country=sg/category=news/date=2026-01-29/raw_0001.json": "[]"}, ".", exitOK,
+			"sg/news/2026-01-28/raw_0002 sg/news/2026-01-29/raw_0001", ""},
+		{"there already", map[string]string{day + "raw_0001.json": "[]", day + "raw_0002.json": "[]"}, ".", exitOK,
+			"sg/news/2026-01-28/raw_0002", ""},
+		{"there, but another", map[string]string{day + "raw_0001.json": "[{}]", day + "raw_0002.json": "[]"}, ".",
+			exitFailed, "sg/news/2026-01-28/raw_0002",
 			"raw_0001.json is there with another content, and was processed; --next takes the next free number (already_exists)"},
-		{"refused", map[string]string{"country=xx/category=news/date=2026-01-28/raw_0001.json": "[]", day + "raw_0002.json": "[]"}, ".", exitFailed, "sg/news/2026-01-28/raw_0002", "country: "},
+		{"refused", map[string]string{"country=xx/category=news/date=2026-01-28/raw_0001.json": "[]",
+			day + "raw_0002.json": "[]"}, ".", exitFailed, "sg/news/2026-01-28/raw_0002", "country: "},
 
 		{"no arguments", nil, "", exitUsage, "", "name raw files or directories"},
-		{"both", map[string]string{"a.json": "[]"}, flags + "--next --chunk 0001 a.json", exitUsage, "", "exclude each other"},
-		{"no number", map[string]string{"a.json": "[]"}, flags + "--chunk 1a a.json", exitUsage, "", `--chunk "1a" is no number`},
-		{"one chunk, two files", map[string]string{"a.json": "[]", "b.json": "[]"}, flags + "--chunk 0001 a.json b.json", exitUsage, "", "--chunk is for one file"},
-		{"twice", map[string]string{"a/raw_0002.json": "[]", "b/raw_0002.json": "[]"}, flags + ".", exitUsage, "", "are both raw/country=sg/category=news/date=2026-01-28/raw_0002.json"},
-		{"no partition", map[string]string{"raw_0002.json": "[]"}, "raw_0002.json", exitUsage, "", "raw_0002.json: give --country, since its path has no country=…\n"},
-		{"no such day", map[string]string{"raw_0002.json": "[]"}, flags + "--date 2026-02-30 raw_0002.json", exitUsage, "", "--date"},
-		{"no such file", map[string]string{day + "raw_0002.json": "[]"}, flags + day + "raw_0002.json nothing.json", exitFailed, "", "seedctl upload: nothing.json: no such file"},
+		{"both", map[string]string{"a.json": "[]"}, flags + "--next --chunk 0001 a.json", exitUsage, "",
+			"exclude each other"},
+		{"no number", map[string]string{"a.json": "[]"}, flags + "--chunk 1a a.json", exitUsage, "",
+			`--chunk "1a" is no number`},
+		{"one chunk, two files", map[string]string{"a.json": "[]", "b.json": "[]"}, flags + "--chunk 0001 a.json b.json",
+			exitUsage, "", "--chunk is for one file"},
+		{"twice", map[string]string{"a/raw_0002.json": "[]", "b/raw_0002.json": "[]"}, flags + ".", exitUsage, "",
+			"are both raw/country=sg/category=news/date=2026-01-28/raw_0002.json"},
+		{"no partition", map[string]string{"raw_0002.json": "[]"}, "raw_0002.json", exitUsage, "",
+			"raw_0002.json: give --country, since its path has no country=…\n"},
+		{"no such day", map[string]string{"raw_0002.json": "[]"}, flags + "--date 2026-02-30 raw_0002.json", exitUsage, "",
+			"--date"},
+		{"no such file", map[string]string{day + "raw_0002.json": "[]"}, flags + day + "raw_0002.json nothing.json",
+			exitFailed, "", "seedctl upload: nothing.json: no such file"},
 		{"standard input", nil, flags + "-", exitUsage, "", "no length"},
-		{"nothing in it", map[string]string{"a/b.json": "[]"}, flags + "a", exitFailed, "", "a holds no files called raw_NNNN.json"},
-		{"no JSON", map[string]string{day + "raw_0002.json": "[]", day + "raw_0003.json": "\x1f\x8b\x08"}, ".", exitFailed, "", "raw_0003.json is no raw file"},
+		{"nothing in it", map[string]string{"a/b.json": "[]"}, flags + "a", exitFailed, "",
+			"a holds no files called raw_NNNN.json"},
+		{"no JSON", map[string]string{day + "raw_0002.json": "[]", day + "raw_0003.json": "\x1f\x8b\x08"}, ".", exitFailed,
+			"", "raw_0003.json is no raw file"},
 		{"empty", map[string]string{day + "raw_0003.json": " \n"}, ".", exitFailed, "", "raw_0003.json is no raw file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -90,7 +113,8 @@ func TestUpload(t *testing.T) {
 					sent = append(sent, strings.Fields(path)[0])
 				}
 			}
-			if code != c.code || strings.Join(sent, " ") != c.sent || !strings.Contains(errOut, c.want) || c.want == "" && errOut != "" {
+			if code != c.code || strings.Join(sent, " ") != c.sent || !strings.Contains(errOut, c.want) ||
+				c.want == "" && errOut != "" {
 				t.Errorf("%d, sent %v: %s%s", code, sent, out, errOut)
 			}
 			n := 0
@@ -116,7 +140,9 @@ func TestUpload(t *testing.T) {
 // TestUploadOrchestrates: each partition that holds files is queued once, at the end.
 func TestUploadOrchestrates(t *testing.T) {
 	e := newEngine(t)
-	dir := lay(t, map[string]string{day + "raw_0001.json": "[]", day + "raw_0002.json": "[]", "country=sg/category=gov/date=2026-01-28/raw_0001.json": "[]", "country=sg/category=bad/date=2026-01-28/raw_0001.json": "[]"})
+	dir := lay(t, map[string]string{day + "raw_0001.json": "[]", day + "raw_0002.json": "[]",
+		"country=sg/category=gov/date=2026-01-28/raw_0001.json": "[]",
+		"country=sg/category=bad/date=2026-01-28/raw_0001.json": "[]"})
 	e.before = func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method == "PUT" && strings.Contains(r.URL.Path, "/bad/") {
 			respond(w, 400, &client.Error{Code: "validation_error", Message: "bad", Field: "category"})
@@ -125,11 +151,14 @@ func TestUploadOrchestrates(t *testing.T) {
 		return false
 	}
 	code, out, errOut := seedctl("", "upload", "--orchestrate", dir)
-	if code != exitFailed || !strings.Contains(out, "sg/news/2026-01-28: 150 raw files found, 149 queued, 1 skipped (1 finished)\n") || !strings.Contains(errOut, "category: bad (validation_error)") {
+	if code != exitFailed || !strings.Contains(out,
+		"sg/news/2026-01-28: 150 raw files found, 149 queued, 1 skipped (1 finished)\n") ||
+		!strings.Contains(errOut, "category: bad (validation_error)") {
 		t.Error(code, out, errOut)
 	}
 	asked := slices.DeleteFunc(e.asked(), func(s string) bool { return !strings.HasPrefix(s, "POST") })
-	if want := []string{`POST /seeds/orchestrate {"country":"sg","category":"gov","date":"2026-01-28"}`, `POST /seeds/orchestrate {"country":"sg","category":"news","date":"2026-01-28"}`}; !slices.Equal(asked, want) {
+	if want := []string{`POST /seeds/orchestrate {"country":"sg","category":"gov","date":"2026-01-28"}`,
+		`POST /seeds/orchestrate {"country":"sg","category":"news","date":"2026-01-28"}`}; !slices.Equal(asked, want) {
 		t.Error(asked)
 	}
 	if _, out, _ = seedctl("", "upload", "--orchestrate", "--json", dir); !strings.HasSuffix(out, `{"partition_info":{"country":"sg","category":"news","date":"2026-01-28"},"files_found":150,"sent":149,"skipped":1,"finished":1}`+"\n") {

@@ -32,7 +32,8 @@ func stats(files, domains [3]int64) contract.Status {
 	s := sampleStatus()
 	s.Processing = contract.ProcessingStats{
 		FilesTotal: files[0] + files[1] + files[2], FilesProcessed: files[0], FilesFailed: files[1], FilesPending: files[2],
-		DomainsTotal: domains[0] + domains[1] + domains[2], DomainsProcessed: domains[0], DomainsFailed: domains[1], DomainsPending: domains[2],
+		DomainsTotal: domains[0] + domains[1] + domains[2], DomainsProcessed: domains[0], DomainsFailed: domains[1],
+		DomainsPending: domains[2],
 	}
 	return s
 }
@@ -52,14 +53,24 @@ func TestWatch(t *testing.T) {
 		looks    int // at least
 		want     string
 	}{
-		"well":                               {[]contract.Status{stats(three{0, 0, 150}, three{}), stats(three{100, 0, 50}, three{200, 0, 100}), stats(three{150, 0, 0}, three{400, 0, 0})}, "", exitOK, 5, ""},
-		"gap between a file and its domains": {[]contract.Status{stats(three{150, 0, 0}, three{}), stats(three{150, 0, 0}, three{}), stats(three{150, 0, 0}, three{0, 0, 4}), stats(three{150, 0, 0}, three{4, 0, 0})}, "", exitOK, 6, ""},
-		"a domain failed":                    {[]contract.Status{stats(three{150, 0, 0}, three{399, 1, 0})}, "", exitFailed, 3, "0 files and 1 domain failed"},
-		"a file failed":                      {[]contract.Status{stats(three{149, 1, 0}, three{399, 0, 0})}, "", exitFailed, 3, "1 file and 0 domains failed"},
-		"the ledger is behind":               {[]contract.Status{stats(three{0, 0, 0}, three{}), stats(three{149, 0, 0}, three{10, 0, 0})}, "", exitFailed, manyLooks, "the ledger has 149 of the 150 raw files"},
-		"a discarded file is no failure":     {[]contract.Status{discarded(stats(three{149, 0, 0}, three{399, 0, 0}))}, "", exitOK, 3, ""},
-		"it catches up":                      {[]contract.Status{stats(three{0, 0, 0}, three{}), stats(three{0, 0, 0}, three{}), stats(three{0, 0, 0}, three{}), stats(three{0, 0, 0}, three{}), stats(three{150, 0, 0}, three{10, 0, 0})}, "", exitOK, 7, ""},
-		"nothing moves":                      {[]contract.Status{stats(three{149, 0, 1}, three{10, 0, 0})}, "--timeout 50ms", exitFailed, 3, "nothing has moved for 50ms"},
+		"well": {[]contract.Status{stats(three{0, 0, 150}, three{}),
+			stats(three{100, 0, 50}, three{200, 0, 100}), stats(three{150, 0, 0}, three{400, 0, 0})}, "", exitOK, 5, ""},
+		"gap between a file and its domains": {[]contract.Status{stats(three{150, 0, 0}, three{}),
+			stats(three{150, 0, 0}, three{}), stats(three{150, 0, 0}, three{0, 0, 4}), stats(three{150, 0, 0}, three{4, 0, 0})},
+			"", exitOK, 6, ""},
+		"a domain failed": {[]contract.Status{stats(three{150, 0, 0}, three{399, 1, 0})}, "", exitFailed, 3,
+			"0 files and 1 domain failed"},
+		"a file failed": {[]contract.Status{stats(three{149, 1, 0}, three{399, 0, 0})}, "", exitFailed, 3,
+			"1 file and 0 domains failed"},
+		"the ledger is behind": {[]contract.Status{stats(three{0, 0, 0}, three{}),
+			stats(three{149, 0, 0}, three{10, 0, 0})}, "", exitFailed, manyLooks, "the ledger has 149 of the 150 raw files"},
+		"a discarded file is no failure": {[]contract.Status{discarded(stats(three{149, 0, 0}, three{399, 0, 0}))}, "",
+			exitOK, 3, ""},
+		"it catches up": {[]contract.Status{stats(three{0, 0, 0}, three{}), stats(three{0, 0, 0}, three{}),
+			stats(three{0, 0, 0}, three{}), stats(three{0, 0, 0}, three{}), stats(three{150, 0, 0}, three{10, 0, 0})}, "",
+			exitOK, 7, ""},
+		"nothing moves": {[]contract.Status{stats(three{149, 0, 1}, three{10, 0, 0})}, "--timeout 50ms", exitFailed, 3,
+			"nothing has moved for 50ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(t)
@@ -67,7 +78,8 @@ func TestWatch(t *testing.T) {
 			args := append(strings.Fields("orchestrate --country sg --watch --interval 1ms"), strings.Fields(c.args)...)
 			code, out, errOut := seedctl("", args...)
 			asked := e.asked()
-			if code != c.code || len(asked)-1 < c.looks || !strings.Contains(errOut, c.want) || !strings.HasPrefix(out, "150 raw files found, 149 queued, 1 skipped (1 finished)\n") {
+			if code != c.code || len(asked)-1 < c.looks || !strings.Contains(errOut, c.want) ||
+				!strings.HasPrefix(out, "150 raw files found, 149 queued, 1 skipped (1 finished)\n") {
 				t.Errorf("%d after %d looks: %s%s", code, len(asked)-1, out, errOut)
 			}
 			if asked[0] != `POST /seeds/orchestrate {"country":"sg"}` || asked[1] != "GET /seeds/status?country=sg" {

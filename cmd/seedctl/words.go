@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// inWords is the text of an error without what only the program's author can read: the system call that failed on a file,
-// the types into which JSON is read.
+// inWords is the text of an error without what only the program's author can read: the system call that failed on a
+// file, the types into which JSON is read.
 func inWords(err error) string {
 	var file *fs.PathError
 	var link *os.LinkError

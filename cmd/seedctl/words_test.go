@@ -9,7 +9,8 @@ import (
 )
 
 // ofTheProgram matches text for the program's author only: system calls, types, the words of Go's packages.
-var ofTheProgram = regexp.MustCompile(`\b(open|read|stat|lstat|openat|write|rename) [./]|json: |Go (struct|value)|invalid character|parse error|strconv|provided but not defined| flag -[a-z]|<nil>`)
+var ofTheProgram = regexp.MustCompile(
+	`\b(open|read|stat|lstat|openat|write|rename) [./]|json: |Go (struct|value)|invalid character|parse error|strconv|provided but not defined| flag -[a-z]|<nil>`)
 
 // readers are the commands that take files or directories, each with what to write before the name of one.
 var readers = map[string][]string{
@@ -19,8 +20,8 @@ var readers = map[string][]string{
 	"feed": {"--cursor-file "}, "changes": {"--cursor-file "},
 }
 
-// TestFilesThatCannotBeRead: every command says in the same words which file is missing, is a directory or none, and which
-// flag was wrong.
+// TestFilesThatCannotBeRead: every command says in the same words which file is missing, is a directory or none, and
+// which flag was wrong.
 func TestFilesThatCannotBeRead(t *testing.T) {
 	newEngine(t)
 	dir := t.TempDir()
@@ -49,7 +50,8 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 			if said := ofTheProgram.FindString(out + complaints); said != "" || code == exitOK && line[0] != '-' {
 				t.Errorf("seedctl %s %s: %d, %q in %s%s", name, line, code, said, out, complaints)
 			}
-			if strings.Contains(line, "missing") && !strings.Contains(line, "token") && !strings.Contains(complaints, ": no such file or directory") {
+			if strings.Contains(line, "missing") && !strings.Contains(line, "token") &&
+				!strings.Contains(complaints, ": no such file or directory") {
 				t.Errorf("seedctl %s %s: %s", name, line, complaints)
 			}
 		}

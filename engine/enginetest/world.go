@@ -1,5 +1,5 @@
-// Package enginetest runs the whole engine natively on fakes of its platform: a bucket and queues in memory, SQLite and
-// a scripted web. It uses the simulated time of testing/synctest, so hours of retries and pauses take no time.
+// Package enginetest runs the whole engine natively on fakes of its platform: a bucket and queues in memory, SQLite
+// and a scripted web. It uses the simulated time of testing/synctest, so hours of retries and pauses take no time.
 package enginetest
 
 import (
@@ -64,8 +64,8 @@ type World struct {
 	log   bytes.Buffer
 }
 
-// Run runs a test in a world of its own, in a bubble of testing/synctest. All settings have their defaults, but there is
-// no request interval and no retry of requests.
+// Run runs a test in a world of its own, in a bubble of testing/synctest. All settings have their defaults, but there
+// is no request interval and no retry of requests.
 func Run(t *testing.T, test func(t *testing.T, w *World)) {
 	synctest.Test(t, func(t *testing.T) {
 		db, err := sqlite.Open()

@@ -20,7 +20,8 @@ func TestQueues_MatchDeployment(t *testing.T) {
 	}
 	for _, environment := range []string{"staging", "prod"} {
 		var got []queuestest.Queue
-		for _, line := range regexp.MustCompile(`\{ "queue": "newsfork-\w+-`+environment+`", "max_batch_size".*\}`).FindAll(text, -1) {
+		for _, line := range regexp.MustCompile(`\{ "queue": "newsfork-\w+-`+environment+
+			`", "max_batch_size".*\}`).FindAll(text, -1) {
 			var c struct {
 				queuestest.Queue
 				Seconds int64 `json:"max_batch_timeout"`

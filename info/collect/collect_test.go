@@ -599,7 +599,8 @@ func TestReplay_Poison(t *testing.T) {
 	if err := w.Store.Add(ctx, []store.Letter{good}, w.clock); err != nil {
 		t.Fatal(err)
 	}
-	w.pages["https://a.example/rss"] = page{body: `<rss><channel><item><title>t</title><link>https://x.example/</link><pubDate>Sat, 17 Jan 2026 08:00:00 GMT</pubDate></item>
+	w.pages["https://a.example/rss"] = page{
+		body: `<rss><channel><item><title>t</title><link>https://x.example/</link><pubDate>Sat, 17 Jan 2026 08:00:00 GMT</pubDate></item>
 <item><title>no link</title></item><item><title>bad date</title><link>https://x.example/2</link><pubDate>soon</pubDate></item></channel></rss>`}
 	for range 2 {
 		w.clock = w.clock.Add(24 * time.Hour)

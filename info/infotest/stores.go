@@ -771,7 +771,8 @@ func anyText(t T, s *store.Store) {
 func nothing(t T, s *store.Store) {
 	expect(t, "saved", put(t, s), store.Saved{})
 	expect(t, "page", page(t, s, info.Query{Category: info.All, Limit: 10}), info.Page{Articles: []info.Article{}})
-	expect(t, "search", page(t, s, info.Query{Search: info.ParseSearch("x"), Limit: 10}), info.Page{Articles: []info.Article{}})
+	expect(t, "search", page(t, s, info.Query{Search: info.ParseSearch("x"), Limit: 10}),
+		info.Page{Articles: []info.Article{}})
 	known, err := s.Known(ctx, nil)
 	must(t, "Known", err)
 	expect(t, "known", len(known), 0)
@@ -790,8 +791,10 @@ func alarms(t T, s *store.Store) {
 
 	save := func(state, id string, at time.Time, post bool) {
 		t.Helper()
-		u := ledger.AlarmUpdate{Name: "source_failing:naver", State: state, Notice: &ledger.AlarmNotice{ID: id, Body: `{"text":"실패"}`, At: epoch.MillisOf(at)}}
-		must(t, "SaveAlarms", s.SaveAlarms(ctx, at, []ledger.AlarmUpdate{u, {Name: "source_stale:naver", State: contract.AlarmOK}}, post))
+		u := ledger.AlarmUpdate{Name: "source_failing:naver", State: state,
+			Notice: &ledger.AlarmNotice{ID: id, Body: `{"text":"실패"}`, At: epoch.MillisOf(at)}}
+		must(t, "SaveAlarms", s.SaveAlarms(ctx, at, []ledger.AlarmUpdate{u,
+			{Name: "source_stale:naver", State: contract.AlarmOK}}, post))
 	}
 	claim := func(what string, want ...string) {
 		t.Helper()
@@ -808,7 +811,8 @@ func alarms(t T, s *store.Store) {
 	save(contract.AlarmFiring, "again", noon.Add(time.Second), true) // another cron sees the same change
 	saved, err := s.Alarms(ctx)
 	must(t, "Alarms", err)
-	expect(t, "saved alarms", saved, []ledger.SavedAlarm{{Name: "source_failing:naver", State: contract.AlarmFiring, Since: noon}, {Name: "source_stale:naver", State: contract.AlarmOK, Since: noon}})
+	expect(t, "saved alarms", saved, []ledger.SavedAlarm{{Name: "source_failing:naver", State: contract.AlarmFiring,
+		Since: noon}, {Name: "source_stale:naver", State: contract.AlarmOK, Since: noon}})
 	save(contract.AlarmOK, "b", noon.Add(2*time.Second), true)
 	save(contract.AlarmFiring, "unposted", noon.Add(3*time.Second), false)
 	save(contract.AlarmOK, "c", noon.Add(4*time.Second), true)

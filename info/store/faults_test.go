@@ -133,7 +133,8 @@ func TestPostgres_RestartDuringStatement(t *testing.T) {
 	defer db.Close()
 	migrate(t, db)
 	// The hundredth article, in the fourth transaction, waits for the restart.
-	if err := db.Script(context.Background(), `CREATE FUNCTION stall() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN NEW; END';
+	if err := db.Script(context.Background(),
+		`CREATE FUNCTION stall() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN NEW; END';
 CREATE TRIGGER stall BEFORE INSERT ON news_articles FOR EACH ROW
 WHEN (NEW.id = 'naver_000099') EXECUTE FUNCTION stall()`); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 //go:build js && wasm
 
-// Command fill is a Worker that stores a part of a corpus of articles, and fills the cache with the last one, for the bench.
+// Command fill is a Worker that stores a part of a corpus of articles, and fills the cache with the last one, for the
+// bench.
 package main
 
 import (

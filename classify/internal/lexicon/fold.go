@@ -196,5 +196,6 @@ func Unspaced(r rune) bool {
 	case r < 0xA000:
 		return true
 	}
-	return r >= 0xAC00 && r < 0xD7B0 || r >= 0xF900 && r < 0xFB00 || r >= 0xFF66 && r < 0xFFA0 || r >= 0x20000 && r < 0x32000
+	return r >= 0xAC00 && r < 0xD7B0 || r >= 0xF900 && r < 0xFB00 || r >= 0xFF66 && r < 0xFFA0 ||
+		r >= 0x20000 && r < 0x32000
 }

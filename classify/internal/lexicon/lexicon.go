@@ -32,8 +32,8 @@ type meaning struct {
 	anchor anchor
 }
 
-// trie finds words by their bytes. Nodes are numbered. Most have one child, which is mostly the node after it; all other
-// edges share one hash table with linear probing, so that a step costs the same in nodes with many children
+// trie finds words by their bytes. Nodes are numbered. Most have one child, which is mostly the node after it; all
+// other edges share one hash table with linear probing, so that a step costs the same in nodes with many children
 // (Han, hangul).
 type trie struct {
 	nodes []nodeBits
@@ -160,8 +160,8 @@ func (t *trie) add(word string, m meaning) {
 type Lexicon struct {
 	begin  *trie // words that begin where a word begins
 	inside *trie // words that begin anywhere
-	// How words begin: those of up to three bytes by these three, of four and five by these four, and longer ones by these six;
-	// and all those of inside by four. At most positions of a text they save the search.
+	// How words begin: those of up to three bytes by these three, of four and five by these four, and longer ones by
+	// these six; and all those of inside by four. At most positions of a text they save the search.
 	short, medium, long, inner fronts
 }
 
@@ -245,9 +245,9 @@ type Words struct {
 }
 
 // NewWords reads words in the form of the files in data: lines of words under a header "[role]", "[role+]" or
-// "[role?]" (its strength); "#" begins a comment. "word*" matches the beginning of a word, "*word" the end of a compound
-// with its inflection, "*word*" anywhere. A hyphen joins a phrase, whose parts may be written apart in any way or
-// together. Words of scripts without spaces match anywhere.
+// "[role?]" (its strength); "#" begins a comment. "word*" matches the beginning of a word, "*word" the end of a
+// compound with its inflection, "*word*" anywhere. A hyphen joins a phrase, whose parts may be written apart in any
+// way or together. Words of scripts without spaces match anywhere.
 func NewWords(general, hosts string) (*Words, error) {
 	w := &Words{
 		General: &Lexicon{begin: newTrie(1 << 17), inside: newTrie(1 << 14)},
@@ -261,7 +261,8 @@ func NewWords(general, hosts string) (*Words, error) {
 
 // files are those of data with the words of paths and queries. A word's first meaning is the one that is read first.
 var files = []string{
-	"english.txt", "germanic.txt", "romance.txt", "slavic.txt", "cjk.txt", "southeast_asian.txt", "others.txt", "sites.txt",
+	"english.txt", "germanic.txt", "romance.txt", "slavic.txt", "cjk.txt", "southeast_asian.txt", "others.txt",
+	"sites.txt",
 }
 
 // Texts returns what NewWords takes from the files in data, without their comments. Dir is the directory of this
@@ -363,7 +364,8 @@ var dotless = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u")
 // hasUmlaut reports whether a word has anything for them to replace.
 func hasUmlaut(word string) bool {
 	for i := range len(word) {
-		if c := word[i]; c >= utf8.RuneSelf || c == 'e' && i > 0 && (word[i-1] == 'a' || word[i-1] == 'o' || word[i-1] == 'u') {
+		if c := word[i]; c >= utf8.RuneSelf || c == 'e' && i > 0 &&
+			(word[i-1] == 'a' || word[i-1] == 'o' || word[i-1] == 'u') {
 			return true
 		}
 	}
@@ -490,7 +492,8 @@ func (l *Lexicon) ReachOf(word []byte) (r Reach, ok bool) {
 // crossing is the number of letters at the end of a word that are searched for words that continue behind it.
 const crossing = 3
 
-// MayCross reports whether a word of the lexicon may begin in the word text[begin:end], which has a reach, and end behind it.
+// MayCross reports whether a word of the lexicon may begin in the word text[begin:end], which has a reach, and end
+// behind it.
 func (l *Lexicon) MayCross(text []byte, begin, end int, r Reach) bool {
 	if r.begin != 0 && l.begin.ends(r.begin, text[end:]) || r.inside != 0 && l.inside.ends(r.inside, text[end:]) {
 		return true

@@ -17,8 +17,8 @@ type Weights struct {
 	Plain [urltext.PlainFeatures][Classes]float64
 }
 
-// Scores adds up the weights of features. Training spends much of its time here, alone with its weights: the race detector
-// would find nothing, and takes several times as long.
+// Scores adds up the weights of features. Training spends much of its time here, alone with its weights: the race
+// detector would find nothing, and takes several times as long.
 //
 //go:norace
 func (w *Weights) Scores(f *urltext.Features) [Classes]float64 {

@@ -65,8 +65,8 @@ func float(data []byte) float64 {
 	return float64(math.Float32frombits(binary.LittleEndian.Uint32(data)))
 }
 
-// levels is the number of steps on either side of zero. Weights of hashed features, which are most of the file, take every
-// third: that saves a quarter of it.
+// levels is the number of steps on either side of zero. Weights of hashed features, which are most of the file, take
+// every third: that saves a quarter of it.
 const (
 	levels     = 126
 	hashedStep = 3
@@ -162,8 +162,9 @@ func (m *Model) Add(s *Sums, f *urltext.Features) {
 	}
 }
 
-// Temper calibrates the scores of a URL with texts, which are as sure of themselves as those of a URL alone without being
-// right as often: the less so the further the scores are apart, as those of long texts are, whose words repeat each other.
+// Temper calibrates the scores of a URL with texts, which are as sure of themselves as those of a URL alone without
+// being right as often: the less so the further the scores are apart, as those of long texts are, whose words repeat
+// each other.
 func (m *Model) Temper(s *Sums) {
 	l := m.Logits(s)
 	t := Temperatures{Text: m.text, Spread: m.spread}.OfText(&l)

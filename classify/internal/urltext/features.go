@@ -398,8 +398,8 @@ const (
 	anySpace    = 'u'
 )
 
-// words adds the words of a segment or text in a space and anywhere, pairs of neighbours, their parts, and the beginning
-// and end of long ones.
+// words adds the words of a segment or text in a space and anywhere, pairs of neighbours, their parts, and the
+// beginning and end of long ones.
 func (f *Features) words(s *Segment, space byte) {
 	previous := []byte(nil)
 	for word := range s.tokens() {

@@ -148,7 +148,8 @@ func (r *Reading) fileFeatures(f *Features) {
 	for i := n; i >= 0; i-- {
 		best, found := lexicon.Sense{}, false
 		for _, h := range r.Path[i].Hits {
-			if role, ok := typeOf(h.Role); ok && role != lexicon.Download && role != lexicon.Unknown && (!found || h.Strength >= best.Strength) {
+			if role, ok := typeOf(h.Role); ok && role != lexicon.Download && role != lexicon.Unknown &&
+				(!found || h.Strength >= best.Strength) {
 				best, found = lexicon.Sense{Role: role, Strength: h.Strength}, true
 			}
 		}

@@ -63,9 +63,11 @@ const (
 
 // Keys of the query that indicate what a page does.
 var (
-	searchKeys   = wordSet("q s query search keyword keywords searchword searchterm searchtext srch k text wd term terms suche suchbegriff recherche busca buscar pesquisa cerca ricerca sok zoek searchkey searchvalue searchquery searchstring szukaj arama keys schstr stext find kw")
-	trackingKeys = wordSet("utmsource utmmedium utmcampaign utmterm utmcontent fbclid gclid cmpid ref refurl from src source mcid mceid icid ito ocid smid share xtor wtmc")
-	pageKeys     = wordSet("page p pageno pageindex pagenum paged start offset seite pagina currentpage cp pg")
+	searchKeys = wordSet(
+		"q s query search keyword keywords searchword searchterm searchtext srch k text wd term terms suche suchbegriff recherche busca buscar pesquisa cerca ricerca sok zoek searchkey searchvalue searchquery searchstring szukaj arama keys schstr stext find kw")
+	trackingKeys = wordSet(
+		"utmsource utmmedium utmcampaign utmterm utmcontent fbclid gclid cmpid ref refurl from src source mcid mceid icid ito ocid smid share xtor wtmc")
+	pageKeys = wordSet("page p pageno pageindex pagenum paged start offset seite pagina currentpage cp pg")
 )
 
 // shape extracts the features of a URL's form.

@@ -17,7 +17,8 @@ func (r *Reading) ReadText(title, anchor string) {
 }
 
 // separators stand between the title of a page and the names of its sections and its site.
-var separators = [...]string{" | ", " - ", " – ", " — ", " • ", " · ", " » ", " « ", " › ", " ‹ ", " > ", " < ", " :: ", " : ", " / ", "｜"}
+var separators = [...]string{" | ", " - ", " – ", " — ", " • ", " · ", " » ", " « ", " › ", " ‹ ", " > ", " < ",
+	" :: ", " : ", " / ", "｜"}
 
 // cutTitle takes a title apart from what follows it.
 func cutTitle(title string) (own, after string) {

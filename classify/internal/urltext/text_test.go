@@ -58,7 +58,8 @@ func TestTextBesideURL(t *testing.T) {
 
 // TestGrams: sequences are of whole letters in every script, and none of a word that is shorter.
 func TestGrams(t *testing.T) {
-	for word, want := range map[string]int{"news": 1, "policy": 3, "нов": 0, "новости": 4, "税": 0, "税金猶予": 3, "abcdefghijklmnopqrstuvwxyzabcdef": 24} {
+	for word, want := range map[string]int{"news": 1, "policy": 3, "нов": 0, "новости": 4, "税": 0, "税金猶予": 3,
+		"abcdefghijklmnopqrstuvwxyzabcdef": 24} {
 		var f Features
 		f.grams([]byte(word))
 		if len(f.Plain) != want {

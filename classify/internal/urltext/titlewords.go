@@ -49,8 +49,8 @@ type part struct {
 	begin, end int        // bytes of the folded title
 }
 
-// readWords is fold and lookUp for a title of small letters, digits and what separates words, but for s.starts. It reports
-// false, and leaves s as it is, for any other.
+// readWords is fold and lookUp for a title of small letters, digits and what separates words, but for s.starts. It
+// reports false, and leaves s as it is, for any other.
 func (r *Reading) readWords(s *Segment, text []byte, extAt int) bool {
 	if r.words == nil {
 		r.words = &titleWords{slots: make([]titleWord, 1<<wordSlotBits)}
@@ -175,8 +175,8 @@ func (a *arena) markStarts(parts []part, n int) []bool {
 func isSmall(c byte) bool { return 'a' <= c && c <= 'z' }
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// word returns what is found in a word of up to maxTitleWord small letters, nil where that depends on its neighbours, or
-// another word of the title has its slot.
+// word returns what is found in a word of up to maxTitleWord small letters, nil where that depends on its neighbours,
+// or another word of the title has its slot.
 func (w *titleWords) word(r *Reading, word []byte) *titleWord {
 	var buf [maxTitleWord]byte
 	copy(buf[:], word)

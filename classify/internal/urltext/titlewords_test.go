@@ -12,8 +12,8 @@ import (
 	"github.com/newsfork/seed-engine/classify/internal/lexicon"
 )
 
-// sameTitle reads a title by its words and letter by letter, and fails where anything differs. It reports whether words
-// sufficed.
+// sameTitle reads a title by its words and letter by letter, and fails where anything differs. It reports whether
+// words sufficed.
 func sameTitle(t testing.TB, byWords, byLetters *Reading, title string) bool {
 	t.Helper()
 	read := func(r *Reading, f *Features, words bool) Segment {
@@ -34,14 +34,15 @@ func sameTitle(t testing.TB, byWords, byLetters *Reading, title string) bool {
 	}
 	var f, wantFeatures Features
 	s, want := read(byWords, &f, true), read(byLetters, &wantFeatures, false)
-	if !reflect.DeepEqual(s, want) || !slices.Equal(f.Plain, wantFeatures.Plain) || !slices.Equal(f.Tied, wantFeatures.Tied) {
+	if !reflect.DeepEqual(s, want) || !slices.Equal(f.Plain, wantFeatures.Plain) ||
+		!slices.Equal(f.Tied, wantFeatures.Tied) {
 		t.Fatalf("%q by its words:\n%+v\n%v\nnot\n%+v\n%v", title, s, f.Plain, want, wantFeatures.Plain)
 	}
 	return byWords.titled
 }
 
-// TestTitlesByWords: a title read by its words is as if it had been read letter by letter, whatever the words before it
-// left behind.
+// TestTitlesByWords: a title read by its words is as if it had been read letter by letter, whatever the words before
+// it left behind.
 func TestTitlesByWords(t *testing.T) {
 	general, _, err := lexicon.Texts(os.DirFS("../lexicon"))
 	if err != nil {

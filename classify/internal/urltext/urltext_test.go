@@ -45,7 +45,8 @@ func TestKinds(t *testing.T) {
 }
 
 func TestSector(t *testing.T) {
-	for host, want := range map[string]hosts.Sector{"www.EPA.gov": hosts.Government, "mit.edu": hosts.Education, "example.com": hosts.OtherSector} {
+	for host, want := range map[string]hosts.Sector{"www.EPA.gov": hosts.Government, "mit.edu": hosts.Education,
+		"example.com": hosts.OtherSector} {
 		r := Reading{Words: words(t)}
 		r.Read("https://"+host+"/", hosts.OtherSector)
 		if r.Sector != want {
@@ -62,7 +63,8 @@ func TestSector(t *testing.T) {
 }
 
 func TestPunycode(t *testing.T) {
-	for label, want := range map[string]string{"xn--mnchen-3ya": "münchen", "xn--3e0b707e": "한국", "xn--p1ai": "рф", "plain": "plain", "xn--\x00": "xn--\x00"} {
+	for label, want := range map[string]string{"xn--mnchen-3ya": "münchen", "xn--3e0b707e": "한국", "xn--p1ai": "рф",
+		"plain": "plain", "xn--\x00": "xn--\x00"} {
 		if got := string(appendPunycode(nil, label)); got != want {
 			t.Errorf("%s: %q, want %q", label, got, want)
 		}

@@ -54,7 +54,8 @@ type Service struct {
 }
 
 // Engine is the Seed Engine.
-var Engine = Service{Name: "Seed Engine", Noun: "engine", Article: "an", Example: "https://seed.example.com", Address: "SEED_API_URL", Token: "SEED_API_TOKEN"}
+var Engine = Service{Name: "Seed Engine", Noun: "engine", Article: "an", Example: "https://seed.example.com",
+	Address: "SEED_API_URL", Token: "SEED_API_TOKEN"}
 
 // Client sends requests to one service.
 type Client struct {
@@ -74,15 +75,18 @@ func New(service Service, address, token, from string) (*Client, error) {
 	base, err := url.Parse(address)
 	switch {
 	case err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
-		return nil, fmt.Errorf("%q is not the address of %s %s; --url or %s needs one such as %s", address, service.Article, service.Noun, service.Address, service.Example)
+		return nil, fmt.Errorf("%q is not the address of %s %s; --url or %s needs one such as %s", address, service.Article,
+			service.Noun, service.Address, service.Example)
 	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
 		return nil, errors.New("--url or " + service.Address + ": give scheme, host and path alone")
 	case token != "" && base.Scheme == "http" && !isLoopback(base.Hostname()):
-		return nil, errors.New("the token would cross the network unencrypted; give an https address with --url or " + service.Address)
+		return nil, errors.New("the token would cross the network unencrypted; give an https address with --url or " +
+			service.Address)
 	}
 	for _, c := range []byte(token) {
 		if c <= ' ' || c > '~' {
-			return nil, errors.New("the token holds blanks or characters that no token has; check " + service.Token + " or --token-file")
+			return nil, errors.New("the token holds blanks or characters that no token has; check " + service.Token +
+				" or --token-file")
 		}
 	}
 	return &Client{
@@ -128,7 +132,8 @@ func (e *Error) Error() string {
 
 // routes replaces the routes that messages recommend by commands.
 var routes = strings.NewReplacer(
-	"no route has this path; GET / describes this service", "the engine has no such route; it may be older than this seedctl",
+	"no route has this path; GET / describes this service",
+	"the engine has no such route; it may be older than this seedctl",
 	"GET /api/v1/seeds/domains lists", "seedctl domains lists",
 	"GET /api/v1/dlq lists", "seedctl dlq list lists",
 	"GET /api/v1/exclusions lists", "seedctl exclusions list lists",
@@ -156,7 +161,8 @@ type Unreachable struct {
 }
 
 func (e *Unreachable) Error() string {
-	return fmt.Sprintf("%s %s; --url or %s says where the %s is", e.Host, clip(e.Err.Error()), e.Service.Address, e.Service.Noun)
+	return fmt.Sprintf("%s %s; --url or %s says where the %s is", e.Host, clip(e.Err.Error()), e.Service.Address,
+		e.Service.Noun)
 }
 
 func (e *Unreachable) Unwrap() error { return e.Err }

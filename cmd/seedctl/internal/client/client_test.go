@@ -33,20 +33,23 @@ func engine(t *testing.T, respond http.HandlerFunc) (c *Client, asked *atomic.In
 
 func busy(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusServiceUnavailable)
-	io.WriteString(w, `{"success": false, "data": {"sent": 1}, "error": {"code": "storage_error", "message": "busy", "field": "f"}}`)
+	io.WriteString(w,
+		`{"success": false, "data": {"sent": 1}, "error": {"code": "storage_error", "message": "busy", "field": "f"}}`)
 }
 
 func TestCall(t *testing.T) {
 	c, _ := engine(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		got := r.Method + " " + r.URL.RequestURI() + " " + string(body) + " " + r.Header.Get("Content-Type") + " " + r.Header.Get("Authorization")
+		got := r.Method + " " + r.URL.RequestURI() + " " + string(body) + " " + r.Header.Get("Content-Type") + " " +
+			r.Header.Get("Authorization")
 		if got != `PUT /api/v1/a%2Fb/%3F?q=1+2 {"x":1} application/json Bearer s3cret` {
 			t.Error(got)
 		}
 		io.WriteString(w, `{"success": true, "data": {"n": 7}}`)
 	})
 	var data struct{ N int }
-	rq := Request{Method: "PUT", Path: []string{"a/b", "?"}, Query: url.Values{"q": {"1 2"}}, Body: map[string]int{"x": 1}}
+	rq := Request{Method: "PUT", Path: []string{"a/b", "?"}, Query: url.Values{"q": {"1 2"}},
+		Body: map[string]int{"x": 1}}
 	if err := c.Call(t.Context(), rq, &data); err != nil || data.N != 7 {
 		t.Error(data, err)
 	}
@@ -80,7 +83,8 @@ func TestBare(t *testing.T) {
 	call("Invalid category (INVALID_CATEGORY)")
 	status, body = 404, `{"detail": "Not Found"}`
 	call("Not Found (404)")
-	status, body = 422, `{"detail": [{"type": "less_than_equal", "loc": ["query", "limit"], "msg": "too large", "input": "51"}]}`
+	status, body = 422,
+		`{"detail": [{"type": "less_than_equal", "loc": ["query", "limit"], "msg": "too large", "input": "51"}]}`
 	call("limit: too large (422)")
 	for _, broken := range []string{`{"detail": 7}`, `{"detail": []}`, `{}`, `[]`} {
 		body = broken
@@ -96,7 +100,8 @@ func TestErrorData(t *testing.T) {
 	})
 	_, err := c.Send(t.Context(), Request{Method: "GET"}, nil, 0)
 	var e *Error
-	if !errors.As(err, &e) || e.Status != 503 || string(e.Data) != `{"sent": 1}` || e.Error() != "f: busy (storage_error, request r-1)" {
+	if !errors.As(err, &e) || e.Status != 503 || string(e.Data) != `{"sent": 1}` ||
+		e.Error() != "f: busy (storage_error, request r-1)" {
 		t.Errorf("%+v: %v", e, err)
 	}
 }
