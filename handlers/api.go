@@ -163,7 +163,7 @@ func (a *API) routes() []httpapi.Route {
 		{Path: "/api/v1/frontier/restore", Access: httpapi.Readers, Methods: methods{"POST": shards.restore}},
 		{Path: "/api/v1/frontier/lease", Access: httpapi.Scrapers, Methods: methods{"POST": shards.leaseURLs}},
 		{Path: "/api/v1/frontier/report", Access: httpapi.Scrapers, Methods: methods{"POST": shards.reportURLs}},
-		{Path: "/api/v1/frontier/urls", Access: httpapi.Readers, Methods: methods{"POST": shards.putURLs}},
+		{Path: "/api/v1/frontier/urls", Access: httpapi.Scrapers, Methods: methods{"POST": shards.putURLs}},
 		{Path: "/api/v1/frontier/stats", Access: httpapi.Readers, Methods: methods{"GET": shards.frontierStats}},
 		{Path: "/api/v1/frontier/url", Access: httpapi.Readers, Methods: methods{"GET": shards.frontierURL}},
 		{Path: "/api/v1/frontier/hosts", Access: httpapi.Readers, Methods: methods{"GET": shards.frontierHosts}},
@@ -187,7 +187,8 @@ func (a *API) server() *httpapi.Server {
 	s := a.Settings
 	return &httpapi.Server{
 		Guard: httpapi.Guard{
-			Realm: "seed-engine", Token: s.APIToken, Previous: s.APITokenPrevious, Read: s.ReadToken,
+			Realm: "seed-engine", Token: s.APIToken, Previous: s.APITokenPrevious,
+			Scraper: s.ScraperToken, Read: s.ReadToken,
 			Local: func() bool { return s.Environment == settings.Development && a.Local != nil && a.Local() },
 		},
 		Log:      a.Log,

@@ -25,7 +25,8 @@ func TestAuth_Tokens(t *testing.T) {
 		t.Errorf("staging without a token: %d %+v", r.status, r.Error)
 	}
 	f := newFixture(t, func(s *settings.Settings) {
-		s.Environment, s.APIToken, s.APITokenPrevious, s.ReadToken = "production", "new", "old", "reader"
+		s.Environment, s.APIToken, s.APITokenPrevious = "production", "new", "old"
+		s.ScraperToken, s.ReadToken = "scraper", "reader"
 	})
 	for _, c := range []struct {
 		method, authorization string
@@ -41,7 +42,9 @@ func TestAuth_Tokens(t *testing.T) {
 		{"GET", "bearer new", 200, "", "full"},
 		{"GET", "Bearer old", 200, "", "full"},
 		{"GET", "Bearer reader", 200, "", "read"},
+		{"GET", "Bearer scraper", 200, "", "scrape"},
 		{"POST", "Bearer reader", 403, "forbidden", ""},
+		{"POST", "Bearer scraper", 403, "forbidden", ""},
 		{"POST", "Bearer new", 405, "method_not_allowed", "full"},
 	} {
 		r := f.do(t, c.method, path, "", "Authorization", c.authorization)

@@ -430,29 +430,29 @@ func TestFrontier_Requests(t *testing.T) {
 	}
 }
 
-// READ_TOKEN is enough for scrapers.
+// SCRAPER_TOKEN is enough for scrapers; READ_TOKEN only reads.
 func TestFrontier_Tokens(t *testing.T) {
 	f := newFixture(t, func(s *settings.Settings) {
-		s.Environment, s.APIToken, s.ReadToken = "production", "secret",
-			"reader"
+		s.Environment, s.APIToken, s.ScraperToken, s.ReadToken = "production", "secret", "scraper", "reader"
 	})
 	l := encode(t, map[string]any{"max": 1, "lease_seconds": 60})
 	for _, c := range []struct {
 		method, target, body string
-		reader               int
+		scraper, reader      int
 	}{
-		{"POST", "lease", l, 200},
-		{"POST", "report", `{"lease_id":"0.1","results":[]}`, 200},
+		{"POST", "lease", l, 200, 403},
+		{"POST", "report", `{"lease_id":"0.1","results":[]}`, 200, 403},
 		{"POST", "urls",
 			`{"urls":[{"url":"https://a.example/1"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`,
-			403},
-		{"GET", "stats", "", 200},
-		{"GET", "url?url=https://a.example/1", "", 200},
-		{"GET", "hosts", "", 200},
-		{"POST", "hosts/a.example", `{"empty":true}`, 403},
-		{"GET", "shards/shard-0/export", "", 403},
+			200, 403},
+		{"GET", "stats", "", 200, 200},
+		{"GET", "url?url=https://a.example/1", "", 200, 200},
+		{"GET", "hosts", "", 200, 200},
+		{"POST", "hosts/a.example", `{"empty":true}`, 403, 403},
+		{"GET", "shards/shard-0/export", "", 403, 403},
 	} {
-		for token, want := range map[string]int{"": 401, "wrong": 401, "reader": c.reader, "secret": 200} {
+		for token, want := range map[string]int{"": 401, "wrong": 401, "scraper": c.scraper, "reader": c.reader,
+			"secret": 200} {
 			r := f.do(t, c.method, "/api/v1/frontier/"+c.target, c.body, "Authorization", "Bearer "+token)
 			if r.status != want {
 				t.Errorf("%s %s with %q: %d %+v, want %d", c.method, c.target, token, r.status, r.Error, want)

@@ -15,14 +15,17 @@ type Access int
 
 const (
 	Public    Access = iota // everybody, without a token
-	Readers                 // the API token, and the read token for GET
-	Scrapers                // both tokens, for all methods
+	Readers                 // the API token, and every other token for GET
+	Scrapers                // the API token and the scraper token, and the read token for GET
 	Operators               // the API token alone
 )
 
-// admitsReadToken reports whether the read token opens a route for a method.
-func (a Access) admitsReadToken(method string) bool {
-	return a == Scrapers || a == Readers && (method == http.MethodGet || method == http.MethodHead)
+// admits reports whether the read token or the scraper token opens a route for a method.
+func (a Access) admits(actor, method string) bool {
+	if method == http.MethodGet || method == http.MethodHead {
+		return a == Readers || a == Scrapers
+	}
+	return a == Scrapers && actor == scraperActor
 }
 
 // Guard admits requests by bearer token. Without Token only a local run answers.
@@ -30,6 +33,7 @@ type Guard struct {
 	Realm    string
 	Token    string      // API_TOKEN
 	Previous string      // API_TOKEN_PREVIOUS; "" if unset
+	Scraper  string      // SCRAPER_TOKEN; "" if unset
 	Read     string      // READ_TOKEN; "" if unset
 	Local    func() bool // reports whether this is a local run of development; nil means no
 }
@@ -39,6 +43,7 @@ const (
 	localActor    = "development" // a local run without tokens
 	tokenActor    = "API_TOKEN"
 	previousActor = "API_TOKEN_PREVIOUS"
+	scraperActor  = "SCRAPER_TOKEN"
 	readActor     = "READ_TOKEN"
 )
 
@@ -57,30 +62,41 @@ func (g *Guard) authorize(w http.ResponseWriter, r *http.Request, access Access)
 		token = ""
 	}
 	// Every token is compared, so that the time taken does not reveal which one is close.
-	full, previous, read := equal(token, g.Token), equal(token, g.Previous), equal(token, g.Read)
+	full, previous := equal(token, g.Token), equal(token, g.Previous)
+	scraper, read := equal(token, g.Scraper), equal(token, g.Read)
 	switch {
 	case full:
 		return tokenActor, nil
 	case previous:
 		return previousActor, nil
-	case read && access.admitsReadToken(r.Method):
+	case scraper && access.admits(scraperActor, r.Method):
+		return scraperActor, nil
+	case read && access.admits(readActor, r.Method):
 		return readActor, nil
-	case read:
+	case scraper:
 		return "", Errorf(http.StatusForbidden, "forbidden",
-			"this token may only read, and lease and report URLs of the frontier; send the API token")
+			"SCRAPER_TOKEN may read, and lease, report and put URLs of the frontier; send the API token")
+	case read && access == Scrapers:
+		return "", Errorf(http.StatusForbidden, "forbidden",
+			"READ_TOKEN may only read; send SCRAPER_TOKEN or the API token")
+	case read:
+		return "", Errorf(http.StatusForbidden, "forbidden", "READ_TOKEN may only read; send the API token")
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="`+g.Realm+`"`)
 	if token != "" {
 		return "", Errorf(http.StatusUnauthorized, "unauthorized",
-			"the token is not valid here; send the API_TOKEN, or a READ_TOKEN to read")
+			"the token is not valid here; send the API_TOKEN, a SCRAPER_TOKEN to scrape, or a READ_TOKEN to read")
 	}
 	return "", Errorf(http.StatusUnauthorized, "unauthorized", `send the API token as "Authorization: Bearer …"`)
 }
 
 // permission returns what an actor may do. The dashboard offers no more.
 func permission(by string) string {
-	if by == readActor {
+	switch by {
+	case readActor:
 		return "read"
+	case scraperActor:
+		return "scrape"
 	}
 	return "full"
 }

@@ -16,7 +16,7 @@ import (
 func TestServer(t *testing.T) {
 	var log strings.Builder
 	s := &Server{
-		Guard:    Guard{Realm: "test", Token: "full", Previous: "old", Read: "reader"},
+		Guard:    Guard{Realm: "test", Token: "full", Previous: "old", Scraper: "scraper", Read: "reader"},
 		Log:      slog.New(slog.NewTextHandler(&log, nil)),
 		LogEvent: "test_failed",
 	}
@@ -55,7 +55,11 @@ func TestServer(t *testing.T) {
 		{"GET /things", "reader", "", 200, `"by":"READ_TOKEN"`},
 		{"POST /things", "reader", "", 403, "forbidden"},
 		{"PUT /things", "full", "", 405, "use GET or POST"},
-		{"POST /lease", "reader", "", 200, `"by":"READ_TOKEN"`},
+		{"POST /lease", "reader", "", 403, "READ_TOKEN may only read; send SCRAPER_TOKEN"},
+		{"POST /lease", "scraper", "", 200, `"by":"SCRAPER_TOKEN"`},
+		{"GET /things", "scraper", "", 200, `"by":"SCRAPER_TOKEN"`},
+		{"POST /things", "scraper", "", 403, "lease, report and put URLs"},
+		{"GET /export", "scraper", "", 403, "forbidden"},
 		{"GET /export", "reader", "", 403, "forbidden"},
 		{"GET /export", "old", "", 200, `"by":"API_TOKEN_PREVIOUS"`},
 		{"POST /things", "full", "", 200, `"by":"API_TOKEN"`},

@@ -36,7 +36,7 @@ type Server struct {
 
 const (
 	requestIDHeader = "X-Request-Id"
-	accessHeader    = "X-Access" // what the request's token may do: "read" or "full"
+	accessHeader    = "X-Access" // what the request's token may do: "read", "scrape" or "full"
 )
 
 // Handler returns the handler of the routes.

@@ -46,6 +46,7 @@ type Settings struct {
 	LedgerRetention  time.Duration // how long the ledger keeps finished rows
 	APIToken         string        // "": the API answers only in development
 	APITokenPrevious string
+	ScraperToken     string // leases, reports and puts URLs of the frontier, and reads
 	ReadToken        string
 }
 
@@ -55,7 +56,7 @@ const Development = "development"
 // Secrets are the settings whose values appear in no message, log line or configuration file; they are set with
 // `wrangler secret put`. A webhook's URL is a secret because anyone who has it can post.
 var Secrets = []string{"ALERT_WEBHOOK_URL", "FEED_WEBHOOK_URL", "FEED_WEBHOOK_SECRET", "API_TOKEN",
-	"API_TOKEN_PREVIOUS", "READ_TOKEN"}
+	"API_TOKEN_PREVIOUS", "SCRAPER_TOKEN", "READ_TOKEN"}
 
 // minSecret is the minimum length of a signing secret, and of a token outside development, in characters.
 const minSecret = 16
@@ -95,6 +96,7 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 		LedgerRetention:      time.Duration(r.number("LEDGER_RETENTION_DAYS", 180, 1, 3650)) * 24 * time.Hour,
 		APIToken:             r.text("API_TOKEN", ""),
 		APITokenPrevious:     r.text("API_TOKEN_PREVIOUS", ""),
+		ScraperToken:         r.text("SCRAPER_TOKEN", ""),
 		ReadToken:            r.text("READ_TOKEN", ""),
 	}
 	if productToken(s.UserAgent) == "" {
@@ -110,7 +112,7 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 			"at least "+strconv.Itoa(minSecret)+" random characters; deliveries are signed with it")
 	}
 	for name, token := range map[string]string{"API_TOKEN": s.APIToken, "API_TOKEN_PREVIOUS": s.APITokenPrevious,
-		"READ_TOKEN": s.ReadToken} {
+		"SCRAPER_TOKEN": s.ScraperToken, "READ_TOKEN": s.ReadToken} {
 		if n := len(token); s.Environment != Development && n > 0 && n < minSecret {
 			r.fail(name, token, "at least "+strconv.Itoa(minSecret)+" random characters")
 		}

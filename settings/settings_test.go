@@ -178,7 +178,7 @@ func TestSecrets_Tokens(t *testing.T) {
 }
 
 func TestRead_TokensNeedLengthWhenDeployed(t *testing.T) {
-	for _, name := range []string{"API_TOKEN", "API_TOKEN_PREVIOUS", "READ_TOKEN"} {
+	for _, name := range []string{"API_TOKEN", "API_TOKEN_PREVIOUS", "SCRAPER_TOKEN", "READ_TOKEN"} {
 		for _, environment := range []string{"staging", "production"} {
 			_, err := settings.Read(from(map[string]string{"ENVIRONMENT": environment, name: "fifteen-letters"}))
 			var e *contract.Error

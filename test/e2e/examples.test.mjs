@@ -79,7 +79,7 @@ async function crawl({ example, command, env }) {
       REQUEST_INTERVAL_MS: String(INTERVAL),
       FRONTIER_URLS_PER_DOMAIN: "6",
       API_TOKEN: "operator",
-      READ_TOKEN: "reader",
+      SCRAPER_TOKEN: "reader",
     },
   });
   const proxy = await startProxy((url, init) => engine.web.fetch(url, init));

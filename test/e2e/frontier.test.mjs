@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { domainMessage, partition, prod, quick, startEngine, until } from "./engine.mjs";
 
-const tokens = { API_TOKEN: "the-api-token", READ_TOKEN: "the-read-token" };
+const tokens = { API_TOKEN: "the-api-token", SCRAPER_TOKEN: "the-scraper-token", READ_TOKEN: "the-read-token" };
 
 describe("the frontier over HTTP", () => {
   let engine;
@@ -21,7 +21,7 @@ describe("the frontier over HTTP", () => {
     return answer.data;
   };
   const scraper = async (path, body) => {
-    const answer = await ask(tokens.READ_TOKEN, "POST", path, body);
+    const answer = await ask(tokens.SCRAPER_TOKEN, "POST", path, body);
     assert.equal(answer.status, 200, JSON.stringify(answer));
     return answer.data;
   };
@@ -173,14 +173,16 @@ describe("the frontier over HTTP", () => {
       [tokens.READ_TOKEN, "POST", "hosts/www.crowd1.example", { empty: true }, 403],
       [tokens.READ_TOKEN, "GET", "shards/shard-0/export", undefined, 403],
       [tokens.READ_TOKEN, "POST", "restore", {}, 403],
-      [tokens.READ_TOKEN, "DELETE", "lease", undefined, 405],
-      [tokens.READ_TOKEN, "POST", "lease", "[".repeat(60_000), 400],
-      [tokens.READ_TOKEN, "POST", "lease", " ".repeat(65_537), 413],
-      [tokens.READ_TOKEN, "POST", "lease", { max: 1e9, lease_seconds: 60 }, 400],
-      [tokens.READ_TOKEN, "POST", "report", " ".repeat((1 << 20) + 1), 413],
-      [tokens.READ_TOKEN, "POST", "report", `{"lease_id":"0.1","results":${"[".repeat(500_000)}`, 400],
+      [tokens.READ_TOKEN, "POST", "lease", { max: 1, lease_seconds: 60 }, 403],
+      [tokens.READ_TOKEN, "POST", "report", { lease_id: "0.1", results: [] }, 403],
+      [tokens.SCRAPER_TOKEN, "DELETE", "lease", undefined, 405],
+      [tokens.SCRAPER_TOKEN, "POST", "lease", "[".repeat(60_000), 400],
+      [tokens.SCRAPER_TOKEN, "POST", "lease", " ".repeat(65_537), 413],
+      [tokens.SCRAPER_TOKEN, "POST", "lease", { max: 1e9, lease_seconds: 60 }, 400],
+      [tokens.SCRAPER_TOKEN, "POST", "report", " ".repeat((1 << 20) + 1), 413],
+      [tokens.SCRAPER_TOKEN, "POST", "report", `{"lease_id":"0.1","results":${"[".repeat(500_000)}`, 400],
       [
-        tokens.READ_TOKEN,
+        tokens.SCRAPER_TOKEN,
         "POST",
         "report",
         { lease_id: "0.1", results: Array(501).fill({ id: "a", status: 200 }) },
@@ -255,7 +257,7 @@ describe("the frontier over HTTP", () => {
     });
     assert.ok(large.length > 900_000);
     const answers = await Promise.all(
-      Array.from({ length: 12 }, () => ask(tokens.READ_TOKEN, "POST", "report", large)),
+      Array.from({ length: 12 }, () => ask(tokens.SCRAPER_TOKEN, "POST", "report", large)),
     );
     for (const answer of answers)
       assert.deepEqual(answer.data, { accepted: 0, unknown: 500, added: 0 }, JSON.stringify(answer.error));

@@ -71,7 +71,7 @@ const web = createServer((request, response) => {
 let engine, address, sitesAddress;
 before(async () => {
   engine = await startEngine({
-    vars: { ...quick, REQUEST_INTERVAL_MS: String(INTERVAL), API_TOKEN: "operator", READ_TOKEN: "reader" },
+    vars: { ...quick, REQUEST_INTERVAL_MS: String(INTERVAL), API_TOKEN: "operator", SCRAPER_TOKEN: "reader" },
   });
   address = (await engine.harness.listen()).url.origin;
   await new Promise((listening) => web.listen(0, "127.0.0.1", listening));

@@ -104,7 +104,7 @@ async function call(method, path, body, signal) {
 
 /** The parts of a response; header(name) returns a header, or null. */
 function dataOf(status, header, answer) {
-  if (header("X-Access")) token.readOnly = header("X-Access") === "read";
+  if (header("X-Access")) token.readOnly = header("X-Access") !== "full";
   const about = { status, requestId: header("X-Request-Id"), retryAfter: Number(header("Retry-After")) || 0 };
   let parsed;
   try {
