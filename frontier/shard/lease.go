@@ -154,7 +154,10 @@ const nearMiss = 16_000
 // try returns out what a host has, and reports whether its pointer must stay in the queue.
 func (l *leaser) try(h *store.Host, kind int, at *store.Candidate) (keep bool, err error) {
 	c := l.c
-	if h == nil || h.Places[kind] != (store.Place{Queued: true, Lane: at.Lane(), Slot: at.Slot(), Types: at.Pointer.Types, Class: at.Pointer.Class}) {
+	if h == nil {
+		return false, c.tx.Queue.Repoint(at.Lane(), at.Slot())
+	}
+	if h.Places[kind] != (store.Place{Queued: true, Lane: at.Lane(), Slot: at.Slot(), Types: at.Pointer.Types, Class: at.Pointer.Class}) {
 		return false, nil // it has moved
 	}
 	if h.Excluded {

@@ -108,23 +108,7 @@ func continueStored(t *testing.T, file string) {
 	}
 	w := newWorld(t)
 	w.shard.PerMinute = 60
-	w.do(func() error { _, err := w.shard.Stats(w.now); return err }) // makes the tables
-	var leased []string
-	w.do(func() error {
-		if _, err := w.db.Run("DELETE FROM state"); err != nil {
-			return err
-		}
-		for line := range strings.Lines(string(text)) {
-			if rest, ok := strings.CutPrefix(line, "-- "+storedLease+" "); ok {
-				leased = strings.Fields(rest)
-				continue
-			}
-			if _, err := w.db.Run(line); err != nil {
-				return fmt.Errorf("%.80s: %w", line, err)
-			}
-		}
-		return nil
-	})
+	leased := w.load(string(text))
 	for _, err := range store.Audit(w.db, w.db.Transaction) {
 		t.Error(err)
 	}
@@ -183,6 +167,28 @@ func continueStored(t *testing.T, file string) {
 	if answer := shardStats(w); answer.Done != 126 || answer.URLs != 0 {
 		t.Errorf("in the end %+v", answer)
 	}
+}
+
+// load fills an empty shard with what storeShard gave, and returns the stored lease and its items.
+func (w *world) load(text string) (leased []string) {
+	w.Helper()
+	w.do(func() error { _, err := w.shard.Stats(w.now); return err }) // makes the tables
+	w.do(func() error {
+		if _, err := w.db.Run("DELETE FROM state"); err != nil {
+			return err
+		}
+		for line := range strings.Lines(text) {
+			if rest, ok := strings.CutPrefix(line, "-- "+storedLease+" "); ok {
+				leased = strings.Fields(rest)
+				continue
+			}
+			if _, err := w.db.Run(line); err != nil {
+				return fmt.Errorf("%.80s: %w", line, err)
+			}
+		}
+		return nil
+	})
+	return leased
 }
 
 func shardStats(w *world) (stats frontier.Stats) {

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// errDamaged is returned for a stored record that does not decode. The call fails and is rolled back.
+// errDamaged is returned for a stored record that does not decode. Its row goes to the quarantine.
 var errDamaged = errors.New("frontier: a stored record is damaged")
 
 // decoder reads a stored record. What is missing or malformed sets err and reads as zero, so that a
@@ -42,7 +42,15 @@ func (d *decoder) uint() uint64 {
 	return 0
 }
 
-func (d *decoder) int() int64 { return int64(d.uint()) }
+// int reads a number that the platform's database can hold.
+func (d *decoder) int() int64 {
+	v := d.uint()
+	if v > 1<<53 {
+		d.fail()
+		return 0
+	}
+	return int64(v)
+}
 
 // count reads the length of a list whose items take at least size bytes each.
 func (d *decoder) count(size int) int {

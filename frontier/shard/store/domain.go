@@ -154,6 +154,9 @@ func decodeDomain(id int64, name string, record []byte) (*Domain, error) {
 	m.LostAt, m.RefreshWaits = d.int(), d.int()
 	m.Claims = d.active()
 	m.contracts = d.string()
+	if checkContracts(m.contracts) != nil {
+		d.fail()
+	}
 	m.Released = d.int()
 	m.Expected = d.ids()
 	m.tail = d.text[d.at:]

@@ -139,6 +139,9 @@ func (d *decoder) place() (p Place) {
 	if lane := d.byte(); lane > 0 {
 		p = Place{true, int(lane) - 1, d.int(), uint32(d.uint()), d.int()}
 	}
+	if p.Lane >= frontier.Lanes || p.Slot > MaxSlot {
+		d.fail()
+	}
 	return p
 }
 
@@ -195,6 +198,9 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 	}
 	h.Buffer = d.pages()
 	h.PackedEntries = d.string()
+	if checkEntries(h.PackedEntries) != nil {
+		d.fail()
+	}
 	h.Claim, h.ClaimEnds, h.AskedAt = d.int(), d.int(), d.int()
 	h.Rewrite = d.int() != 0
 	h.tail = d.text[d.at:]

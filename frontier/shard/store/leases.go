@@ -1,5 +1,7 @@
 package store
 
+import "slices"
+
 // Leases is the table leases.
 type Leases struct {
 	tx   *Tx
@@ -84,4 +86,30 @@ func (c *Leases) nextEnd() error {
 		c.tx.State.FirstEnd = rows.Int()
 	}
 	return err
+}
+
+// lostAfter is how long after its end the lease of a host is taken for lost, in ms.
+const lostAfter = 3_600_000
+
+// findLost adds hosts to the rows of their leases from which they are missing, so that these leases end. Where a row was
+// damaged, its hosts would be leased for ever.
+func (c *Leases) findLost(ids []int64) error {
+	for _, id := range ids {
+		h := c.tx.hosts[id]
+		if h == nil || h.Lease == 0 || h.LeaseEnds+lostAfter > c.tx.now {
+			continue
+		}
+		row, known := c.rows[h.Lease]
+		hosts := unpackIDs(row.data)
+		if !known {
+			var err error
+			if hosts, err = c.Hosts(h.Lease); err != nil {
+				return err
+			}
+		}
+		if !slices.Contains(hosts, h.ID) && (!known || row.data != nil) {
+			c.Set(h.Lease, h.LeaseEnds, PackIDs(append(hosts, h.ID)))
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"slices"
 )
 
@@ -54,10 +55,14 @@ func (c *Logs) append(log string, records [][]byte) ([]int64, error) {
 	if rows.Next() {
 		key, block = rows.Int(), slices.Clone(rows.Blob())
 		known, err := logRecords(key, block)
-		if err != nil {
-			return nil, err
-		}
 		last = key + int64(len(known)) - 1
+		if err != nil {
+			if err := c.dropBlock(log, key, block); err != nil {
+				return nil, err
+			}
+			last = key + int64(len(block)) // it had no more records than bytes
+			key = 0
+		}
 	}
 	numbers := make([]int64, len(records))
 	changed := map[int64][]byte{}
@@ -86,15 +91,22 @@ func (c *Logs) Read(log string, after int64, each func([]LogRecord) (taken int, 
 		}
 		blocks := 0
 		for ; rows.Next(); blocks++ {
-			key := rows.Int()
-			records, err := logRecords(key, rows.Blob())
-			if err != nil {
-				return last, false, err
-			}
+			key, block := rows.Int(), rows.Blob()
+			records, err := logRecords(key, block)
 			if skip := from - key; skip > 0 {
 				records = records[min(skip, int64(len(records))):]
 			}
-			taken, err := each(records)
+			taken := 0
+			if err == nil {
+				taken, err = each(records)
+			}
+			if errors.Is(err, errDamaged) {
+				if err := c.dropBlock(log, key, block); err != nil {
+					return last, false, err
+				}
+				from = max(from, key+1)
+				continue
+			}
 			if err != nil {
 				return last, false, err
 			}
@@ -139,10 +151,7 @@ func (c *Logs) Prune(kept int64) error {
 			continue
 		}
 		key := rows.Int()
-		records, err := logRecords(key, rows.Blob())
-		if err != nil {
-			return err
-		}
+		records, _ := logRecords(key, rows.Blob()) // a damaged block is deleted like the others
 		if n := len(records); n > 0 {
 			*deleted = records[n-1].Number
 		}

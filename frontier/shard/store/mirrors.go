@@ -12,7 +12,13 @@ func (c *Tx) LoadMirrors(key int64) ([]Mirror, error) {
 	if err != nil || !rows.Next() {
 		return nil, err
 	}
-	return decodeMirrors(rows.Blob())
+	data := rows.Blob()
+	list, err := decodeMirrors(data)
+	if err != nil {
+		c.Quarantine.add(damagedRow{table: "mirrors", key: key, reason: err.Error(), data: data})
+		return nil, c.writeData("mirrors", map[int64][]byte{key: nil})
+	}
+	return list, nil
 }
 
 func (c *Tx) SaveMirrors(key int64, list []Mirror) error {

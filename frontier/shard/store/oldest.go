@@ -52,8 +52,11 @@ func (c *Queue) blocksFrom(from int64, lane, limit int) (blocks []*queueBlock, e
 	}
 	for rows.Next() {
 		b := &queueBlock{key: rows.Int(), data: rows.Blob()}
-		if len(b.data)%pointerLen != 0 {
-			return nil, errDamaged
+		if len(b.data) == 0 || len(b.data)%pointerLen != 0 {
+			if err := c.dropBlock(b.key, b.data); err != nil {
+				return nil, err
+			}
+			b.data = nil
 		}
 		blocks = append(blocks, b)
 	}

@@ -17,30 +17,31 @@ type Pages struct {
 // maxThinnedSegments is the number of a host's segments from which pages may be taken; those in older ones stay.
 const maxThinnedSegments = 32
 
-// thinnedSegments are the segments of a host from which pages may be taken.
-func (h *Host) thinnedSegments() []segment {
-	return h.Segments[max(0, len(h.Segments)-maxThinnedSegments):]
-}
+// thinnedSegment is the index of the first segment of a host from which pages may be taken.
+func (h *Host) thinnedSegment() int { return max(0, len(h.Segments)-maxThinnedSegments) }
 
 // ThinnablePages returns the pages of a host's buffer and newest segments.
-func (c *Pages) Thinnable(h *Host) ([]Page, error) { return c.unread(h, h.thinnedSegments()) }
+func (c *Pages) Thinnable(h *Host) ([]Page, error) { return c.unread(h, h.thinnedSegment()) }
 
-// unread returns the pages of a host's buffer and of some of its segments.
-func (c *Pages) unread(h *Host, segments []segment) ([]Page, error) {
-	keys := make([]int64, len(segments))
-	for i := range segments {
-		keys[i] = h.segmentKey(segments[i].number)
+// unread returns the pages of a host's buffer and of its segments from one on.
+func (c *Pages) unread(h *Host, first int) ([]Page, error) {
+	var keys []int64
+	for _, s := range h.Segments[first:] {
+		keys = append(keys, h.segmentKey(s.number))
 	}
 	if err := c.Load(keys); err != nil {
 		return nil, err
 	}
 	pages := slices.Clone(h.Buffer)
-	for i := range segments {
-		left, err := segments[i].unread(c.parts[keys[i]])
+	for i := first; i < len(h.Segments); {
+		s := &h.Segments[i]
+		left, err := s.unread(c.parts[h.segmentKey(s.number)])
 		if err != nil {
-			return nil, err
+			c.dropSegment(h, i)
+			continue
 		}
 		pages = append(pages, left...)
+		i++
 	}
 	return pages, nil
 }
@@ -51,7 +52,7 @@ func (c *Pages) Thin(h *Host, out map[uint64]bool) error {
 	if err != nil {
 		return err
 	}
-	segments := h.thinnedSegments()
+	segments := h.Segments[h.thinnedSegment():]
 	for i := range segments {
 		c.set(h.segmentKey(segments[i].number), nil)
 	}
@@ -106,7 +107,7 @@ func (c *Pages) Find(h *Host, hash uint64) (found bool, due int64, err error) {
 	if i := slices.IndexFunc(h.Buffer, is); i >= 0 {
 		return true, h.Buffer[i].Due, nil
 	}
-	for i := range h.Segments {
+	for i := len(h.Segments) - 1; i >= 0; i-- {
 		s := &h.Segments[i]
 		data, err := c.get(h.segmentKey(s.number))
 		if err != nil {
@@ -114,7 +115,8 @@ func (c *Pages) Find(h *Host, hash uint64) (found bool, due int64, err error) {
 		}
 		pages, err := s.unread(data)
 		if err != nil {
-			return false, 0, err
+			c.dropSegment(h, i)
+			continue
 		}
 		if i := slices.IndexFunc(pages, is); i >= 0 {
 			return true, pages[i].Due, nil
@@ -125,7 +127,7 @@ func (c *Pages) Find(h *Host, hash uint64) (found bool, due int64, err error) {
 
 // AllPages returns all pages of a host, the leased ones included.
 func (c *Pages) All(h *Host) ([]Page, error) {
-	waiting, err := c.unread(h, h.Segments)
+	waiting, err := c.unread(h, 0)
 	return append(waiting, h.Leased...), err
 }
 
@@ -225,7 +227,8 @@ func (c *Pages) Refill(h *Host, region int) error {
 		}
 		group, err := s.take(data, region)
 		if err != nil {
-			return err
+			c.dropSegment(h, i)
+			return nil
 		}
 		h.Buffer = append(h.Buffer, group...)
 		c.tx.Change(h)
@@ -243,7 +246,7 @@ func (c *Pages) Refill(h *Host, region int) error {
 // their types and classes is exact afterwards, unless the transaction may load no more.
 func (c *Pages) Extract(h *Host, types uint32, class func(id int64) bool, wanted func(*Page) bool) (bool, error) {
 	classes := h.classMask(class)
-	for i := range h.Segments {
+	for i := 0; i < len(h.Segments); i++ {
 		s := &h.Segments[i]
 		if s.types&types == 0 || s.classes != 0 && s.classes&classes == 0 {
 			continue
@@ -258,7 +261,9 @@ func (c *Pages) Extract(h *Host, types uint32, class func(id int64) bool, wanted
 		}
 		pages, err := s.unread(data)
 		if err != nil {
-			return false, err
+			c.dropSegment(h, i)
+			i--
+			continue
 		}
 		found := 0
 		others := pages[:0:0]
@@ -329,12 +334,11 @@ func (c *Pages) Spill(h *Host) error {
 			return err
 		}
 		if len(data)+bytesOf(over) <= maxSegmentBytes {
-			pages, err := last.unread(data)
-			if err != nil {
-				return err
+			if pages, err := last.unread(data); err == nil {
+				c.set(h.segmentKey(last.number), last.encode(append(pages, over...), now))
+				return nil
 			}
-			c.set(h.segmentKey(last.number), last.encode(append(pages, over...), now))
-			return nil
+			c.dropSegment(h, n-1)
 		}
 	}
 	h.Segments = append(h.Segments, c.segments(h, over)...)

@@ -99,8 +99,11 @@ WHERE queue.key IN (SELECT q.key FROM queue q WHERE q.key BETWEEN r.value->>0 AN
 	count := map[int]int{}
 	for rows.Next() {
 		b := &queueBlock{key: rows.Int(), data: rows.Blob()}
-		if len(b.data)%pointerLen != 0 {
-			return errDamaged
+		if len(b.data) == 0 || len(b.data)%pointerLen != 0 {
+			if err := s.c.Queue.dropBlock(b.key, b.data); err != nil {
+				return err
+			}
+			b.data = nil
 		}
 		for _, l := range readers {
 			if l.number == laneOf(b.key) {

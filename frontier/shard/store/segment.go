@@ -61,7 +61,9 @@ func (h *Host) freeSegment() int64 {
 }
 
 func (d *decoder) segment() (s segment) {
-	s.number = d.int()
+	if s.number = d.int(); s.number >= parts-firstSegment {
+		d.fail()
+	}
 	kinds := d.uint()
 	s.types, s.classes = uint32(kinds), uint16(kinds>>32) // earlier versions read the types of it
 	for i := range s.region {

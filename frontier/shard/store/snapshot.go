@@ -36,21 +36,20 @@ func (c *Pages) Export(hosts []int64, f func(host int64, p frontier.Part)) error
 	return rows.Err()
 }
 
-// DomainsFrom returns up to limit domains from an id on, as they are stored.
-func (c *Tx) DomainsFrom(from, limit int64) (domains []*Domain, err error) {
-	rows, err := c.db.Run(`SELECT id, domain, record FROM domains WHERE id >= ?1 ORDER BY id LIMIT ?2`, from, limit)
+// DomainsFrom returns up to limit domains from an id on.
+func (c *Tx) DomainsFrom(from, limit int64) ([]*Domain, error) {
+	rows, err := c.db.Run(`SELECT id FROM domains WHERE id >= ?1 ORDER BY id LIMIT ?2`, from, limit)
 	if err != nil {
 		return nil, err
 	}
+	var ids []int64
 	for rows.Next() {
-		id, name, record := rows.Int(), rows.Text(), rows.Blob()
-		m, err := decodeDomain(id, name, record)
-		if err != nil {
-			return nil, err
-		}
-		domains = append(domains, m)
+		ids = append(ids, rows.Int())
 	}
-	return domains, rows.Err()
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return c.Domains(ids)
 }
 
 // RestoreHost puts the stored record and parts of a host in the place of a blank one, or returns nil if

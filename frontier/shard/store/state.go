@@ -1,8 +1,10 @@
 package store
 
 import (
+	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
@@ -11,6 +13,9 @@ import (
 // Version is the version of the tables and records that this program writes. Migrations only add, so during a deploy
 // the previous program can read the records of the next.
 const Version = 1
+
+// latestVersion is a version that will never be reached.
+const latestVersion = 100
 
 // oldestReader is the least version of a program that can work with what this one writes.
 const oldestReader = 1
@@ -38,7 +43,8 @@ const (
 	stateRefreshing // counters of refreshes
 	stateDeleted    // how far each log was deleted
 	stateClassSets  // see ClassSet
-	stateWalks      // see Walk
+	stateWalks      // see walk
+	stateQuarantine // see QuarantineCounters
 	stateRows
 )
 
@@ -64,6 +70,8 @@ type State struct {
 
 	Refreshing RefreshCounters
 	Deleted    deletedLogs
+
+	Quarantine QuarantineCounters
 
 	classSets [][]int64 // the set with id firstClassSet+i, in ascending order
 	walks     []walk    // the latest last
@@ -96,6 +104,11 @@ func (s *State) encode() (rows [stateRows][]byte) {
 			rows[stateDeleted] = appendUint(rows[stateDeleted], *v)
 		}
 	}
+	if s.Quarantine != (QuarantineCounters{}) {
+		for _, v := range s.Quarantine.counters() {
+			rows[stateQuarantine] = appendUint(rows[stateQuarantine], *v)
+		}
+	}
 	for _, set := range s.classSets {
 		rows[stateClassSets] = appendUint(rows[stateClassSets], int64(len(set)))
 		for _, id := range set {
@@ -116,7 +129,11 @@ func (s *State) decode(key int64, data []byte) error {
 	switch key {
 	case stateCounters:
 		for _, v := range s.counters() {
-			if *v = d.int(); s.Reader > Version { // the rest may differ
+			*v = d.int()
+			switch {
+			case s.Reader > s.Version || s.Version > latestVersion: // no version requires a later one
+				return errDamaged
+			case s.Reader > Version: // the rest may differ
 				return frontier.ErrNewer
 			}
 		}
@@ -141,6 +158,12 @@ func (s *State) decode(key int64, data []byte) error {
 		}
 	case stateDeleted:
 		for _, v := range s.Deleted.numbers() {
+			if d.at < len(d.text) { // later versions append
+				*v = d.int()
+			}
+		}
+	case stateQuarantine:
+		for _, v := range s.Quarantine.counters() {
 			if d.at < len(d.text) { // later versions append
 				*v = d.int()
 			}
@@ -172,7 +195,12 @@ func (c *Tx) open() error {
 	}
 	s := &c.State
 	for rows.Next() {
-		if err := s.decode(rows.Int(), rows.Blob()); err != nil {
+		key, data := rows.Int(), rows.Blob()
+		err := s.decode(key, data)
+		if errors.Is(err, errDamaged) {
+			err = c.replaceState(key, data)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -259,7 +287,7 @@ func (s *State) ClassSet(classes []int64) int64 {
 // SetsWith returns the ids of the sets that have one of some classes.
 func (s *State) SetsWith(classes map[int64]bool) (ids []int64) {
 	for i, set := range s.classSets {
-		if slices.ContainsFunc(set, func(id int64) bool { return classes[id] }) {
+		if len(set) == 0 || slices.ContainsFunc(set, func(id int64) bool { return classes[id] }) { // one without is not known
 			ids = append(ids, int64(firstClassSet+i))
 		}
 	}
@@ -278,7 +306,14 @@ func (c *Tx) LastSnapshot() (date string, err error) {
 		return "", err
 	}
 	if rows.Next() {
-		date = string(rows.Blob())
+		if date = string(rows.Blob()); !isDate(date) { // damaged: no day would be later
+			date = ""
+		}
 	}
 	return date, rows.Err()
+}
+
+func isDate(text string) bool {
+	_, err := time.Parse(time.DateOnly, text)
+	return err == nil
 }

@@ -33,6 +33,8 @@ type Tx struct {
 	Seen   SeenSet // what a host has had
 	Logs   Logs    // the feed, and contracts that changed
 
+	Quarantine Quarantine
+
 	db   DB
 	now  int64 // ms
 	hash func(string) uint64
@@ -89,7 +91,7 @@ func Begin(db DB, now int64, hash func(string) uint64) (*Tx, error) {
 	c.Due = Due{tx: c, watched: map[int64][]int64{}}
 	c.Leases = Leases{tx: c, rows: map[int64]leaseRow{}}
 	c.Pages = Pages{tx: c, parts: map[int64][]byte{}, changed: map[int64]bool{}}
-	c.Seen, c.Logs = SeenSet{c}, Logs{tx: c}
+	c.Seen, c.Logs, c.Quarantine = SeenSet{c}, Logs{tx: c}, Quarantine{tx: c}
 	if c.hash == nil {
 		c.hash = frontier.Hash64
 	}
@@ -108,21 +110,25 @@ func (c *Tx) Hosts(ids []int64) ([]*Host, error) {
 		}
 	}
 	if len(missing) > 0 {
-		rows, err := c.db.Run(`SELECT id, host, domain, record FROM hosts WHERE id IN (SELECT value FROM json_each(?1))`, numbers(missing))
+		rows, err := c.db.Run(`SELECT id, host, domain, urls, blocked, record FROM hosts WHERE id IN (SELECT value FROM json_each(?1))`, numbers(missing))
 		if err != nil {
 			return nil, err
 		}
 		for rows.Next() {
-			id, name, domain, record := rows.Int(), rows.Text(), rows.Int(), rows.Blob()
+			id, name, domain, urls, blocked, record := rows.Int(), rows.Text(), rows.Int(), rows.Int(), rows.Int(), rows.Blob()
+			c.loaded += int64(len(record))
 			h, err := decodeHost(id, name, domain, record)
 			if err != nil {
-				return nil, err
+				c.replaceHost(h, record, urls, blocked)
+				continue
 			}
 			h.stored = record
 			c.hosts[h.ID] = h
-			c.loaded += int64(len(record))
 		}
 		if err := rows.Err(); err != nil {
+			return nil, err
+		}
+		if err := c.Leases.findLost(missing); err != nil {
 			return nil, err
 		}
 	}
@@ -152,7 +158,10 @@ func (c *Tx) Domains(ids []int64) ([]*Domain, error) {
 			id, name, record := rows.Int(), rows.Text(), rows.Blob()
 			m, err := decodeDomain(id, name, record)
 			if err != nil {
-				return nil, err
+				if _, err := c.replaceDomain(m, record, err.Error()); err != nil {
+					return nil, err
+				}
+				continue
 			}
 			m.stored = record
 			c.domains[m.ID] = m
@@ -192,7 +201,7 @@ func (c *Tx) LoadDomainsOf(hosts []*Host) error {
 	}
 	domains, err := c.Domains(ids)
 	if err == nil && slices.Contains(domains, nil) {
-		return errDamaged // a host without its domain
+		return c.replaceMissingDomains(hosts)
 	}
 	return err
 }
@@ -402,6 +411,9 @@ func (c *Pages) get(key int64) ([]byte, error) {
 
 // Flush writes what has changed.
 func (c *Tx) Flush() error {
+	if err := c.Quarantine.write(); err != nil { // before anything takes the place of a row
+		return err
+	}
 	if err := c.Queue.write(); err != nil { // flushQueue must see what a lease has taken out
 		return err
 	}

@@ -1,0 +1,266 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/link"
+)
+
+// A row that does not decode is moved to the table quarantine, and what can be known without it takes its place: one
+// damaged row must not stop its shard. The move is part of the operation that met the row.
+
+// Limits of the quarantine. Damaged rows beyond them are deleted.
+const (
+	maxQuarantined      = 1000
+	maxQuarantinedBytes = 64 << 20
+)
+
+// quarantineTable is made when the first row needs it.
+const quarantineTable = `CREATE TABLE IF NOT EXISTS quarantine (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, owner INTEGER NOT NULL, source TEXT NOT NULL, key INTEGER NOT NULL, name TEXT NOT NULL, reason TEXT NOT NULL, data BLOB NOT NULL)`
+
+// Quarantine is the table of damaged rows. The parts of a damaged host go with it: their owner is the host's row.
+type Quarantine struct {
+	tx   *Tx
+	rows []damagedRow // that are not written yet
+}
+
+// damagedRow is a row that did not decode.
+type damagedRow struct {
+	table  string
+	key    int64
+	name   string // of the host or domain
+	reason string
+	data   []byte
+}
+
+// QuarantineCounters count the damaged rows of a shard.
+type QuarantineCounters struct {
+	Rows, Bytes int64 // in the table, without parts that went with their host
+	Total       int64 // since the beginning
+}
+
+func (q *QuarantineCounters) counters() []*int64 { return []*int64{&q.Rows, &q.Bytes, &q.Total} }
+
+func (c *Quarantine) add(r damagedRow) {
+	r.data = slices.Clone(r.data)
+	c.rows = append(c.rows, r)
+}
+
+// write moves the rows that were added.
+func (c *Quarantine) write() error {
+	if len(c.rows) == 0 {
+		return nil
+	}
+	if _, err := c.tx.db.Run(quarantineTable); err != nil {
+		return err
+	}
+	n := &c.tx.State.Quarantine
+	for _, r := range c.rows {
+		n.Total++
+		if n.Rows >= maxQuarantined || n.Bytes+int64(len(r.data)) > maxQuarantinedBytes {
+			continue
+		}
+		n.Rows++
+		n.Bytes += int64(len(r.data))
+		if _, err := c.tx.db.Run(`INSERT INTO quarantine (id, at, owner, source, key, name, reason, data) SELECT coalesce(max(id), 0) + 1, ?1, 0, ?2, ?3, ?4, ?5, ?6 FROM quarantine`,
+			c.tx.now, r.table, r.key, r.name, r.reason, notNull(r.data)); err != nil {
+			return err
+		}
+		if r.table != "hosts" {
+			continue
+		}
+		if _, err := c.tx.db.Run(`INSERT INTO quarantine (id, at, owner, source, key, name, reason, data)
+SELECT m.id + 1 + p.key - (?1 << 12), ?2, m.id, 'parts', p.key, '', '', p.data FROM parts p, (SELECT max(id) AS id FROM quarantine) m WHERE p.key BETWEEN ?1 << 12 AND (?1 << 12) + 4095`, r.key, c.tx.now); err != nil {
+			return err
+		}
+	}
+	for _, r := range c.rows {
+		if r.table == "hosts" {
+			if _, err := c.tx.db.Run(`DELETE FROM parts WHERE key BETWEEN ?1 << 12 AND (?1 << 12) + 4095`, r.key); err != nil {
+				return err
+			}
+		}
+	}
+	c.rows = nil
+	return nil
+}
+
+// notNull returns data, or no bytes for nil.
+func notNull(data []byte) []byte {
+	if data == nil {
+		return []byte{}
+	}
+	return data
+}
+
+// blankFor is for how long nobody asks a host whose row was damaged: somebody may have it. ms
+const blankFor = frontier.MaxLeaseSeconds * 1000
+
+// replaceHost returns what takes the place of a damaged host: the same host without pages and entry points. Of what was
+// read of it, it keeps what is stricter. Its columns tell how many pages it had.
+func (c *Tx) replaceHost(damaged *Host, record []byte, urls, blocked int64) *Host {
+	c.Quarantine.add(damagedRow{"hosts", damaged.ID, damaged.Name, errDamaged.Error(), record})
+	c.State.URLs = max(c.State.URLs-urls, 0)
+	const longest = frontier.MaxWait * 1000
+	h := &Host{ID: damaged.ID, Name: damaged.Name, Domain: damaged.Domain, Excluded: damaged.Excluded,
+		Delay: min(damaged.Delay, longest), Floor: min(damaged.Floor, longest), Ready: c.now + blankFor, Blocked: blocked}
+	c.hosts[h.ID] = h
+	c.Change(h)
+	return h
+}
+
+// replaceDomain returns what takes the place of a damaged domain: the same domain with its hosts, which scrapers get when
+// nobody can have them any more.
+func (c *Tx) replaceDomain(damaged *Domain, record []byte, reason string) (*Domain, error) {
+	c.Quarantine.add(damagedRow{"domains", damaged.ID, damaged.Name, reason, record})
+	m := &Domain{ID: damaged.ID, Name: damaged.Name, Excluded: damaged.Excluded, WaitEnds: c.now + blankFor, LostAt: c.now}
+	rows, err := c.db.Run(`SELECT id FROM hosts WHERE domain = ?1 LIMIT ?2`, m.ID, int64(MaxHosts))
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		id := rows.Int()
+		m.Hosts = append(m.Hosts, id)
+		for kind := range Kinds { // it is not known which of them were parked
+			m.Parked = append(m.Parked, ParkedHost{id, kind})
+		}
+	}
+	c.domains[m.ID] = m
+	c.ChangeDomain(m)
+	return m, rows.Err()
+}
+
+// replaceMissingDomains makes the domains of hosts that have none.
+func (c *Tx) replaceMissingDomains(hosts []*Host) error {
+	for _, h := range hosts {
+		if h == nil || c.domains[h.Domain] != nil {
+			continue
+		}
+		name, ok := contract.RegistrableDomain(link.Hostname(h.Name))
+		if !ok {
+			name = link.Hostname(h.Name)
+		}
+		if _, err := c.replaceDomain(&Domain{ID: h.Domain, Name: name}, nil, "the row is missing"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropSegment takes a damaged segment of a host away, with the pages that it has left.
+func (c *Pages) dropSegment(h *Host, i int) {
+	s := h.Segments[i]
+	key := h.segmentKey(s.number)
+	c.tx.Quarantine.add(damagedRow{"parts", key, h.Name, errDamaged.Error(), append(appendString(nil, string(s.append(nil))), c.parts[key]...)})
+	h.Segments = slices.Delete(h.Segments, i, i+1)
+	c.set(key, nil)
+	left := int64(len(h.Buffer) + len(h.Leased))
+	for i := range h.Segments {
+		left += int64(h.Segments[i].left())
+	}
+	c.tx.State.URLs = max(c.tx.State.URLs+left-h.URLs, 0)
+	h.URLs = left
+	c.tx.Change(h)
+}
+
+// dropBlock takes a damaged block of the queue away. Hosts that say that they stand there get other pointers.
+func (c *Queue) dropBlock(key int64, data []byte) error {
+	c.tx.Quarantine.add(damagedRow{table: "queue", key: key, reason: fmt.Sprintf("it has %d bytes", len(data)), data: data})
+	if err := c.tx.writeData("queue", map[int64][]byte{key: nil}); err != nil {
+		return err
+	}
+	return c.Repoint(laneOf(key), slotOf(key))
+}
+
+// Repoint gives new pointers to hosts that say that they stand in a slot, after a pointer there was found damaged. A
+// pointer too many is dropped when its turn comes.
+func (c *Queue) Repoint(lane int, slot int64) error {
+	rows, err := c.tx.db.Run(`SELECT id FROM hosts WHERE due = max(?1 * 1000, 1) LIMIT ?2`, slot, int64(4*MaxBlock))
+	if err != nil {
+		return err
+	}
+	var ids []int64
+	for rows.Next() {
+		ids = append(ids, rows.Int())
+	}
+	hosts, err := c.tx.Hosts(ids)
+	if err != nil {
+		return err
+	}
+	for _, h := range hosts {
+		for _, p := range h.Places {
+			if p.Queued && p.Lane == lane && p.Slot == slot {
+				c.Append(h, p)
+			}
+		}
+	}
+	return rows.Err()
+}
+
+// dropBlock takes a damaged block of a log away.
+func (c *Logs) dropBlock(log string, key int64, data []byte) error {
+	c.tx.Quarantine.add(damagedRow{table: log, key: key, reason: errDamaged.Error(), data: data})
+	return c.tx.writeData(log, map[int64][]byte{key: nil})
+}
+
+// replaceState makes up for a damaged row of the table state.
+func (c *Tx) replaceState(key int64, data []byte) error {
+	s := &c.State
+	c.Quarantine.add(damagedRow{table: "state", key: key, reason: errDamaged.Error(), data: data})
+	s.stored[key] = ""
+	switch key {
+	case stateCounters:
+		for _, v := range s.counters() {
+			*v = 0
+		}
+		s.lately, s.Tail = nil, ""
+		s.Version, s.Reader, s.Lease = Version, oldestReader, c.now
+		return c.recount()
+	case stateClasses: // others must not get the ids of those that are not known any more
+		for len(s.Classes) < min(len(data)/2, maxClasses) {
+			s.Classes = append(s.Classes, frontier.Class{})
+		}
+	case stateRefreshing:
+		s.Refreshing = RefreshCounters{}
+	case stateDeleted:
+		s.Deleted = deletedLogs{}
+	case stateClassSets:
+		for len(s.classSets) < min(len(data), maxClassSets) {
+			s.classSets = append(s.classSets, nil)
+		}
+	case stateQuarantine:
+		s.Quarantine = QuarantineCounters{}
+		return c.recountQuarantine()
+	}
+	return nil
+}
+
+// recount counts what the columns of the tables tell.
+func (c *Tx) recount() error {
+	rows, err := c.db.Run(`SELECT count(*), coalesce(sum(urls), 0), (SELECT coalesce(min(ends), 0) FROM leases) FROM hosts`)
+	if err != nil {
+		return err
+	}
+	if rows.Next() {
+		c.State.Hosts, c.State.URLs, c.State.FirstEnd = rows.Int(), rows.Int(), rows.Int()
+	}
+	return rows.Err()
+}
+
+func (c *Tx) recountQuarantine() error {
+	if _, err := c.db.Run(quarantineTable); err != nil {
+		return err
+	}
+	rows, err := c.db.Run(`SELECT count(*), coalesce(sum(length(data)), 0), coalesce(max(id), 0) FROM quarantine WHERE owner = 0`)
+	if err != nil {
+		return err
+	}
+	if rows.Next() {
+		n := &c.State.Quarantine
+		n.Rows, n.Bytes, n.Total = rows.Int(), rows.Int(), rows.Int()
+	}
+	return rows.Err()
+}
