@@ -27,6 +27,9 @@ var methods = [...]Method{"", Generated, FromLink, FromSitemap, FromResearch, Fr
 
 func rankOf(m Method) uint8 { return uint8(max(slices.Index(methods[:], m), 1)) }
 
+// isArticleRank reports whether the rank is that of feeds and news sitemaps: they list articles.
+func isArticleRank(rank uint8) bool { return rank >= rankOf(FromNewsSitemap) }
+
 // Options configure an Analyser.
 type Options struct {
 	Domain  string    // registrable domain; URLs of other domains are excluded
@@ -111,7 +114,7 @@ func NewAnalyser(o Options) *Analyser {
 		bySection:  newBestBySection(),
 		pages:      newBestPages(o.Pages),
 		researched: newBest[none]((o.Pages + 1) / 2),
-		listings:   newBest[none](maxListings),
+		listings:   newBest[none](2 * maxListings), // some turn out to be articles
 		sourceIDs:  map[string]SourceID{},
 	}
 	for i := range a.classes {
@@ -319,7 +322,10 @@ func (a *Analyser) offer(p *page, c candidate) {
 		a.since[keyOf(c.url)] = true
 	}
 	a.classes[c.class].examples.offer(c)
-	if p.mayList(c.class.Type()) {
+	switch {
+	case isArticleRank(c.rank):
+		a.listings.remove(c.url)
+	case p.mayList(c.class.Type()):
 		c.order -= 1000 * p.depth // those near the root first
 		a.listings.offer(c)
 	}

@@ -224,7 +224,7 @@ const minListing = 0.5
 // htmlEntries returns the best of the pages that list news. A page does if there are others below it, if its name
 // means nothing else, or if the menu of the site calls it so.
 func (a entryFinder) htmlEntries() []EntryPoint {
-	list := slices.Concat(a.listings.ordered(), a.menuPages())
+	list := slices.Concat(a.bestListings(), a.menuPages())
 	frequencies := report(a).frequencies(list, true)
 	entries := []EntryPoint{}
 	for i, c := range list {
@@ -249,10 +249,11 @@ func (a entryFinder) htmlEntries() []EntryPoint {
 // menuPages are the pages that were found and that the menu calls by the name of a section, in the menu's order, but
 // for those that look like lists by their URLs.
 func (a entryFinder) menuPages() (list []candidate) {
+	listings := a.bestListings()
 	for _, l := range a.texts.links {
 		r := a.seen.find(keyOf([]byte(l.URL)))
 		if r == nil || r.rank == 0 || a.ruledOut(l.URL) || !a.named(l.URL) ||
-			slices.ContainsFunc(a.listings.ordered(), func(c candidate) bool { return c.url == l.URL }) {
+			slices.ContainsFunc(listings, func(c candidate) bool { return c.url == l.URL }) {
 			continue
 		}
 		p := parsePage(l.URL)
@@ -263,15 +264,24 @@ func (a entryFinder) menuPages() (list []candidate) {
 	return list
 }
 
+// bestListings returns the pages that most likely list news, best first.
+func (a *Analyser) bestListings() []candidate {
+	list := a.listings.ordered()
+	return list[:min(len(list), maxListings)]
+}
+
 // named reports whether a link of the home page calls a page by the name of a section. A link may also lead to the
 // newest article by that name: where the path alone names a page, it has to look like that of a list.
 func (a *Analyser) named(url string) bool {
 	text := a.texts.anchors[url]
-	return text != "" && a.classifier.IsName(text) && (strings.Contains(url, "?") || a.lists(url))
+	return text != "" && !a.isArticle(url) && a.classifier.IsName(text) && (strings.Contains(url, "?") || a.lists(url))
 }
 
 // lists reports whether a page lists others.
 func (a *Analyser) lists(url string) bool {
+	if a.isArticle(url) {
+		return false
+	}
 	if n := a.node(url); n != noNode {
 		if !a.tree.nodes[n].name {
 			return false // one of many beside it
@@ -281,6 +291,12 @@ func (a *Analyser) lists(url string) bool {
 		}
 	}
 	return a.classifier.EndsInWords(url) // "story-1" is one of many
+}
+
+// isArticle reports whether a feed or news sitemap lists a canonical URL.
+func (a *Analyser) isArticle(url string) bool {
+	r := a.seen.find(keyOf(url))
+	return r != nil && isArticleRank(r.rank)
 }
 
 // node returns the node of the pattern of a canonical URL, noNode when it has none.

@@ -3,6 +3,8 @@ package discovery
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,6 +108,75 @@ func TestNumberedIsNoList(t *testing.T) {
 	add(a, "https://www.mom.gov.sg/news", FromSitemap, ago(day))
 	if c := a.Contract(Terms{}); len(c.EntryPoints) != 1 || c.EntryPoints[0].URL != "https://www.mom.gov.sg/news" {
 		t.Errorf("%+v", c.EntryPoints)
+	}
+}
+
+// What feeds and news sitemaps list is an article, even if its name looks like that of a listing: it is a page to fetch
+// and no entry point, in whatever order it was found.
+func TestContract_ArticlesOfNewsLists(t *testing.T) {
+	const (
+		section = releases
+		topic   = "https://www.mom.gov.sg/newsroom/2026/topic"
+		plan    = "https://www.mom.gov.sg/environment-waste-plan"
+	)
+	for name, order := range map[string][]Method{
+		"listed by news only":            {FromFeed},
+		"linked first":                   {FromLink, FromFeed},
+		"in a news sitemap":              {FromNewsSitemap},
+		"in a sitemap, then in the news": {FromSitemap, FromNewsSitemap, FromLink},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := ministry().o
+			o.Pages = 10
+			a := NewAnalyser(o)
+			add(a, section, FromLink, ago(day))
+			for _, m := range order {
+				add(a, topic, m, ago(day))
+				add(a, plan, m, ago(day))
+			}
+			a.Learn([]Link{{topic, "Newsroom"}, {plan, "Press releases"}})
+			b, err := Restore(a.State(), a.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range []*Analyser{a, b} {
+				c := a.Contract(Terms{})
+				if len(c.EntryPoints) != 1 || c.EntryPoints[0].URL != section {
+					t.Errorf("%+v", c.EntryPoints)
+				}
+			}
+			for _, url := range []string{topic, plan} {
+				if !slices.ContainsFunc(a.Pages(), func(p Page) bool { return p.URL == url }) {
+					t.Errorf("%s is not a page to fetch: %+v", url, a.Pages())
+				}
+				if p := parsePage(url); (ranking{a}).isListing(&p) {
+					t.Errorf("%s ranks as a listing", url)
+				}
+			}
+		})
+	}
+}
+
+// Many articles that look like listings leave room for the site's listings.
+func TestContract_ListingsBesideManyArticles(t *testing.T) {
+	a := ministry()
+	urls := []string{releases, "https://www.mom.gov.sg/newsroom/announcements"}
+	topics := strings.Fields("water air road school harbour park tax museum bridge river forest budget energy housing")
+	for i := range len(topics) * len(topics) {
+		add(a, fmt.Sprintf("https://www.mom.gov.sg/%s-news/%s", topics[i/len(topics)], topics[i%len(topics)]),
+			FromNewsSitemap, ago(day))
+	}
+	for _, url := range urls {
+		add(a, url, FromLink, time.Time{})
+	}
+	var got []string
+	for _, e := range a.Contract(Terms{}).EntryPoints {
+		got = append(got, e.URL)
+	}
+	slices.Sort(got)
+	slices.Sort(urls)
+	if !slices.Equal(got, urls) {
+		t.Errorf("got %q, want %q", got, urls)
 	}
 }
 

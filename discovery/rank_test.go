@@ -350,7 +350,7 @@ func harbourTimes(robots func(string) (bool, bool)) *Analyser {
 		add(a, home+name, FromSitemap, ago(time.Minute)) // made as it is asked for
 		menu = append(menu, Link{home + name, name})
 	}
-	add(a, "https://www.harbour-times.sg/opinion", FromFeed, ago(time.Minute))
+	add(a, "https://www.harbour-times.sg/opinion", FromResearch, ago(time.Minute))
 	add(a, home, FromSitemap, time.Time{})
 	a.Learn(menu)
 	return a

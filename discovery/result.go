@@ -74,7 +74,7 @@ func (a report) contenders() []candidate {
 	}
 	take(a.top.ordered())
 	take(a.bySection.candidates())
-	take(a.listings.ordered())
+	take(a.bestListings())
 	for i := range a.classes {
 		take(a.classes[i].examples.ordered())
 	}

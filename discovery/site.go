@@ -196,7 +196,7 @@ const listedConfidence = 0.5
 // vouch corrects the class of a page by where it was found: what feeds and news sitemaps list is news, unless it looks
 // like anything else.
 func vouch(class classify.Class, confidence float64, rank uint8) (classify.Class, float64) {
-	if class.Type() == classify.Unknown && rank >= rankOf(FromNewsSitemap) {
+	if class.Type() == classify.Unknown && isArticleRank(rank) {
 		return newsClass, listedConfidence
 	}
 	return class, confidence
