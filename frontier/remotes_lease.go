@@ -109,8 +109,9 @@ func (l *leaseOfAll) add(shard int, part *Lease) {
 	l.parts++
 	l.gave[shard] = true
 	id := strconv.Itoa(shard) + "." + part.ID
+	number, _, _ := strings.Cut(id, "-") // the report as a whole names the rest
 	for _, item := range part.Items {
-		item.ID = id + "." + item.ID
+		item.ID = number + "." + item.ID
 		l.lease.Items = append(l.lease.Items, item)
 	}
 	if l.lease.ID == "" {
@@ -131,23 +132,23 @@ func (l *leaseOfAll) finish() (Lease, error) {
 	return Lease{ExpiresAt: l.now + l.request.Seconds*1000, RetryAfter: max(1, (l.again+999)/1000)}, nil
 }
 
-// shardLease is the lease of one shard, as an item's ID names it.
+// shardLease is the lease of one shard, as an item's ID names it: by the beginning of its id.
 type shardLease struct {
-	shard int
-	id    string
+	shard  int
+	number string
 }
 
 func (r Remotes) parseShardLease(text string) (l shardLease, ok bool) {
-	shard, id, ok := strings.Cut(text, ".")
+	shard, number, ok := strings.Cut(text, ".")
 	n, err := strconv.Atoi(shard)
-	return shardLease{n, id}, ok && err == nil && n >= 0 && n < r.Shards && len(id) <= maxLeaseID
+	return shardLease{n, number}, ok && err == nil && n >= 0 && n < r.Shards && len(number) <= maxLeaseID
 }
 
 // maxParts is the number of leases of shards one lease has: it also bounds how many calls one report makes.
 const maxParts = 128
 
-// maxLeaseID is the length of a shard's lease ID: 63 bits in base 36.
-const maxLeaseID = 13
+// maxLeaseID is the length of a shard's lease ID: 63 bits in base 36, a hyphen, and 80 bits in base 32.
+const maxLeaseID = 13 + 1 + 16
 
 // parseItem takes an item's ID apart: the lease of its shard, and its ID there.
 func (r Remotes) parseItem(id string) (l shardLease, item string, ok bool) {
@@ -159,12 +160,13 @@ func (r Remotes) parseItem(id string) (l shardLease, item string, ok bool) {
 	return l, id[dot+1:], ok
 }
 
-// parseLease takes a lease's ID apart.
-func (r Remotes) parseLease(id string) map[shardLease]bool {
-	leases := map[shardLease]bool{}
+// parseLease takes a lease's ID apart: the whole IDs of the shards' leases.
+func (r Remotes) parseLease(id string) map[shardLease]string {
+	leases := map[shardLease]string{}
 	for part := range strings.SplitSeq(id, ",") {
-		if l, ok := r.parseShardLease(part); ok && len(leases) < maxParts {
-			leases[l] = true
+		name, _, _ := strings.Cut(part, "-")
+		if l, ok := r.parseShardLease(name); ok && len(part) <= maxLeaseID+len("1024.") && len(leases) < maxParts {
+			_, leases[l], _ = strings.Cut(part, ".")
 		}
 	}
 	return leases

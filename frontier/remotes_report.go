@@ -71,7 +71,8 @@ type reportToAll struct {
 
 // reportPart collects the results for the lease of one shard.
 type reportPart struct {
-	lease   shardLease
+	shard   int
+	lease   string
 	indexes []int // of the results
 	results []Result
 	found   [][]FoundURL // of other shards, by result
@@ -92,13 +93,13 @@ func (p *reportToAll) divide() {
 	for i := range p.report.Results {
 		result := p.report.Results[i]
 		lease, item, ok := p.remotes.parseItem(result.ID)
-		if !ok || !leases[lease] {
+		if !ok || leases[lease] == "" {
 			p.answer.Unknown++
 			continue
 		}
 		if _, there := at[lease]; !there {
 			at[lease] = len(p.parts)
-			p.parts = append(p.parts, reportPart{lease: lease})
+			p.parts = append(p.parts, reportPart{shard: lease.shard, lease: leases[lease]})
 		}
 		part := &p.parts[at[lease]]
 		var elsewhere []FoundURL
@@ -131,9 +132,9 @@ func (p *reportToAll) divideFound(shard int, found []FoundURL) (here, elsewhere 
 func (p *reportToAll) send(ctx context.Context) []error {
 	errs := each(len(p.parts), func(i int) (err error) {
 		part := &p.parts[i]
-		report := Report{Lease: part.lease.id, Results: part.results}
+		report := Report{Lease: part.lease, Results: part.results}
 		report.Partitions = slices.ContainsFunc(part.found, func(f []FoundURL) bool { return len(f) > 0 })
-		part.answer, err = p.remotes.Shard(part.lease.shard).Report(ctx, report)
+		part.answer, err = p.remotes.Shard(part.shard).Report(ctx, report)
 		return err
 	})
 	for i := range p.parts {
@@ -148,7 +149,7 @@ func (p *reportToAll) send(ctx context.Context) []error {
 		p.answer.Unknown += part.answer.Unknown
 		p.answer.Added += part.answer.Added
 		if part.answer.Accepted > 0 {
-			p.remotes.Idle.Forget(part.lease.shard)
+			p.remotes.Idle.Forget(part.shard)
 		}
 		p.gather(part)
 	}

@@ -384,7 +384,7 @@ func entryPoints(t T, db DB) {
 	expect(t, "pages meanwhile", len(s.lease(1).Items), 0)
 	check := func(l frontier.Lease, r frontier.Result, interval int64) {
 		t.Helper()
-		r.ID = item.ID
+		r.ID = l.Items[0].ID
 		expect(t, "report", s.report(l, r).Accepted, 1)
 		state := s.state(feed.URL)
 		expect(t, "interval", state.Entry.Interval, interval)

@@ -54,6 +54,7 @@ var Cases = []Case{
 	{"pages that were not fetched", notFetched},
 	{"a lease that is over", expiredLease},
 	{"a report that is repeated, late or foreign", reportTwice},
+	{"a report that is forged", reportForged},
 	{"found URLs", foundURLs},
 	{"higher bands more often, none starved", bands},
 	{"the bands of one host take turns", bandsOfHost},

@@ -321,6 +321,46 @@ func reportTwice(t T, db DB) {
 	expect(t, "which counts once", s.stats().Done, int64(2))
 }
 
+// reportForged: numbers of leases, ids of hosts and hashes of paths can be guessed; what the shard adds to them cannot.
+func reportForged(t T, db DB) {
+	s := newShard(t, db)
+	s.put("a.example", pages("a.example", 5, 0.5)...)
+	s.put("b.example", pages("b.example", 5, 0.5)...)
+	mine, other := s.lease(1), s.lease(1)
+	number, _, _ := strings.Cut(other.ID, "-")
+	ends := strings.LastIndexByte(other.Items[0].ID, '-')
+	item, mineTag := other.Items[0].ID[:ends], mine.Items[0].ID[ends:]
+	found := []frontier.FoundURL{{NewPage: frontier.NewPage{URL: "https://" + other.Items[0].Host + "/found"}}}
+	before := s.stats()
+	for name, forged := range map[string]struct{ lease, item string }{
+		"a number":                       {number, other.Items[0].ID},
+		"a number and item by hashes":    {number, item},
+		"another seal":                   {number + mine.ID[strings.IndexByte(mine.ID, '-'):], other.Items[0].ID},
+		"a seal that is cut":             {other.ID[:len(other.ID)-1], other.Items[0].ID},
+		"an item without its seal":       {other.ID, item},
+		"an item with another's seal":    {other.ID, item + mineTag},
+		"an item of another lease":       {mine.ID, other.Items[0].ID},
+		"an item in an earlier spelling": {mine.ID, strings.ToUpper(mine.Items[0].ID)},
+	} {
+		for _, r := range []frontier.Result{{Status: 404}, {NoRobots: true, RetryAfter: 3600}, {Status: 200, Found: found}} {
+			r.ID = forged.item
+			expect(t, name, s.report(frontier.Lease{ID: forged.lease}, r), frontier.ReportAnswer{Unknown: 1})
+		}
+	}
+	expect(t, "nothing happened", s.stats(), before)
+	// What a repeated report found on another shard counts only if the lease held the item.
+	s.report(mine, frontier.Result{ID: mine.Items[0].ID, Status: 200})
+	var answer frontier.ReportAnswer
+	s.do(func() (err error) {
+		answer, err = s.s.Report(ctx, frontier.Report{Lease: mine.ID, Partitions: true, Results: []frontier.Result{
+			{ID: mine.Items[0].ID, Status: 200}, {ID: item + mineTag, Status: 200}}})
+		return err
+	})
+	expect(t, "repeated", []int{answer.Accepted, answer.Unknown}, []int{1, 1})
+	expect(t, "its partition", answer.Partitions[0].Validate("") == nil, true)
+	expect(t, "that of an item it never held", answer.Partitions[1], contract.Partition{})
+}
+
 func foundURLs(t T, db DB) {
 	s := newShard(t, db)
 	s.put("a.example", pages("a.example", 1, 0.5)...)

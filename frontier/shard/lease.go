@@ -1,10 +1,7 @@
 package shard
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -56,6 +53,7 @@ type leaser struct {
 	request *frontier.LeaseRequest
 	filter  *filter
 	number  int64
+	seal    seal // once there is an item
 	ends    int64
 	items   []frontier.Item
 	hosts   []int64 // ids
@@ -221,7 +219,7 @@ func (l *leaser) givePages(h *store.Host, m *store.Domain) (keep bool, err error
 			break
 		}
 		h.Leased = append(h.Leased, p)
-		l.items = append(l.items, c.item(h, m, &p, frontier.KindPage))
+		l.items = append(l.items, l.item(h, m, &p, frontier.KindPage))
 	}
 	if len(h.Leased) > 0 {
 		l.take(h, m, len(h.Leased))
@@ -274,7 +272,7 @@ func (l *leaser) giveEntry(h *store.Host, m *store.Domain) (keep bool, err error
 	}
 	e := &h.Entries[best]
 	h.Asked = append(h.Asked, store.Hash48(e.Path))
-	item := c.item(h, m, &e.Page, frontier.KindEntry)
+	item := l.item(h, m, &e.Page, frontier.KindEntry)
 	item.Method, item.ETag, item.LastModified = e.Method, e.Etag, e.Modified
 	l.items = append(l.items, item)
 	l.take(h, m, 1)
@@ -305,7 +303,7 @@ func (l *leaser) finish() (frontier.Lease, error) {
 	}
 	c.tx.State.Lease = l.number
 	c.tx.Leases.Set(l.number, l.ends, store.PackIDs(l.hosts))
-	return frontier.Lease{ID: strconv.FormatInt(l.number, 36), ExpiresAt: l.ends, Items: l.items}, nil
+	return frontier.Lease{ID: l.seal.leaseID(l.number), ExpiresAt: l.ends, Items: l.items}, nil
 }
 
 // retryAfter returns the seconds until a lane has something, a host that was passed over becomes free, or a
@@ -330,8 +328,12 @@ func retryAfter(c *call, lanes []int, passedOver int64) (int64, error) {
 }
 
 // item describes a page of a host.
-func (c *call) item(h *store.Host, m *store.Domain, p *store.Page, kind string) frontier.Item {
-	return frontier.Item{ID: itemID(h.ID, store.Hash48(p.Path)), URL: h.URL(p), Host: h.Name, Domain: m.Name, Kind: kind, Type: store.TypeName(p.Kind),
+func (l *leaser) item(h *store.Host, m *store.Domain, p *store.Page, kind string) frontier.Item {
+	c := l.c
+	if l.seal.none() {
+		l.seal = c.sealOf(l.number)
+	}
+	return frontier.Item{ID: l.seal.itemID(h.ID, store.Hash48(p.Path)), URL: h.URL(p), Host: h.Name, Domain: m.Name, Kind: kind, Type: store.TypeName(p.Kind),
 		Priority: float64(p.Score(c.seconds())) / 1000, Title: p.Title, LastMod: p.Lastmod, CrawlDelay: h.Interval(), Partition: c.partition(h, p)}
 }
 
@@ -349,18 +351,6 @@ func (c *call) partitionOf(class, day int64) contract.Partition {
 		partition.Date = time.Unix(day*86_400, 0).UTC().Format(time.DateOnly)
 	}
 	return partition
-}
-
-func itemID(host int64, hash uint64) string { return fmt.Sprintf("%010x-%012x", host, hash) }
-
-func parseItemID(id string) (host int64, hash uint64, ok bool) {
-	left, right, _ := strings.Cut(id, "-")
-	if len(left) != 10 || len(right) != 12 {
-		return 0, 0, false
-	}
-	h, err1 := strconv.ParseUint(left, 16, 40)
-	hash, err2 := strconv.ParseUint(right, 16, 48)
-	return int64(h), hash, err1 == nil && err2 == nil
 }
 
 // filter selects the pages of a lease.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
@@ -16,15 +15,16 @@ func (s *Shard) Report(now int64, r frontier.Report) (answer frontier.ReportAnsw
 	if err := r.Validate(); err != nil {
 		return answer, err
 	}
-	number, err := strconv.ParseInt(r.Lease, 36, 64)
-	if err != nil || number < 1 {
-		number = -1
-	}
 	err = s.run(now, func(c *call) error {
-		if number > c.tx.State.Lease {
-			number = -1
+		number, seal, ok := c.openLease(r.Lease)
+		if !ok {
+			answer.Unknown = len(r.Results)
+			if r.Partitions {
+				answer.Partitions = make([]contract.Partition, len(r.Results))
+			}
+			return nil
 		}
-		p := reporter{c: c, number: number, finished: map[int64]bool{}, slowed: map[int64]bool{}}
+		p := reporter{c: c, number: number, seal: seal, finished: map[int64]bool{}, slowed: map[int64]bool{}}
 		if err := p.prepare(r.Results); err != nil {
 			return err
 		}
@@ -52,7 +52,8 @@ func (s *Shard) Report(now int64, r frontier.Report) (answer frontier.ReportAnsw
 // reporter is a report at work.
 type reporter struct {
 	c        *call
-	number   int64                // of the lease, -1 when there never was one
+	number   int64                // of the lease
+	seal     seal                 // of the lease
 	finished map[int64]bool       // hosts whose lease has ended with this report
 	slowed   map[int64]bool       // hosts that slowed down
 	puts     map[string]*putBatch // of found URLs, by domain
@@ -64,7 +65,7 @@ func (p *reporter) prepare(results []frontier.Result) error {
 	c := p.c
 	var ids []int64
 	for i := range results {
-		if id, _, ok := parseItemID(results[i].ID); ok {
+		if id, _, ok := p.seal.openItem(results[i].ID); ok {
 			ids = append(ids, id)
 		}
 	}
@@ -74,7 +75,7 @@ func (p *reporter) prepare(results []frontier.Result) error {
 	var keys []int64
 	named := map[string]bool{}
 	for i := range results {
-		id, hash, ok := parseItemID(results[i].ID)
+		id, hash, ok := p.seal.openItem(results[i].ID)
 		h := c.tx.LoadedHost(id)
 		if !ok || h == nil {
 			continue
@@ -123,10 +124,10 @@ func (p *reporter) prepareFound(results []frontier.Result) error {
 
 // foundOn returns the domain and the partition of the page on which the URLs of a result were found. It reports false
 // when nobody was given that page.
-func (p *reporter) foundOn(r *frontier.Result) (domain string, partition contract.Partition, ok bool) {
-	id, hash, _ := parseItemID(r.ID)
+func (p *reporter) foundOn(r *frontier.Result) (domain string, partition contract.Partition, given bool) {
+	id, hash, ok := p.seal.openItem(r.ID)
 	h := p.c.tx.LoadedHost(id)
-	if h == nil || p.over(h) {
+	if !ok || h == nil || p.over(h) {
 		return "", partition, false
 	}
 	var on *store.Page
@@ -145,9 +146,9 @@ func (p *reporter) over(h *store.Host) bool { return h.Lease != p.number || h.Le
 
 // result settles one item, and gives its partition.
 func (p *reporter) result(r *frontier.Result) (partition contract.Partition, err error) {
-	id, hash, ok := parseItemID(r.ID)
+	id, hash, ok := p.seal.openItem(r.ID)
 	h := p.c.tx.LoadedHost(id)
-	if !ok || h == nil || p.number < 0 {
+	if !ok || h == nil {
 		p.answer.Unknown++
 		return partition, nil
 	}
@@ -161,7 +162,7 @@ func (p *reporter) result(r *frontier.Result) (partition contract.Partition, err
 			return partition, p.entry(h, at, r)
 		}
 	}
-	if !p.c.tx.Seen.Has(h, hash) || p.foreign(h, hash) {
+	if p.seal.none() || !p.c.tx.Seen.Has(h, hash) || p.foreign(h, hash) {
 		p.answer.Unknown++
 		return partition, nil
 	}

@@ -45,6 +45,7 @@ const (
 	stateClassSets  // see ClassSet
 	stateWalks      // see walk
 	stateQuarantine // see QuarantineCounters
+	stateSecret     // State.Secret
 	stateRows
 )
 
@@ -70,6 +71,8 @@ type State struct {
 
 	Refreshing RefreshCounters
 	Deleted    deletedLogs
+	Secret     []byte // with which the shard seals its leases; empty until the first one
+	Unsealed   int64  // leases up to this number were given by a version without seals
 
 	Quarantine QuarantineCounters
 
@@ -117,6 +120,9 @@ func (s *State) encode() (rows [stateRows][]byte) {
 	}
 	for i := range s.walks {
 		rows[stateWalks] = s.walks[i].append(rows[stateWalks])
+	}
+	if len(s.Secret) > 0 {
+		rows[stateSecret] = append(appendUint(nil, s.Unsealed), s.Secret...)
 	}
 	for _, p := range s.Patterns {
 		rows[statePatterns] = appendString(rows[statePatterns], p)
@@ -180,6 +186,9 @@ func (s *State) decode(key int64, data []byte) error {
 		for d.at < len(d.text) {
 			s.walks = append(s.walks, d.walk())
 		}
+	case stateSecret:
+		s.Unsealed = d.int()
+		s.Secret = slices.Clone(data[min(d.at, len(data)):])
 	default:
 		return nil
 	}
