@@ -9,7 +9,7 @@ import (
 
 // freeAt returns when a host may be fetched from again, in ms, if no lease and no collector has it.
 func (c *call) freeAt(h *store.Host) int64 {
-	return max(c.tx.DomainOf(h).ReadyFor("", h, c.now), h.Blocked, h.Unresolved)
+	return max(h.Domain.ReadyFor("", h, c.now), h.Blocked, h.Unresolved)
 }
 
 // availableHosts returns how many more hosts of the domain can be leased.
@@ -41,7 +41,7 @@ func (c *call) list(m *store.Domain) error {
 			m.Claims = append(m.Claims, store.ActiveHost{ID: h.ID, Ends: h.ClaimEnds})
 		}
 	}
-	c.tx.ChangeDomain(m)
+	m.Change()
 	return nil
 }
 
@@ -52,7 +52,7 @@ func (c *call) park(m *store.Domain, h *store.Host, kind int) {
 		return
 	}
 	m.Parked = append(m.Parked, p)
-	c.tx.ChangeDomain(m)
+	m.Change()
 }
 
 // unpark returns parked hosts to their places, as many as the domain admits. It forgets hosts that have moved or have
@@ -63,7 +63,7 @@ func (c *call) unpark(m *store.Domain) error {
 		return nil
 	}
 	n := c.availableHosts(m)
-	if ends := cmp.Or(m.Closed(c.now), store.FirstEnd(m.Claims)); n == 0 && ends > 0 && c.tx.DomainChanged(m) {
+	if ends := cmp.Or(m.Closed(c.now), store.FirstEnd(m.Claims)); n == 0 && ends > 0 && m.Changed() {
 		c.wakeAt(m, ends)
 	}
 	for n > 0 && len(m.Parked) > 0 {
@@ -84,7 +84,7 @@ func (c *call) unpark(m *store.Domain) error {
 			}
 		}
 	}
-	c.tx.ChangeDomain(m)
+	m.Change()
 	return nil
 }
 
@@ -101,7 +101,7 @@ func (c *call) unparkAll() error {
 func (c *call) leave(m *store.Domain, list *[]store.ActiveHost, id int64) {
 	if i := slices.IndexFunc(*list, func(a store.ActiveHost) bool { return a.ID == id }); i >= 0 {
 		*list = slices.Delete(*list, i, i+1)
-		c.tx.ChangeDomain(m)
+		m.Change()
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *Shard) Acquire(now int64, r frontier.AcquireRequest) (answer frontier.A
 		if err != nil {
 			return err
 		}
-		c.tx.ChangeDomain(m)
+		m.Change()
 		if busy > 0 {
 			answer.RetryIn = busy - c.now
 			if !r.Try {
@@ -126,7 +126,7 @@ func (s *Shard) Renew(now int64, domain, owner string, seconds int64) (kept bool
 		kept = true
 		if ends := c.now + seconds*1000; ends > m.OwnerEnds {
 			m.OwnerEnds = ends
-			c.tx.ChangeDomain(m)
+			m.Change()
 		}
 		return nil
 	})
@@ -168,7 +168,7 @@ func (s *Shard) Release(now int64, r frontier.ReleaseRequest) (released bool, er
 		if at := min(r.Evidence.At, c.now); at > m.Evidence.At {
 			m.Evidence = frontier.Evidence{Partition: r.Evidence.Partition, At: at}
 		}
-		c.tx.ChangeDomain(m)
+		m.Change()
 		for i := range r.Hosts {
 			if err := c.visited(m, &r.Hosts[i]); err != nil {
 				return err
@@ -185,10 +185,10 @@ func (c *call) visited(m *store.Domain, v *frontier.Visit) error {
 		return contract.Invalid("hosts", "%.80q is not a host of %s", v.Host, m.Name)
 	}
 	h, err := c.hostOf(m, v.Host)
-	if err != nil || h == nil || h.Domain != m.ID {
+	if err != nil || h == nil || h.Domain != m {
 		return err
 	}
-	c.tx.Change(h)
+	h.Change()
 	if delay := min(max(v.Delay, c.settings.Delay), frontier.MaxWait*1000); v.RobotsExpires > 0 {
 		h.Delay, h.RobotsEnds = delay, v.RobotsExpires
 	} else { // nothing says that the host asks for less than before

@@ -63,7 +63,7 @@ func (p *putBatch) choose() error {
 	p.fresh = slices.DeleteFunc(p.fresh, func(f freshPage) bool { return *f.verdict == frontier.DomainFull })
 	for _, id := range slices.Sorted(maps.Keys(out)) {
 		h := p.c.tx.LoadedHost(id)
-		if err := p.c.tx.Pages.Thin(h, out[id]); err != nil {
+		if err := h.Thin(out[id]); err != nil {
 			return err
 		}
 		p.touch(h)
@@ -91,7 +91,7 @@ func (p *putBatch) rivals() (list []rival, err error) {
 	}
 	now := p.c.seconds()
 	for _, h := range hosts {
-		pages, err := p.c.tx.Pages.Thinnable(h)
+		pages, err := h.Thinnable()
 		if err != nil {
 			return nil, err
 		}

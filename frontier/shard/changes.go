@@ -56,7 +56,7 @@ func contractsChanged(c *call, m *store.Domain, changes []frontier.Change) error
 	}
 	var changed []int
 	for _, change := range changes {
-		class := c.tx.State.Class(frontier.Class{Country: change.Partition.Country, Category: change.Partition.Category})
+		class := c.tx.State().Class(frontier.Class{Country: change.Partition.Country, Category: change.Partition.Category})
 		day := dayOf(change.Partition)
 		at := slices.IndexFunc(records, func(r store.ContractRecord) bool { return r.Class == class && r.Day == day })
 		if at < 0 {
@@ -121,7 +121,7 @@ func (s *Shard) Changes(now int64, r frontier.ChangesRequest) (page frontier.Cha
 		page.Next, page.More, err = c.tx.Logs.Read(store.ChangesLog, r.After, func(records []store.LogRecord) (int, error) {
 			return followPointers(c, &page, records, r.Limit)
 		})
-		page.Expired = store.Expired(r.After, c.tx.State.Deleted.Changes)
+		page.Expired = store.Expired(r.After, c.tx.State().Deleted.Changes)
 		return err
 	})
 	return page, err

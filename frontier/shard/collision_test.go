@@ -78,19 +78,19 @@ func TestVersions(t *testing.T) {
 	}
 	set := func(reader int64) error {
 		return do(func(c *call) error {
-			c.tx.State.Version, c.tx.State.Reader, c.tx.State.Tail = store.Version+1, reader, "a counter of the next version"
+			c.tx.State().Version, c.tx.State().Reader, c.tx.State().Tail = store.Version+1, reader, "a counter of the next version"
 			return nil
 		})
 	}
 	if err := set(store.Version); err != nil {
 		t.Fatal(err)
 	}
-	if err := do(func(c *call) error { c.tx.State.Hosts++; return nil }); err != nil {
+	if err := do(func(c *call) error { c.tx.State().Hosts++; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if err := do(func(c *call) error {
-		if c.tx.State.Version != store.Version+1 || c.tx.State.Tail != "a counter of the next version" {
-			t.Errorf("the next version's state became %+v", c.tx.State)
+		if c.tx.State().Version != store.Version+1 || c.tx.State().Tail != "a counter of the next version" {
+			t.Errorf("the next version's state became %+v", c.tx.State())
 		}
 		return nil
 	}); err != nil {

@@ -19,7 +19,7 @@ func (c *call) wakeAt(m *store.Domain, ends int64) { c.tx.Leases.Set(-m.ID-1, en
 // sweep ends the leases whose time is over, and lets in hosts whose domain has become free. Their
 // hosts stand in the queues when it returns.
 func (c *call) sweep() error {
-	if c.tx.State.FirstEnd == 0 || c.now < c.tx.State.FirstEnd {
+	if c.tx.State().FirstEnd == 0 || c.now < c.tx.State().FirstEnd {
 		return nil
 	}
 	ended, err := c.tx.Leases.TakeEnded(maxSwept)
@@ -37,7 +37,7 @@ func (c *call) sweep() error {
 
 // expire takes back what hosts were leased for.
 func (c *call) expire(ids []int64, swept map[int64]bool) error {
-	hosts, err := c.tx.HostsWithDomains(ids)
+	hosts, err := c.tx.Hosts(ids)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (c *call) expire(ids []int64, swept map[int64]bool) error {
 		for _, p := range h.Leased {
 			c.tryAgain(h, p, 0)
 		}
-		c.tx.State.Leased -= int64(len(h.Leased) + len(h.Asked))
+		c.tx.State().Leased -= int64(len(h.Leased) + len(h.Asked))
 		// When the last request was is not recorded, but it was before the end.
 		if err := c.free(h, h.LeaseEnds+h.Interval()); err != nil {
 			return err
@@ -60,9 +60,9 @@ func (c *call) expire(ids []int64, swept map[int64]bool) error {
 // tryAgain puts a page back that was not fetched, not before due (seconds), unless it has had its
 // attempts.
 func (c *call) tryAgain(h *store.Host, p store.Page, due int64) {
-	c.tx.Change(h)
+	h.Change()
 	if p.Tries++; p.Tries >= maxTries {
-		c.done(h, &h.Failed, &c.tx.State.Failed)
+		c.done(h, &h.Failed, &c.tx.State().Failed)
 		return
 	}
 	p.Due = due
@@ -73,12 +73,9 @@ func (c *call) tryAgain(h *store.Host, p store.Page, due int64) {
 func (c *call) free(h *store.Host, ready int64) error {
 	h.Lease, h.LeaseEnds, h.Leased, h.Asked = 0, 0, nil, nil
 	h.Ready = max(h.Ready, ready)
-	c.tx.Change(h)
-	m := c.tx.DomainOf(h)
+	h.Change()
+	m := h.Domain
 	c.leave(m, &m.Active, h.ID)
-	if err := c.tx.Pages.Spill(h); err != nil {
-		return err
-	}
 	return c.queue(h)
 }
 
@@ -90,7 +87,7 @@ func (c *call) wake(ids []int64) error {
 	}
 	for _, m := range domains {
 		if m != nil && len(m.Parked) > 0 {
-			c.tx.ChangeDomain(m) // so that the next end is noted, if the collector's time was renewed
+			m.Change() // so that the next end is noted, if the collector's time was renewed
 		}
 	}
 	return c.unparkAll()

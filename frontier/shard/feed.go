@@ -51,14 +51,14 @@ func (s *Shard) Feed(now int64, r frontier.FeedRequest) (page frontier.FeedPage,
 				if err != nil {
 					return 0, err
 				}
-				if f.types&(1<<item.Kind) == 0 || f.classes != nil && !f.classes[item.Class] || float64(item.Score)/1000 < r.MinScore {
+				if !f.Item(&item) || float64(item.Score)/1000 < r.MinScore {
 					continue
 				}
 				page.Items = append(page.Items, describeItem(c, record.Number, &item))
 			}
 			return len(records), nil
 		})
-		page.Expired = store.Expired(r.After, c.tx.State.Deleted.Feed)
+		page.Expired = store.Expired(r.After, c.tx.State().Deleted.Feed)
 		return err
 	})
 	return page, err
@@ -117,12 +117,12 @@ func (p *putBatch) publish() error {
 			continue
 		}
 		p.c.tx.Logs.AppendFeed(&n.item)
-		p.c.tx.State.CountFound(p.c.now, n.kind)
+		p.c.tx.State().CountFound(p.c.now, n.kind)
 		p.announced++
-		if p.c.tx.Seen.Has(n.host, n.hash) {
+		if n.host.Seen(n.hash) {
 			continue
 		}
-		if err := p.c.tx.Seen.Add(n.host, n.hash); err != nil {
+		if err := n.host.Remember(n.hash); err != nil {
 			return err
 		}
 		p.touch(n.host)

@@ -51,7 +51,7 @@ func (s *Shard) Entries(now int64, domain string) (answer frontier.EntryList, er
 // hosts, and is 0 until a later call gets past those that have moved.
 func (s *Shard) Stats(now int64) (stats frontier.Stats, err error) {
 	err = s.run(now, func(c *call) error {
-		n := &c.tx.State
+		n := c.tx.State()
 		stats = frontier.Stats{Found: n.FoundLately(c.now), Hosts: n.Hosts, URLs: n.URLs, Entries: n.Entries, Leased: n.Leased, Done: n.Done, Failed: n.Failed, Answers: n.Answers + n.Refreshing.Total, Faults: n.Faults}
 		for lane := range frontier.Lanes {
 			if lane == frontier.EntryLane && c.settings.PerMinute > 0 {
@@ -120,7 +120,7 @@ func (s *Shard) Hosts(now int64, r frontier.HostsRequest) (page frontier.HostsPa
 }
 
 func hostInfos(c *call, ids []int64) ([]frontier.HostInfo, error) {
-	hosts, err := c.tx.HostsWithDomains(ids)
+	hosts, err := c.tx.Hosts(ids)
 	if err != nil {
 		return nil, err
 	}
@@ -129,9 +129,9 @@ func hostInfos(c *call, ids []int64) ([]frontier.HostInfo, error) {
 		if err := h.UnpackEntries(); err != nil {
 			return nil, err
 		}
-		infos[i] = frontier.HostInfo{HostState: h.State(c.tx.DomainOf(h).ReadyFor("", h, c.now)),
-			Domain: c.tx.DomainOf(h).Name, URLs: h.URLs, Entries: len(h.Entries), Due: h.CountDue(c.seconds()), Done: h.Done, Failed: h.Failed, DueAt: h.DueAt(), LeasedUntil: h.LeaseEnds}
-		infos[i].Excluded = h.Excluded || c.tx.DomainOf(h).Excluded
+		infos[i] = frontier.HostInfo{HostState: h.State(h.Domain.ReadyFor("", h, c.now)),
+			Domain: h.Domain.Name, URLs: h.URLs, Entries: len(h.Entries), Due: h.CountDue(c.seconds()), Done: h.Done, Failed: h.Failed, DueAt: h.DueAt(), LeasedUntil: h.LeaseEnds}
+		infos[i].Excluded = h.Excluded || h.Domain.Excluded
 	}
 	return infos, nil
 }
@@ -154,13 +154,10 @@ func (s *Shard) URL(now int64, url string) (state frontier.URLState, err error) 
 }
 
 func urlState(c *call, state *frontier.URLState, h *store.Host, url string, hash uint64) error {
-	if err := c.tx.LoadDomainsOf([]*store.Host{h}); err != nil {
-		return err
-	}
 	if err := h.UnpackEntries(); err != nil {
 		return err
 	}
-	waits, due, err := c.tx.Pages.Find(h, hash)
+	waits, due, err := h.Find(hash)
 	if err != nil {
 		return err
 	}
@@ -170,11 +167,11 @@ func urlState(c *call, state *frontier.URLState, h *store.Host, url string, hash
 		entry := e.State()
 		state.Entry = &entry
 	}
-	if err := c.tx.Seen.Load(h, []uint64{hash}); err != nil {
+	if err := c.tx.LoadSeen([]store.URLKey{{Host: h.ID, Hash: hash}}); err != nil {
 		return err
 	}
 	switch {
-	case h.Excluded || c.tx.DomainOf(h).Excluded || c.tx.State.Excludes.URL(url):
+	case h.Excluded || h.Domain.Excluded || c.tx.State().Excludes.URL(url):
 		state.State = "excluded"
 	case h.Lease != 0 && (h.LeasedPage(hash) >= 0 || slices.Contains(h.Asked, hash)):
 		state.State, state.LeaseUntil = "leased", h.LeaseEnds
@@ -183,7 +180,7 @@ func urlState(c *call, state *frontier.URLState, h *store.Host, url string, hash
 		if state.State = "due"; state.DueAt > c.now {
 			state.State = "waiting"
 		}
-	case c.tx.Seen.Has(h, hash):
+	case h.Seen(hash):
 		state.State = "done"
 	}
 	return nil
@@ -209,7 +206,7 @@ func (s *Shard) Pages(now int64, r frontier.PagesRequest) (answer frontier.PageL
 		}
 		size := 0
 		for _, h := range hosts {
-			pages, err := c.tx.Pages.All(h)
+			pages, err := h.Pages()
 			if err != nil {
 				return err
 			}

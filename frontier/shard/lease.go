@@ -21,7 +21,7 @@ func (s *Shard) Lease(now int64, r frontier.LeaseRequest) (lease frontier.Lease,
 			return err
 		}
 		l := newLeaser(c, &r, f)
-		if f.nothing() {
+		if f.Nothing() {
 			lease = frontier.Lease{ExpiresAt: l.ends, RetryAfter: frontier.MaxRetryAfter}
 			return nil
 		}
@@ -51,7 +51,7 @@ func (s *Shard) Lease(now int64, r frontier.LeaseRequest) (lease frontier.Lease,
 type leaser struct {
 	c       *call
 	request *frontier.LeaseRequest
-	filter  *filter
+	filter  *store.Filter
 	number  int64
 	seal    seal // once there is an item
 	ends    int64
@@ -63,9 +63,9 @@ type leaser struct {
 	partial bool    // only a part of the lanes was looked at
 }
 
-func newLeaser(c *call, r *frontier.LeaseRequest, f *filter) *leaser {
+func newLeaser(c *call, r *frontier.LeaseRequest, f *store.Filter) *leaser {
 	// Numbers grow with the clock, so that they are not given twice after a restore.
-	number := max(c.tx.State.Lease+1, c.now)
+	number := max(c.tx.State().Lease+1, c.now)
 	return &leaser{c: c, request: r, filter: f, number: number, ends: c.now + r.Seconds*1000}
 }
 
@@ -111,18 +111,18 @@ func (l *leaser) consider(kind int, candidates []store.Candidate) error {
 	for i := range candidates {
 		ids[i] = candidates[i].Pointer.Host
 	}
-	hosts, err := l.c.tx.HostsWithDomains(ids)
+	hosts, err := l.c.tx.Hosts(ids)
 	if err != nil {
 		return err
 	}
-	if kind == store.KindPage && l.filter.all {
+	if kind == store.KindPage && l.filter.All() {
 		var free []*store.Host
 		for _, h := range hosts {
 			if h != nil && h.Lease == 0 && l.c.freeAt(h) <= l.c.now {
 				free = append(free, h)
 			}
 		}
-		if err := l.c.tx.Pages.Prefetch(free); err != nil {
+		if err := l.c.tx.Prefetch(free); err != nil {
 			return err
 		}
 	}
@@ -160,7 +160,7 @@ func (l *leaser) try(h *store.Host, kind int, at *store.Candidate) (keep bool, e
 	}
 	if h.Excluded {
 		h.Places[kind] = store.Place{} // another comes when the host is allowed again
-		c.tx.Change(h)
+		h.Change()
 		return false, nil
 	}
 	if h.Lease != 0 {
@@ -176,13 +176,13 @@ func (l *leaser) try(h *store.Host, kind int, at *store.Candidate) (keep bool, e
 			return true, nil
 		}
 		h.Places[kind] = store.Place{}
-		c.tx.Change(h)
+		h.Change()
 		return false, c.queue(h)
 	}
-	m := c.tx.DomainOf(h)
+	m := h.Domain
 	if !c.owns(m.Name) || kind == store.KindPage && m.MirrorOf != "" {
 		h.Places[kind] = store.Place{}
-		c.tx.Change(h)
+		h.Change()
 		return false, nil
 	}
 	if err := c.list(m); err != nil {
@@ -211,7 +211,7 @@ func (l *leaser) passOver(until int64) {
 func (l *leaser) givePages(h *store.Host, m *store.Domain) (keep bool, err error) {
 	c := l.c
 	for range l.share(h) {
-		p, ok, err := c.pop(h, l.filter)
+		p, ok, err := h.TakePage(l.filter)
 		if err != nil {
 			return false, err
 		}
@@ -226,11 +226,11 @@ func (l *leaser) givePages(h *store.Host, m *store.Domain) (keep bool, err error
 		h.Places[store.KindPage] = store.Place{}
 		return false, nil
 	}
-	if !l.filter.all && (len(h.Buffer) > 0 || len(h.Segments) > 0) { // it has something, but for others
+	if !l.filter.All() && (len(h.Buffer) > 0 || len(h.Segments) > 0) { // it has something, but for others
 		return c.renewPointer(h), nil
 	}
 	h.Places[store.KindPage] = store.Place{}
-	c.tx.Change(h)
+	h.Change()
 	return false, c.queue(h)
 }
 
@@ -255,8 +255,8 @@ func (l *leaser) giveEntry(h *store.Host, m *store.Domain) (keep bool, err error
 	best, mismatch := -1, false
 	for i := range h.Entries {
 		switch e := &h.Entries[i]; {
-		case e.Due > c.seconds() || c.tx.State.Excludes.URL(h.URL(&e.Page)):
-		case !l.filter.page(h, &e.Page):
+		case e.Due > c.seconds() || c.tx.State().Excludes.URL(h.URL(&e.Page)):
+		case !l.filter.Page(h, &e.Page):
 			mismatch = true
 		case best < 0 || e.Due < h.Entries[best].Due:
 			best = i
@@ -267,7 +267,7 @@ func (l *leaser) giveEntry(h *store.Host, m *store.Domain) (keep bool, err error
 	}
 	h.Places[store.KindEntry] = store.Place{}
 	if best < 0 {
-		c.tx.Change(h)
+		h.Change()
 		return false, c.queue(h)
 	}
 	e := &h.Entries[best]
@@ -283,12 +283,12 @@ func (l *leaser) giveEntry(h *store.Host, m *store.Domain) (keep bool, err error
 func (l *leaser) take(h *store.Host, m *store.Domain, n int) {
 	c := l.c
 	h.Lease, h.LeaseEnds = l.number, l.ends
-	c.tx.Change(h)
+	h.Change()
 	l.hosts = append(l.hosts, h.ID)
-	c.tx.State.Leased += int64(n)
+	c.tx.State().Leased += int64(n)
 	if m.Listed {
 		m.Active = append(m.Active, store.ActiveHost{ID: h.ID, Ends: l.ends})
-		c.tx.ChangeDomain(m)
+		m.Change()
 	}
 }
 
@@ -301,7 +301,7 @@ func (l *leaser) finish() (frontier.Lease, error) {
 		again, err := retryAfter(c, l.lanes, l.again)
 		return frontier.Lease{ExpiresAt: l.ends, RetryAfter: again}, err
 	}
-	c.tx.State.Lease = l.number
+	c.tx.State().Lease = l.number
 	c.tx.Leases.Set(l.number, l.ends, store.PackIDs(l.hosts))
 	return frontier.Lease{ID: l.seal.leaseID(l.number), ExpiresAt: l.ends, Items: l.items}, nil
 }
@@ -310,7 +310,7 @@ func (l *leaser) finish() (frontier.Lease, error) {
 // lease ends.
 func retryAfter(c *call, lanes []int, passedOver int64) (int64, error) {
 	wait := int64(frontier.MaxRetryAfter)
-	for _, at := range [...]int64{passedOver, c.tx.State.FirstEnd} {
+	for _, at := range [...]int64{passedOver, c.tx.State().FirstEnd} {
 		if at > 0 {
 			wait = min(wait, (at-c.now+999)/1000)
 		}
@@ -345,7 +345,7 @@ func (c *call) partition(h *store.Host, p *store.Page) contract.Partition {
 
 // partitionOf returns the partition of a class and a day, in days since 1970.
 func (c *call) partitionOf(class, day int64) contract.Partition {
-	of := c.tx.State.ClassOf(class)
+	of := c.tx.State().ClassOf(class)
 	partition := contract.Partition{Country: of.Country, Category: of.Category}
 	if day > 0 {
 		partition.Date = time.Unix(day*86_400, 0).UTC().Format(time.DateOnly)
@@ -353,53 +353,15 @@ func (c *call) partitionOf(class, day int64) contract.Partition {
 	return partition
 }
 
-// filter selects the pages of a lease.
-type filter struct {
-	types   uint32         // any of these
-	classes map[int64]bool // any of these classes and sets of classes; nil: all
-	all     bool           // there is nothing to check
-}
-
-func (c *call) filter(r *frontier.LeaseRequest) (*filter, error) {
-	f := &filter{types: store.AllTypes, all: true}
+// filter returns what selects the pages of a lease.
+func (c *call) filter(r *frontier.LeaseRequest) (*store.Filter, error) {
+	types := uint32(0)
 	for i, name := range r.Types {
 		n := slices.Index(store.TypeNames, name)
 		if n < 0 {
 			return nil, contract.Invalid("types", "%.80q (%d) is not a content type; send types such as %q", name, i, store.TypeNames[1])
 		}
-		if f.all {
-			f.types, f.all = 0, false
-		}
-		f.types |= 1 << n
+		types |= 1 << n
 	}
-	if r.Country == "" && r.Category == "" {
-		return f, nil
-	}
-	f.all = false
-	f.classes = map[int64]bool{}
-	for i, class := range c.tx.State.Classes {
-		if (r.Country == "" || r.Country == class.Country) && (r.Category == "" || r.Category == class.Category) {
-			f.classes[int64(i+1)] = true
-		}
-	}
-	for _, id := range c.tx.State.SetsWith(f.classes) {
-		f.classes[id] = true
-	}
-	return f, nil
-}
-
-// nothing reports whether no page can be wanted, whatever the shard has.
-func (f *filter) nothing() bool { return f.classes != nil && len(f.classes) == 0 }
-
-// class reports whether pages of a class may be wanted.
-func (f *filter) class(id int64) bool { return f.classes == nil || f.classes[id] }
-
-// pointer reports whether the host of a pointer may have what is wanted.
-func (f *filter) pointer(p store.Pointer) bool {
-	return f.all || p.Types&f.types != 0 && (f.classes == nil || p.Class == 0 || f.classes[p.Class])
-}
-
-// page reports whether a page of a host is wanted.
-func (f *filter) page(h *store.Host, p *store.Page) bool {
-	return f.all || p.Types()&f.types != 0 && (f.classes == nil || f.classes[h.PageClass(p).ID])
+	return c.tx.State().Filter(types, r.Country, r.Category), nil
 }

@@ -65,7 +65,7 @@ func setMirror(c *call, m *store.Domain, of string) error {
 		return nil
 	}
 	m.MirrorOf = of
-	c.tx.ChangeDomain(m)
+	m.Change()
 	if of != "" {
 		return nil // the hosts leave the queues when their turn comes
 	}

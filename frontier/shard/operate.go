@@ -25,15 +25,12 @@ func (s *Shard) SetHost(now int64, name string, change frontier.HostChange) (fou
 			return err
 		}
 		found = true
-		if err := c.tx.LoadDomainsOf([]*store.Host{h}); err != nil {
-			return err
-		}
-		c.tx.Change(h)
+		h.Change()
 		if change.Delay != nil {
 			setDelay(c, h, *change.Delay)
 		}
 		if change.Empty {
-			c.tx.Pages.Empty(h)
+			h.Empty()
 		}
 		if change.BlockUntil != nil {
 			setBlock(c, h, *change.BlockUntil)
@@ -102,7 +99,7 @@ func excludeDomain(c *call, name string, excluded bool) error {
 		return err
 	}
 	m.Excluded = excluded
-	c.tx.ChangeDomain(m)
+	m.Change()
 	return contractsExcluded(c, m)
 }
 
@@ -121,7 +118,7 @@ func excludeHost(c *call, name, domain string, excluded bool) error {
 		}
 	}
 	h.Excluded = excluded
-	c.tx.Change(h)
+	h.Change()
 	if h.Lease == 0 {
 		h.Places = [store.Kinds]store.Place{}
 	}
@@ -129,7 +126,7 @@ func excludeHost(c *call, name, domain string, excluded bool) error {
 }
 
 func excludePattern(c *call, pattern string, excluded bool) error {
-	s := &c.tx.State
+	s := c.tx.State()
 	at := slices.Index(s.Patterns, pattern)
 	switch {
 	case excluded && at >= 0 || !excluded && at < 0:

@@ -25,7 +25,7 @@ func (c *call) queue(h *store.Host) error {
 		return nil
 	}
 	lane, at := h.NextPage(c.seconds())
-	if c.tx.DomainOf(h).MirrorOf != "" {
+	if h.Domain.MirrorOf != "" {
 		lane = -1
 	}
 	c.moveTo(h, store.KindPage, lane, at, h.Types(), h.Classes())
@@ -55,12 +55,12 @@ func (c *call) queue(h *store.Host) error {
 func (c *call) renewPointer(h *store.Host) bool {
 	p := &h.Places[store.KindPage]
 	exact := *p
-	exact.Types, exact.Class = h.Types(), c.tx.State.ClassSet(h.Classes())
+	exact.Types, exact.Class = h.Types(), c.tx.State().ClassSet(h.Classes())
 	if *p == exact {
 		return true
 	}
 	*p = exact
-	c.tx.Change(h)
+	h.Change()
 	c.tx.Queue.Append(h, exact)
 	return false
 }
@@ -71,11 +71,11 @@ func (c *call) moveTo(h *store.Host, kind, lane int, at int64, types uint32, cla
 	if lane < 0 {
 		if have.Queued {
 			*have = store.Place{}
-			c.tx.Change(h)
+			h.Change()
 		}
 		return
 	}
-	want := store.Place{Queued: true, Lane: lane, Slot: c.slot(max(at*1000, c.freeAt(h))), Types: types, Class: c.tx.State.ClassSet(classes)}
+	want := store.Place{Queued: true, Lane: lane, Slot: c.slot(max(at*1000, c.freeAt(h))), Types: types, Class: c.tx.State().ClassSet(classes)}
 	if have.Queued && have.Lane <= lane && have.Slot <= want.Slot && have.Types&types == types && have.Class == want.Class {
 		return
 	}
@@ -83,6 +83,6 @@ func (c *call) moveTo(h *store.Host, kind, lane int, at int64, types uint32, cla
 		want.Lane, want.Slot = have.Lane, min(have.Slot, want.Slot)
 	}
 	*have = want
-	c.tx.Change(h)
+	h.Change()
 	c.tx.Queue.Append(h, want)
 }

@@ -37,7 +37,7 @@ const (
 
 // answered updates the host from a response, and returns its outcome.
 func (c *call) answered(h *store.Host, r *frontier.Result) outcome {
-	c.tx.Change(h)
+	h.Change()
 	switch {
 	case r.NotFetched:
 		return postponed

@@ -108,7 +108,7 @@ type freshKey struct {
 
 func newPutBatch(c *call, domain string, partition contract.Partition) *putBatch {
 	return &putBatch{c: c, name: domain, met: map[freshKey]bool{}, perHost: map[int64]int64{},
-		class: c.tx.State.Class(frontier.Class{Country: partition.Country, Category: partition.Category}), day: dayOf(partition)}
+		class: c.tx.State().Class(frontier.Class{Country: partition.Country, Category: partition.Category}), day: dayOf(partition)}
 }
 
 func (p *putBatch) expect(r *frontier.Put) {
@@ -140,15 +140,15 @@ func preparePuts(c *call, puts []*putBatch) error {
 	if err != nil {
 		return err
 	}
-	var keys []int64
+	var urls []store.URLKey
 	for i, h := range hosts {
 		if h != nil {
 			for _, hash := range hashes[names[i]] {
-				keys = append(keys, h.ChunkKey(hash))
+				urls = append(urls, store.URLKey{Host: h.ID, Hash: hash})
 			}
 		}
 	}
-	if err := c.tx.Pages.Load(keys); err != nil {
+	if err := c.tx.LoadSeen(urls); err != nil {
 		return err
 	}
 	for _, p := range puts {
@@ -251,7 +251,7 @@ func (p *putBatch) admit(url string) (*store.Host, link.URL, frontier.Verdict, e
 		return nil, l, frontier.InvalidURL, nil
 	case !link.Within(l.Host, p.name):
 		return nil, l, frontier.ForeignHost, nil
-	case p.domain.Excluded || p.c.tx.State.Excludes.URL(url):
+	case p.domain.Excluded || p.c.tx.State().Excludes.URL(url):
 		return nil, l, frontier.Excluded, nil
 	}
 	h, err := p.host(l.Host)
@@ -260,7 +260,7 @@ func (p *putBatch) admit(url string) (*store.Host, link.URL, frontier.Verdict, e
 		return nil, l, "", err
 	case h == nil:
 		return nil, l, frontier.TooManyHosts, nil
-	case h.Domain != p.domain.ID:
+	case h.Domain != p.domain:
 		return nil, l, frontier.ForeignHost, nil
 	case h.Excluded:
 		return nil, l, frontier.Excluded, nil
@@ -280,7 +280,7 @@ func (p *putBatch) host(name string) (*store.Host, error) {
 	if h, err := p.c.tx.HostNamed(name); h != nil || err != nil {
 		return h, err
 	}
-	s := &p.c.tx.State
+	s := p.c.tx.State()
 	if today := p.c.seconds() / 86_400; s.FoundDay != today {
 		s.FoundDay, s.Found = today, 0
 	}
@@ -300,7 +300,7 @@ func (p *putBatch) page(n *frontier.NewPage, verdict *frontier.Verdict) (err err
 	}
 	key := freshKey{h.ID, store.Hash48(l.Path)}
 	switch {
-	case p.met[key] || p.c.tx.Seen.Has(h, key.hash):
+	case p.met[key] || h.Seen(key.hash):
 		*verdict = frontier.Duplicate
 		return nil
 	case isTrap(h.Name, l.Path, p.c.seconds()):
@@ -352,20 +352,20 @@ func (p *putBatch) entry(n *frontier.NewEntry) (frontier.Verdict, error) {
 		return frontier.Duplicate, nil
 	case n.Interval <= 0:
 		h.Entries = append(h.Entries[:at], h.Entries[at+1:]...)
-		p.c.tx.State.Entries--
+		p.c.tx.State().Entries--
 		p.touch(h)
 		return frontier.Removed, nil
 	case at < 0 && len(h.Entries) >= store.MaxEntries:
 		return frontier.HostFull, nil
 	case at < 0:
-		if !p.c.tx.Seen.Has(h, hash) { // it is no page
-			if err := p.c.tx.Seen.Add(h, hash); err != nil {
+		if !h.Seen(hash) { // it is no page
+			if err := h.Remember(hash); err != nil {
 				return "", err
 			}
 		}
 		h.Entries = append(h.Entries, store.Entry{Interval: p.c.bound(n.Method, n.Interval)})
 		at, verdict = len(h.Entries)-1, frontier.Accepted
-		p.c.tx.State.Entries++
+		p.c.tx.State().Entries++
 		p.added++
 	default:
 		verdict = frontier.Updated
@@ -402,7 +402,7 @@ func (p *putBatch) update(h *store.Host, e *store.Entry, l link.URL, n *frontier
 }
 
 func (p *putBatch) touch(h *store.Host) {
-	p.c.tx.Change(h)
+	h.Change()
 	if n := len(p.touched); n == 0 || p.touched[n-1] != h { // most pages of a put are of one host
 		p.touched = append(p.touched, h)
 	}
@@ -427,9 +427,6 @@ func (p *putBatch) finish() error {
 			continue
 		}
 		done[h.ID] = true
-		if err := p.c.tx.Pages.Spill(h); err != nil {
-			return err
-		}
 		if err := p.c.queue(h); err != nil {
 			return err
 		}
@@ -438,16 +435,16 @@ func (p *putBatch) finish() error {
 }
 
 func (p *putBatch) accept(f *freshPage) error {
-	if p.c.tx.Seen.Has(f.host, f.hash) { // a redirect of the same report led there
+	if f.host.Seen(f.hash) { // a redirect of the same report led there
 		*f.verdict = frontier.Duplicate
 		return nil
 	}
-	if err := p.c.tx.Seen.Add(f.host, f.hash); err != nil {
+	if err := f.host.Remember(f.hash); err != nil {
 		return err
 	}
 	f.host.Enqueue(f.page)
 	f.host.URLs++
-	p.c.tx.State.URLs++
+	p.c.tx.State().URLs++
 	p.added++
 	p.touch(f.host)
 	return nil

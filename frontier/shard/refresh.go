@@ -29,7 +29,7 @@ func (s *Shard) BeginRefresh(now int64, r frontier.RefreshRequest) (answer front
 		if err != nil {
 			return err
 		}
-		if e == nil || e.Due > c.seconds() || !c.owns(r.Domain) || h.Excluded || c.tx.DomainOf(h).Excluded || c.tx.State.Excludes.URL(r.URL) {
+		if e == nil || e.Due > c.seconds() || !c.owns(r.Domain) || h.Excluded || h.Domain.Excluded || c.tx.State().Excludes.URL(r.URL) {
 			answer.Over = true
 			return nil
 		}
@@ -57,24 +57,24 @@ func beginRefresh(c *call, h *store.Host, e *store.Entry, owner string) frontier
 
 // claimHost returns a host to a refresh. One before it that was lost is forgotten but for the delay after it.
 func claimHost(c *call, h *store.Host, owner string) {
-	m := c.tx.DomainOf(h)
+	m := h.Domain
 	h.Ready = m.ReadyFor("", h, c.now)
 	h.Claim, h.ClaimEnds = claimOf(owner), c.now+claimTime
-	c.tx.Change(h)
+	h.Change()
 	if m.Listed {
 		m.Claims = append(m.Claims, store.ActiveHost{ID: h.ID, Ends: h.ClaimEnds})
-		c.tx.ChangeDomain(m)
+		m.Change()
 	}
 	if m.RefreshWaits > c.now {
 		m.RefreshWaits = 0
-		c.tx.ChangeDomain(m)
+		m.Change()
 	}
 }
 
 // refreshBusy is the time for which a host cannot be refreshed, 0 when it can be now or soon. While
 // scrapers have it they get no more hosts of the domain until the refresh had its turn.
 func refreshBusy(c *call, h *store.Host) (int64, error) {
-	m := c.tx.DomainOf(h)
+	m := h.Domain
 	if err := c.list(m); err != nil {
 		return 0, err
 	}
@@ -91,7 +91,7 @@ func refreshBusy(c *call, h *store.Host) (int64, error) {
 	}
 	if leased > c.now && m.RefreshWaits <= leased {
 		m.RefreshWaits = leased + waitGrace
-		c.tx.ChangeDomain(m)
+		m.Change()
 	}
 	until := max(collector, leased, h.ClaimEnds)
 	if free := c.freeAt(h); free > c.now+claimWait {
@@ -113,14 +113,11 @@ func findEntry(c *call, domain, url string) (*store.Host, *store.Entry, error) {
 	if err != nil || h == nil || !link.Within(l.Host, domain) {
 		return nil, nil, err
 	}
-	if err := c.tx.LoadDomainsOf([]*store.Host{h}); err != nil {
-		return nil, nil, err
-	}
 	if err := h.UnpackEntries(); err != nil {
 		return nil, nil, err
 	}
 	at := h.Entry(store.Hash48(l.Path))
-	if at < 0 || c.tx.DomainOf(h).Name != domain {
+	if at < 0 || h.Domain.Name != domain {
 		return nil, nil, nil
 	}
 	return h, &h.Entries[at], nil
@@ -171,8 +168,8 @@ func (s *Shard) EndRefresh(now int64, r frontier.RefreshResult) (answer frontier
 // endClaim takes a host back from its refresh, with what that learned of it.
 func endClaim(c *call, h *store.Host, v *frontier.Visit) error {
 	h.Claim, h.ClaimEnds = 0, 0
-	c.tx.Change(h)
-	m := c.tx.DomainOf(h)
+	h.Change()
+	m := h.Domain
 	c.leave(m, &m.Claims, h.ID)
 	if v.Host = h.Name; v.RobotsExpires == 0 { // only robots.txt says what the host asks for
 		v.Delay = h.Delay
@@ -184,7 +181,7 @@ func endClaim(c *call, h *store.Host, v *frontier.Visit) error {
 func recordRefresh(c *call, h *store.Host, e *store.Entry, r *frontier.RefreshResult, found int) (changed bool) {
 	before, was := h.NextDue(), e.State()
 	if store.FailedStatus(r.Status) { // others are counted by the tick, which writes the counters anyway
-		c.tx.State.Faults++
+		c.tx.State().Faults++
 	}
 	// Many a feed is different at every request, if only by the time at which it was made.
 	changed = c.check(e, &frontier.Result{Status: r.Status, ETag: r.ETag, LastModified: r.LastModified, SHA256: r.SHA256}, found == 0)
@@ -208,12 +205,12 @@ func (p *putBatch) only(pages []frontier.NewPage) error {
 // one row less than a refresh of its own. If that is not possible now, it schedules a check of the host for when it
 // is.
 func nextRefresh(c *call, h *store.Host, ended *store.Entry, owner string) (*frontier.NextRefresh, error) {
-	m := c.tx.DomainOf(h)
+	m := h.Domain
 	e := c.first(h, ended)
 	if e == nil || c.goesAt(e) > c.seconds() || c.settings.PerMinute <= 0 || h.Excluded || m.Excluded {
 		return nil, nil
 	}
-	if r := &c.tx.State.Refreshing; owner != "" && e.Method != frontier.MethodCollect && m.Closed(c.now) == 0 && r.Given < perTick(c) && refreshBudget(c) > 0 {
+	if r := &c.tx.State().Refreshing; owner != "" && e.Method != frontier.MethodCollect && m.Closed(c.now) == 0 && r.Given < perTick(c) && refreshBudget(c) > 0 {
 		busy, err := refreshBusy(c, h)
 		if err != nil {
 			return nil, err

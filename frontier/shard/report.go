@@ -69,10 +69,10 @@ func (p *reporter) prepare(results []frontier.Result) error {
 			ids = append(ids, id)
 		}
 	}
-	if _, err := c.tx.HostsWithDomains(ids); err != nil {
+	if _, err := c.tx.Hosts(ids); err != nil {
 		return err
 	}
-	var keys []int64
+	var urls []store.URLKey
 	named := map[string]bool{}
 	for i := range results {
 		id, hash, ok := p.seal.openItem(results[i].ID)
@@ -81,14 +81,14 @@ func (p *reporter) prepare(results []frontier.Result) error {
 			continue
 		}
 		if p.over(h) || h.LeasedPage(hash) < 0 || named[results[i].ID] {
-			keys = append(keys, h.ChunkKey(hash))
+			urls = append(urls, store.URLKey{Host: id, Hash: hash})
 		}
 		named[results[i].ID] = true
 		if l, ok := c.link(results[i].RedirectedTo); ok && l.Host == h.Name {
-			keys = append(keys, h.ChunkKey(store.Hash48(l.Path)))
+			urls = append(urls, store.URLKey{Host: id, Hash: store.Hash48(l.Path)})
 		}
 	}
-	if err := c.tx.Pages.Load(keys); err != nil {
+	if err := c.tx.LoadSeen(urls); err != nil {
 		return err
 	}
 	return p.prepareFound(results)
@@ -138,7 +138,7 @@ func (p *reporter) foundOn(r *frontier.Result) (domain string, partition contrac
 	} else {
 		return "", partition, false
 	}
-	return p.c.tx.DomainOf(h).Name, p.c.partition(h, on), true
+	return h.Domain.Name, p.c.partition(h, on), true
 }
 
 // over reports whether the lease of a host is not the reported one, or is no longer.
@@ -162,7 +162,7 @@ func (p *reporter) result(r *frontier.Result) (partition contract.Partition, err
 			return partition, p.entry(h, at, r)
 		}
 	}
-	if p.seal.none() || !p.c.tx.Seen.Has(h, hash) || p.foreign(h, hash) {
+	if p.seal.none() || !h.Seen(hash) || p.foreign(h, hash) {
 		p.answer.Unknown++
 		return partition, nil
 	}
@@ -181,21 +181,21 @@ func (p *reporter) page(h *store.Host, at int, r *frontier.Result) error {
 	h.Leased = append(h.Leased[:at:at], h.Leased[at+1:]...)
 	p.settled()
 	if !r.NotFetched && !r.Forbidden && !r.NoRobots {
-		c.tx.State.Answers++
+		c.tx.State().Answers++
 	}
 	switch c.answered(h, r) {
 	case postponed:
 		h.Enqueue(q)
 	case failed:
-		c.tx.State.Faults++
+		c.tx.State().Faults++
 		c.tryAgain(h, q, (c.now+999)/1000+retryBase<<(retryShift*q.Tries))
 	case gone:
-		c.done(h, &h.Failed, &c.tx.State.Failed)
+		c.done(h, &h.Failed, &c.tx.State().Failed)
 	case fetched:
-		c.done(h, &h.Done, &c.tx.State.Done)
+		c.done(h, &h.Done, &c.tx.State().Done)
 	}
-	if l, ok := c.link(r.RedirectedTo); ok && l.Host == h.Name && !c.tx.Seen.Has(h, store.Hash48(l.Path)) {
-		if err := c.tx.Seen.Add(h, store.Hash48(l.Path)); err != nil {
+	if l, ok := c.link(r.RedirectedTo); ok && l.Host == h.Name && !h.Seen(store.Hash48(l.Path)) {
+		if err := h.Remember(store.Hash48(l.Path)); err != nil {
 			return err
 		}
 	}
@@ -213,9 +213,9 @@ func (p *reporter) entry(h *store.Host, at int, r *frontier.Result) error {
 	}
 	if i := h.Entry(hash); i >= 0 && !r.NotFetched && !r.NoRobots { // it may have been removed meanwhile
 		c.check(&h.Entries[i], r, false)
-		c.tx.State.Answers++
+		c.tx.State().Answers++
 		if store.FailedStatus(r.Status) {
-			c.tx.State.Faults++
+			c.tx.State().Faults++
 		}
 	}
 	return p.after(h, r)
@@ -224,7 +224,7 @@ func (p *reporter) entry(h *store.Host, at int, r *frontier.Result) error {
 // done counts a page that will not be fetched again.
 func (c *call) done(h *store.Host, counters ...*int64) {
 	h.URLs--
-	c.tx.State.URLs--
+	c.tx.State().URLs--
 	for _, n := range counters {
 		*n++
 	}
@@ -232,13 +232,13 @@ func (c *call) done(h *store.Host, counters ...*int64) {
 
 func (p *reporter) settled() {
 	p.answer.Accepted++
-	p.c.tx.State.Leased--
+	p.c.tx.State().Leased--
 }
 
 // after slows down a host, queues found URLs, and ends the lease of a host whose last item was reported.
 func (p *reporter) after(h *store.Host, r *frontier.Result) error {
 	c := p.c
-	c.tx.Change(h)
+	h.Change()
 	if (throttled(r) || r.NoRobots && r.RetryAfter > 0) && !p.slowed[h.ID] {
 		p.slowed[h.ID] = true
 		c.slowDown(h)

@@ -30,7 +30,7 @@ func queueRefreshes(c *call, tick *Tick, oldest epoch.Millis) error {
 	if c.settings.PerMinute <= 0 {
 		return nil
 	}
-	r := &c.tx.State.Refreshing
+	r := &c.tx.State().Refreshing
 	if today := c.seconds() / 86_400; r.Day < today || r.Day > today+1 { // a clock may go back, over midnight or from far ahead
 		r.Day, r.Sent = today, 0
 	}
@@ -69,7 +69,7 @@ func perTick(c *call) int64 {
 func refreshBudget(c *call) int {
 	n := perTick(c)
 	if c.settings.PerDay > 0 {
-		n = min(n, c.settings.PerDay-c.tx.State.Refreshing.Sent)
+		n = min(n, c.settings.PerDay-c.tx.State().Refreshing.Sent)
 	}
 	return int(max(n, 0))
 }
@@ -91,7 +91,7 @@ func (s *Settings) lookAgain(method string) int64 {
 func (t *ticker) run() error {
 	c := t.c
 	budget := refreshBudget(c)
-	until := max(c.seconds(), c.tx.State.Refreshing.Lent)
+	until := max(c.seconds(), c.tx.State().Refreshing.Lent)
 	blocks, err := c.tx.Due.Blocks(until, maxTickBlocks)
 	if err != nil {
 		return err
@@ -116,11 +116,11 @@ func (t *ticker) run() error {
 		return err
 	}
 	if t.left = t.left || len(left) == maxTickBlocks; !t.left {
-		c.tx.State.Refreshing.Lent = 0
+		c.tx.State().Refreshing.Lent = 0
 	}
 	if len(t.messages) > 0 {
-		c.tx.State.Refreshing.Given = 0
-		c.tx.State.Refreshing.Count(len(t.messages))
+		c.tx.State().Refreshing.Given = 0
+		c.tx.State().Refreshing.Count(len(t.messages))
 	}
 	return c.tx.Due.Write(t.moved)
 }
@@ -128,7 +128,7 @@ func (t *ticker) run() error {
 // look decides about hosts that were to be checked at second, until there are as many messages as the budget allows.
 func (t *ticker) look(ids []int64, second epoch.Seconds, budget int) (taken int, err error) {
 	c := t.c
-	hosts, err := c.tx.HostsWithDomains(ids)
+	hosts, err := c.tx.Hosts(ids)
 	if err != nil {
 		return 0, err
 	}
@@ -155,7 +155,7 @@ func (t *ticker) look(ids []int64, second epoch.Seconds, budget int) (taken int,
 // scheduled for second.
 func (t *ticker) decide(h *store.Host, second epoch.Seconds) (at int64) {
 	c := t.c
-	m := c.tx.DomainOf(h)
+	m := h.Domain
 	busy := max(h.LeaseEnds, m.Closed(c.now), h.ClaimEnds)
 	e := c.first(h, nil)
 	switch {
@@ -183,7 +183,7 @@ func (t *ticker) decide(h *store.Host, second epoch.Seconds) (at int64) {
 	}
 	if other := c.first(h, e); e.Method == frontier.MethodCollect && other != nil && c.goesAt(other) < at { // it waits for the collection, no longer
 		e.Tried = c.seconds()
-		c.tx.Change(h)
+		h.Change()
 	}
 	return at
 }
@@ -201,7 +201,7 @@ func (c *call) first(h *store.Host, but *store.Entry) *store.Entry {
 	var first *store.Entry
 	for i := range h.Entries {
 		e := &h.Entries[i]
-		if e != but && (first == nil || c.goesAt(e) < c.goesAt(first)) && !c.tx.State.Excludes.URL(h.URL(&e.Page)) {
+		if e != but && (first == nil || c.goesAt(e) < c.goesAt(first)) && !c.tx.State().Excludes.URL(h.URL(&e.Page)) {
 			first = e
 		}
 	}
@@ -250,7 +250,7 @@ func queueDue(c *call) error {
 		ids = append(ids, b.Hosts...)
 		left[b.Key] = nil
 	}
-	hosts, err := c.tx.HostsWithDomains(ids)
+	hosts, err := c.tx.Hosts(ids)
 	if err != nil {
 		return err
 	}
@@ -268,17 +268,17 @@ func queueDue(c *call) error {
 		return err
 	}
 	later := c.seconds() + excludedAgain
-	c.tx.State.Refreshing.Lent = later
+	c.tx.State().Refreshing.Lent = later
 	return c.tx.Due.Write(map[int64][]int64{later: ids})
 }
 
 // statsDue counts the hosts that are due for a refresh.
 func statsDue(c *call, stats *frontier.Stats) error {
-	stats.Refreshed = c.tx.State.Refreshing.Sent
-	if c.tx.State.Refreshing.Day != c.seconds()/86_400 {
+	stats.Refreshed = c.tx.State().Refreshing.Sent
+	if c.tx.State().Refreshing.Day != c.seconds()/86_400 {
 		stats.Refreshed = 0
 	}
-	stats.OldestDue[frontier.EntryLane] = c.tx.State.Refreshing.Since(c.seconds()) * 1000
+	stats.OldestDue[frontier.EntryLane] = c.tx.State().Refreshing.Since(c.seconds()) * 1000
 	n, second, err := c.tx.Due.Count()
 	if err != nil {
 		return err

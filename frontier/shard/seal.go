@@ -17,7 +17,7 @@ type seal [sha256.Size]byte
 
 // sealOf returns the seal of the lease with a number. The shard's secret is made with its first lease.
 func (c *call) sealOf(number int64) (s seal) {
-	state := &c.tx.State
+	state := c.tx.State()
 	if len(state.Secret) == 0 {
 		state.Unsealed, state.Secret = state.Lease, make([]byte, sha256.Size)
 		rand.Read(state.Secret) // never fails (crypto/rand)
@@ -56,7 +56,7 @@ func (s *seal) itemID(host int64, hash uint64) string {
 func (c *call) openLease(id string) (number int64, s seal, ok bool) {
 	digits, _, sealed := strings.Cut(id, "-")
 	number, err := strconv.ParseInt(digits, 36, 64)
-	state := &c.tx.State
+	state := c.tx.State()
 	if err != nil || number < 1 || number > state.Lease {
 		return -1, s, false
 	}

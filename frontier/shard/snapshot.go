@@ -23,7 +23,7 @@ const (
 // exported as they are when their page is.
 func (s *Shard) Export(now, from int64) (page frontier.Snapshot, err error) {
 	err = s.run(now, func(c *call) error {
-		page = frontier.Snapshot{Version: store.Version, Classes: c.tx.State.Classes, Patterns: c.tx.State.Patterns}
+		page = frontier.Snapshot{Version: store.Version, Classes: c.tx.State().Classes, Patterns: c.tx.State().Patterns}
 		if from >= domainPages {
 			return exportDomains(c, &page, from-domainPages)
 		}
@@ -41,18 +41,18 @@ func (s *Shard) Export(now, from int64) (page frontier.Snapshot, err error) {
 }
 
 func exportHosts(c *call, ids []int64) ([]frontier.HostSnapshot, error) {
-	hosts, err := c.tx.HostsWithDomains(ids)
+	hosts, err := c.tx.Hosts(ids)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]frontier.HostSnapshot, len(hosts))
 	index := map[int64]int{}
 	for i, h := range hosts {
-		m := c.tx.DomainOf(h)
+		m := h.Domain
 		list[i] = frontier.HostSnapshot{Host: h.Name, Domain: m.Name, DomainExcluded: m.Excluded, Record: h.Encode()}
 		index[h.ID] = i
 	}
-	err = c.tx.Pages.Export(ids, func(host int64, p frontier.Part) {
+	err = c.tx.ExportParts(ids, func(host int64, p frontier.Part) {
 		h := &list[index[host]]
 		h.Parts = append(h.Parts, p)
 	})
@@ -124,7 +124,7 @@ func restoreDomain(c *call, r *frontier.DomainSnapshot) error {
 			m.MirrorOf = r.MirrorOf
 		}
 	}
-	c.tx.ChangeDomain(m)
+	m.Change()
 	return nil
 }
 
@@ -141,14 +141,11 @@ func restoreHost(c *call, r *frontier.HostSnapshot, classes []frontier.Class) (b
 		return false, err
 	}
 	made, err := c.hostOf(m, r.Host)
-	if err != nil || made == nil || made.Domain != m.ID {
+	if err != nil || made == nil || made.Domain != m {
 		return false, err
 	}
 	h, err := c.tx.RestoreHost(made, there != nil, r.Record, r.Parts, classes)
 	if err != nil || h == nil {
-		return false, err
-	}
-	if err := c.tx.Pages.Spill(h); err != nil {
 		return false, err
 	}
 	c.watch(h, -1)

@@ -54,7 +54,7 @@ func (s *Shard) Tick(now int64, r TickRequest) (tick Tick, err error) {
 	tick.Messages = []json.RawMessage{} // null is no list to the object
 	tick.AlarmAt = today.Add(began + day).UnixMilli()
 	err = s.run(now, func(c *call) error {
-		if c.tx.State.Hosts == 0 {
+		if c.tx.State().Hosts == 0 {
 			return nil
 		}
 		if err := c.sweep(); err != nil {

@@ -77,7 +77,7 @@ func (k *auditor) read() error {
 	if ids, err = k.ids("SELECT key FROM parts"); err != nil {
 		return err
 	}
-	if err := k.c.Pages.Load(ids); err != nil {
+	if err := k.c.parts.Load(ids); err != nil {
 		return err
 	}
 	rows, err := k.c.db.Run("SELECT key, data FROM queue")
@@ -130,13 +130,13 @@ func (k *auditor) check() {
 		entries += int64(len(h.Entries))
 		parts += k.checkHost(h)
 	}
-	for what, n := range map[string][2]int64{"hosts": {c.State.Hosts, int64(len(k.hosts))}, "urls": {c.State.URLs, urls}, "entries": {c.State.Entries, entries},
-		"leased": {c.State.Leased, leased}, "done": {c.State.Done, done}, "failed": {c.State.Failed, failed}} {
+	for what, n := range map[string][2]int64{"hosts": {c.state.Hosts, int64(len(k.hosts))}, "urls": {c.state.URLs, urls}, "entries": {c.state.Entries, entries},
+		"leased": {c.state.Leased, leased}, "done": {c.state.Done, done}, "failed": {c.state.Failed, failed}} {
 		if n[0] != n[1] {
 			k.errorf("%s: counted %d, there are %d", what, n[0], n[1])
 		}
 	}
-	for key, data := range c.Pages.parts {
+	for key, data := range c.parts.rows {
 		if key&(1<<partBits-1) < firstSegment && !slices.IsSorted(chunkHashes(data)) {
 			k.errorf("a chunk that is not sorted")
 		}
@@ -161,7 +161,7 @@ func (k *auditor) checkHost(h *Host) (parts int) {
 	c := k.c
 	all := append(slices.Clone(h.Buffer), h.Leased...)
 	for i := range h.Segments {
-		data := c.Pages.parts[h.segmentKey(h.Segments[i].number)]
+		data := c.parts.rows[h.segmentKey(h.Segments[i].number)]
 		pages, err := h.Segments[i].unread(data)
 		if err != nil || len(pages) == 0 {
 			k.errorf("%s: segment of %d bytes with %d pages: %v", h.Name, len(data), len(pages), err)
@@ -178,16 +178,16 @@ func (k *auditor) checkHost(h *Host) (parts int) {
 		if seen[hash] {
 			k.errorf("%s: %s is there twice", h.Name, all[i].Path)
 		}
-		if seen[hash] = true; !c.Seen.Has(h, hash) {
+		if seen[hash] = true; !h.Seen(hash) {
 			k.errorf("%s: %s was not seen", h.Name, all[i].Path)
 		}
 	}
 	for i := range 1 << h.seenBits {
-		if len(c.Pages.parts[h.ID<<partBits|int64(i)]) > 0 {
+		if len(c.parts.rows[h.ID<<partBits|int64(i)]) > 0 {
 			parts++
 		}
 	}
-	m := c.domains[h.Domain]
+	m := c.domains[h.domain]
 	if m == nil || !slices.Contains(m.Hosts, h.ID) {
 		k.errorf("%s is not among the hosts of its domain", h.Name)
 		return parts

@@ -40,8 +40,8 @@ func randomPages(r *rand.Rand, n int) []Page {
 }
 
 func randomHost(r *rand.Rand) *Host {
-	h := &Host{ID: r.Int64N(1 << 40), Name: "www.a.example", Domain: 7, Excluded: r.IntN(2) == 0, Delay: r.Int64N(1e6), Floor: r.Int64N(9), Slow: r.Int64N(12), Calm: r.Int64N(8),
-		Ready: r.Int64N(1 << 42), Blocked: r.Int64N(1 << 42), RobotsEnds: r.Int64N(1 << 42), Unresolved: r.Int64N(1 << 42), URLs: r.Int64N(1e5), Done: 3, Failed: 4, Turn: r.IntN(Turns),
+	h := &Host{ID: r.Int64N(1 << 40), Name: "www.a.example", domain: 7, Excluded: r.IntN(2) == 0, Delay: r.Int64N(1e6), Floor: r.Int64N(9), Slow: r.Int64N(12), Calm: r.Int64N(8),
+		Ready: r.Int64N(1 << 42), Blocked: r.Int64N(1 << 42), RobotsEnds: r.Int64N(1 << 42), Unresolved: r.Int64N(1 << 42), URLs: r.Int64N(1e5), Done: 3, Failed: 4, turn: r.IntN(Turns),
 		classes: []hostClass{{1, 20_000}, {2, 20_001}}, seenBits: r.IntN(maxBits + 1), nextSegment: r.Int64N(3000), Buffer: randomPages(r, r.IntN(40)), AskedAt: r.Int64N(1 << 42), tail: "later"}
 	for range r.IntN(maxRecent) {
 		h.recent = append(h.recent, r.Uint64()>>16)
@@ -49,7 +49,7 @@ func randomHost(r *rand.Rand) *Host {
 	if r.IntN(2) == 0 {
 		h.Lease, h.LeaseEnds, h.Leased, h.Asked = 1, r.Int64N(1<<42), randomPages(r, 3), []uint64{5, 1 << 47}
 	}
-	h.Places[KindEntry] = Place{true, frontier.EntryLane, r.Int64N(MaxSlot), AllTypes, 9}
+	h.Places[KindEntry] = Place{true, frontier.EntryLane, r.Int64N(MaxSlot), allTypes, 9}
 	for i := range r.IntN(4) {
 		s := segment{number: int64(i)}
 		s.encode(randomPages(r, 1+r.IntN(100)), 1e9)
@@ -69,7 +69,7 @@ func TestRecordsSurvive(t *testing.T) {
 	for range 500 {
 		h := randomHost(r)
 		record := h.Encode()
-		got, err := decodeHost(h.ID, h.Name, h.Domain, record)
+		got, err := decodeHost(h.ID, h.Name, h.domain, record)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func TestRecordsSurvive(t *testing.T) {
 	h := randomHost(r)
 	h.AskedAt, h.tail = 0, ""
 	h.Rewrite = true
-	if got, err := decodeHost(h.ID, h.Name, h.Domain, h.Encode()); err != nil || !got.Rewrite {
+	if got, err := decodeHost(h.ID, h.Name, h.domain, h.Encode()); err != nil || !got.Rewrite {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -130,7 +130,7 @@ func TestSegments(t *testing.T) {
 			}
 			for i, p := range group {
 				want := left[p.Path]
-				if number == Waiting && (i == 0 && p.Due != due || p.Due <= now) || number != Waiting && p.band(now) != number {
+				if number == waiting && (i == 0 && p.Due != due || p.Due <= now) || number != waiting && p.band(now) != number {
 					t.Fatalf("%+v in region %d", p, number)
 				}
 				if want.Due <= now {

@@ -82,7 +82,7 @@ func (m *Domain) ContractsOf() ([]ContractRecord, error) { return decodeContract
 func (c *Tx) SetContracts(m *Domain, records []ContractRecord) {
 	slices.SortFunc(records, func(a, b ContractRecord) int { return cmp.Compare(b.Number, a.Number) })
 	m.contracts = string(encodeContracts(records[:min(len(records), MaxContracts)]))
-	c.ChangeDomain(m)
+	m.Change()
 }
 
 // LogChanges appends contracts of a domain to the log of changes, and notes their numbers.

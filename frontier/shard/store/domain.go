@@ -42,9 +42,17 @@ type Domain struct {
 	// hosts of the domain: loadDomains moves them to hosts, so that the put that makes them need not write this row.
 	Expected []int64
 
-	stored []byte // the record as it was loaded
-	tail   string // what a later version appended to the record; kept as it is
+	tx      *Tx
+	changed bool
+	stored  []byte // the record as it was loaded
+	tail    string // what a later version appended to the record; kept as it is
 }
+
+// Change has the domain written at the end of the transaction.
+func (m *Domain) Change() { m.changed = true }
+
+// Changed reports whether the domain is written at the end of the transaction.
+func (m *Domain) Changed() bool { return m.changed }
 
 type ActiveHost struct{ ID, Ends int64 }
 

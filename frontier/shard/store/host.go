@@ -11,7 +11,8 @@ import (
 type Host struct {
 	ID     int64
 	Name   string // with a port, if the URL has one
-	Domain int64
+	Domain *Domain
+	domain int64 // its id
 
 	Excluded   bool
 	Delay      int64 // ms between two requests that the host asks for
@@ -31,7 +32,7 @@ type Host struct {
 	URLs    int64 // pages that are not done, the leased ones included
 	Done    int64
 	Failed  int64
-	Turn    int
+	turn    int
 	classes []hostClass
 	Places  [Kinds]Place // where it is queued: for pages, for entry points
 
@@ -52,9 +53,15 @@ type Host struct {
 
 	Rewrite bool // the contract may not say yet what refreshes found
 
-	stored []byte // the record as it was loaded
-	tail   string // what a later version appended to the record; kept as it is
+	tx      *Tx
+	changed bool
+	grown   bool   // pages were added, which may be too many for the row
+	stored  []byte // the record as it was loaded
+	tail    string // what a later version appended to the record; kept as it is
 }
+
+// Change has the host written at the end of the transaction.
+func (h *Host) Change() { h.changed = true }
 
 // hostClass is a class to which pages of a host belong, with the newest date of its partitions.
 type hostClass struct {
@@ -96,7 +103,7 @@ func (h *Host) Encode() []byte {
 	}
 	b := append(make([]byte, 0, 2048), hostVersion, flags)
 	for _, v := range [...]int64{h.Delay, h.Floor, h.Slow, h.Calm, h.Ready, h.Blocked, h.RobotsEnds, h.Unresolved,
-		h.URLs, h.Done, h.Failed, int64(h.Turn), int64(h.seenBits), h.nextSegment} {
+		h.URLs, h.Done, h.Failed, int64(h.turn), int64(h.seenBits), h.nextSegment} {
 		b = appendUint(b, v)
 	}
 	b = appendUint(b, int64(len(h.classes)))
@@ -166,7 +173,7 @@ func (d *decoder) lease(h *Host) {
 
 func decodeHost(id int64, name string, domain int64, record []byte) (*Host, error) {
 	d := decode(record)
-	h := &Host{ID: id, Name: name, Domain: domain}
+	h := &Host{ID: id, Name: name, domain: domain}
 	if version := d.byte(); version != hostVersion {
 		d.fail()
 	}
@@ -177,7 +184,7 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 		&h.URLs, &h.Done, &h.Failed, &turn, &bits, &h.nextSegment} {
 		*v = d.int()
 	}
-	h.Turn, h.seenBits = int(turn%Turns), int(min(bits, maxBits))
+	h.turn, h.seenBits = int(turn%Turns), int(min(bits, maxBits))
 	h.classes = make([]hostClass, d.count(2))
 	for i := range h.classes {
 		h.classes[i] = hostClass{d.int(), d.int()}
@@ -321,7 +328,11 @@ func (h *Host) classMask(wanted func(id int64) bool) (mask uint16) {
 }
 
 // Enqueue adds a page to those that wait.
-func (h *Host) Enqueue(p Page) { h.Buffer = append(h.Buffer, p) }
+func (h *Host) Enqueue(p Page) {
+	h.Buffer = append(h.Buffer, p)
+	h.grown = true
+	h.Change()
+}
 
 func (h *Host) LeasedPage(hash uint64) int {
 	return slices.IndexFunc(h.Leased, func(p Page) bool { return Hash48(p.Path) == hash })

@@ -18,8 +18,8 @@ type leaseRow struct {
 // SetLease writes a row of the table leases.
 func (c *Leases) Set(id, ends int64, data []byte) {
 	c.rows[id] = leaseRow{ends, data}
-	if c.tx.State.FirstEnd == 0 || ends < c.tx.State.FirstEnd {
-		c.tx.State.FirstEnd = ends
+	if c.tx.state.FirstEnd == 0 || ends < c.tx.state.FirstEnd {
+		c.tx.state.FirstEnd = ends
 	}
 }
 
@@ -83,7 +83,7 @@ func (c *Leases) Flush() error {
 func (c *Leases) nextEnd() error {
 	rows, err := c.tx.db.Run(`SELECT min(ends) FROM leases`)
 	if err == nil && rows.Next() {
-		c.tx.State.FirstEnd = rows.Int()
+		c.tx.state.FirstEnd = rows.Int()
 	}
 	return err
 }

@@ -138,7 +138,7 @@ func Expired(after, deleted int64) bool { return after > 0 && after < deleted }
 
 // PruneLogs deletes blocks whose records are all older than the time that logs are kept.
 func (c *Logs) Prune(kept int64) error {
-	for log, deleted := range map[string]*int64{FeedLog: &c.tx.State.Deleted.Feed, ChangesLog: &c.tx.State.Deleted.Changes} {
+	for log, deleted := range map[string]*int64{FeedLog: &c.tx.state.Deleted.Feed, ChangesLog: &c.tx.state.Deleted.Changes} {
 		// A block was begun after the last record of the one before, so that one is as old.
 		rows, err := c.tx.db.Run("SELECT key, data FROM "+log+" WHERE key < (SELECT max(key) FROM "+log+" WHERE key <= ?1) ORDER BY key DESC LIMIT 1", kept)
 		if err != nil {

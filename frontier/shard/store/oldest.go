@@ -102,7 +102,7 @@ func (c *Queue) firstReady(lane int, pointers []placedPointer, ready func(*Host)
 	for i, p := range pointers {
 		ids[i] = p.host
 	}
-	hosts, err := c.tx.HostsWithDomains(ids)
+	hosts, err := c.tx.Hosts(ids)
 	if err != nil {
 		return 0, err
 	}

@@ -57,7 +57,7 @@ func (c *Quarantine) write() error {
 	if _, err := c.tx.db.Run(quarantineTable); err != nil {
 		return err
 	}
-	n := &c.tx.State.Quarantine
+	n := &c.tx.state.Quarantine
 	for _, r := range c.rows {
 		n.Total++
 		if n.Rows >= maxQuarantined || n.Bytes+int64(len(r.data)) > maxQuarantinedBytes {
@@ -102,21 +102,21 @@ const blankFor = frontier.MaxLeaseSeconds * 1000
 // replaceHost returns what takes the place of a damaged host: the same host without pages and entry points. Of what was
 // read of it, it keeps what is stricter. Its columns tell how many pages it had.
 func (c *Tx) replaceHost(damaged *Host, record []byte, urls, blocked int64) *Host {
-	c.Quarantine.add(damagedRow{"hosts", damaged.ID, damaged.Name, errDamaged.Error(), record})
-	c.State.URLs = max(c.State.URLs-urls, 0)
+	c.quarantine.add(damagedRow{"hosts", damaged.ID, damaged.Name, errDamaged.Error(), record})
+	c.state.URLs = max(c.state.URLs-urls, 0)
 	const longest = frontier.MaxWait * 1000
-	h := &Host{ID: damaged.ID, Name: damaged.Name, Domain: damaged.Domain, Excluded: damaged.Excluded,
+	h := &Host{tx: c, ID: damaged.ID, Name: damaged.Name, domain: damaged.domain, Excluded: damaged.Excluded,
 		Delay: min(damaged.Delay, longest), Floor: min(damaged.Floor, longest), Ready: c.now + blankFor, Blocked: blocked}
 	c.hosts[h.ID] = h
-	c.Change(h)
+	h.Change()
 	return h
 }
 
 // replaceDomain returns what takes the place of a damaged domain: the same domain with its hosts, which scrapers get when
 // nobody can have them any more.
 func (c *Tx) replaceDomain(damaged *Domain, record []byte, reason string) (*Domain, error) {
-	c.Quarantine.add(damagedRow{"domains", damaged.ID, damaged.Name, reason, record})
-	m := &Domain{ID: damaged.ID, Name: damaged.Name, Excluded: damaged.Excluded, WaitEnds: c.now + blankFor, LostAt: c.now}
+	c.quarantine.add(damagedRow{"domains", damaged.ID, damaged.Name, reason, record})
+	m := &Domain{tx: c, ID: damaged.ID, Name: damaged.Name, Excluded: damaged.Excluded, WaitEnds: c.now + blankFor, LostAt: c.now}
 	rows, err := c.db.Run(`SELECT id FROM hosts WHERE domain = ?1 LIMIT ?2`, m.ID, int64(MaxHosts))
 	if err != nil {
 		return nil, err
@@ -129,21 +129,21 @@ func (c *Tx) replaceDomain(damaged *Domain, record []byte, reason string) (*Doma
 		}
 	}
 	c.domains[m.ID] = m
-	c.ChangeDomain(m)
+	m.Change()
 	return m, rows.Err()
 }
 
 // replaceMissingDomains makes the domains of hosts that have none.
 func (c *Tx) replaceMissingDomains(hosts []*Host) error {
 	for _, h := range hosts {
-		if h == nil || c.domains[h.Domain] != nil {
+		if h == nil || c.domains[h.domain] != nil {
 			continue
 		}
 		name, ok := contract.RegistrableDomain(link.Hostname(h.Name))
 		if !ok {
 			name = link.Hostname(h.Name)
 		}
-		if _, err := c.replaceDomain(&Domain{ID: h.Domain, Name: name}, nil, "the row is missing"); err != nil {
+		if _, err := c.replaceDomain(&Domain{ID: h.domain, Name: name}, nil, "the row is missing"); err != nil {
 			return err
 		}
 	}
@@ -151,24 +151,24 @@ func (c *Tx) replaceMissingDomains(hosts []*Host) error {
 }
 
 // dropSegment takes a damaged segment of a host away, with the pages that it has left.
-func (c *Pages) dropSegment(h *Host, i int) {
+func (h *Host) dropSegment(i int) {
 	s := h.Segments[i]
 	key := h.segmentKey(s.number)
-	c.tx.Quarantine.add(damagedRow{"parts", key, h.Name, errDamaged.Error(), append(appendString(nil, string(s.append(nil))), c.parts[key]...)})
+	h.tx.quarantine.add(damagedRow{"parts", key, h.Name, errDamaged.Error(), append(appendString(nil, string(s.append(nil))), h.tx.parts.rows[key]...)})
 	h.Segments = slices.Delete(h.Segments, i, i+1)
-	c.set(key, nil)
+	h.tx.parts.set(key, nil)
 	left := int64(len(h.Buffer) + len(h.Leased))
 	for i := range h.Segments {
 		left += int64(h.Segments[i].left())
 	}
-	c.tx.State.URLs = max(c.tx.State.URLs+left-h.URLs, 0)
+	h.tx.state.URLs = max(h.tx.state.URLs+left-h.URLs, 0)
 	h.URLs = left
-	c.tx.Change(h)
+	h.Change()
 }
 
 // dropBlock takes a damaged block of the queue away. Hosts that say that they stand there get other pointers.
 func (c *Queue) dropBlock(key int64, data []byte) error {
-	c.tx.Quarantine.add(damagedRow{table: "queue", key: key, reason: fmt.Sprintf("it has %d bytes", len(data)), data: data})
+	c.tx.quarantine.add(damagedRow{table: "queue", key: key, reason: fmt.Sprintf("it has %d bytes", len(data)), data: data})
 	if err := c.tx.writeData("queue", map[int64][]byte{key: nil}); err != nil {
 		return err
 	}
@@ -202,14 +202,14 @@ func (c *Queue) Repoint(lane int, slot int64) error {
 
 // dropBlock takes a damaged block of a log away.
 func (c *Logs) dropBlock(log string, key int64, data []byte) error {
-	c.tx.Quarantine.add(damagedRow{table: log, key: key, reason: errDamaged.Error(), data: data})
+	c.tx.quarantine.add(damagedRow{table: log, key: key, reason: errDamaged.Error(), data: data})
 	return c.tx.writeData(log, map[int64][]byte{key: nil})
 }
 
 // replaceState makes up for a damaged row of the table state.
 func (c *Tx) replaceState(key int64, data []byte) error {
-	s := &c.State
-	c.Quarantine.add(damagedRow{table: "state", key: key, reason: errDamaged.Error(), data: data})
+	s := &c.state
+	c.quarantine.add(damagedRow{table: "state", key: key, reason: errDamaged.Error(), data: data})
 	s.stored[key] = ""
 	switch key {
 	case stateCounters:
@@ -245,7 +245,7 @@ func (c *Tx) recount() error {
 		return err
 	}
 	if rows.Next() {
-		c.State.Hosts, c.State.URLs, c.State.FirstEnd = rows.Int(), rows.Int(), rows.Int()
+		c.state.Hosts, c.state.URLs, c.state.FirstEnd = rows.Int(), rows.Int(), rows.Int()
 	}
 	return rows.Err()
 }
@@ -259,7 +259,7 @@ func (c *Tx) recountQuarantine() error {
 		return err
 	}
 	if rows.Next() {
-		n := &c.State.Quarantine
+		n := &c.state.Quarantine
 		n.Rows, n.Bytes, n.Total = rows.Int(), rows.Int(), rows.Int()
 	}
 	return rows.Err()

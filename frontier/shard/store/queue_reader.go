@@ -8,7 +8,7 @@ import (
 // QueueReader reads lanes of the queue from the slots that have been ready longest.
 type QueueReader struct {
 	c       *Tx
-	wanted  func(Pointer) bool
+	filter  *Filter
 	lanes   []*laneReader
 	walk    walk
 	resumed bool
@@ -62,8 +62,8 @@ const maxLooked = 200_000
 
 // Read begins to read lanes, some blocks at once. It goes on where the last lease that wants the same stopped. Hosts whose
 // pointers are not wanted stay where they are.
-func (c *Queue) Read(lanes []int, blocks int, wants string, wanted func(Pointer) bool) (*QueueReader, error) {
-	s := &QueueReader{c: c.tx, wanted: wanted, size: blocks, walk: c.tx.State.takeWalk(Hash48(wants))}
+func (c *Queue) Read(lanes []int, blocks int, wants string, f *Filter) (*QueueReader, error) {
+	s := &QueueReader{c: c.tx, filter: f, size: blocks, walk: c.tx.state.takeWalk(Hash48(wants))}
 	s.resumed = s.walk.begun()
 	for _, number := range lanes {
 		s.lanes = append(s.lanes, &laneReader{number: number, from: max(s.walk.positions[number].key, blockKey(number, 0))})
@@ -141,7 +141,7 @@ func (s *QueueReader) scan(b *queueBlock) (k Candidate, ok bool) {
 		at, p := b.at, pointerAt(b.data, b.at)
 		b.at += pointerLen
 		s.looked++
-		if s.wanted(p) {
+		if s.filter.pointer(p) {
 			return Candidate{b, at, p}, true
 		}
 		b.kept = appendPointer(b.kept, p)
@@ -164,7 +164,7 @@ func (s *QueueReader) Finish(stopped bool) {
 		}
 	}
 	if s.walk.begun() {
-		s.c.State.keepWalk(s.walk)
+		s.c.state.keepWalk(s.walk)
 	}
 }
 

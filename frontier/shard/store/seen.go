@@ -15,11 +15,8 @@ const (
 	maxBits   = 10   // the chunks are parts 0 to 1023 of a host
 )
 
-// SeenSet knows which URLs a host has had.
-type SeenSet struct{ tx *Tx }
-
-// ChunkKey returns the key of the chunk that holds the hash of a host's URL.
-func (h *Host) ChunkKey(hash uint64) int64 {
+// chunkKey returns the key of the chunk that holds the hash of a host's URL.
+func (h *Host) chunkKey(hash uint64) int64 {
 	return h.ID<<partBits | int64(hash>>(48-h.seenBits))
 }
 
@@ -29,59 +26,59 @@ func chunkIndex(chunk []byte, hash uint64) (int, bool) {
 	return i, i < n && hashAt(chunk, i*hashBytes) == hash
 }
 
-// Seen reports whether a host has had the URL. The chunk must have been loaded.
-func (c *SeenSet) Has(h *Host, hash uint64) bool {
+// Seen reports whether the host has had a URL. LoadSeen must have loaded what is known of the URL.
+func (h *Host) Seen(hash uint64) bool {
 	if slices.Contains(h.recent, hash) {
 		return true
 	}
-	_, ok := chunkIndex(c.tx.Pages.parts[h.ChunkKey(hash)], hash)
+	_, ok := chunkIndex(h.tx.parts.rows[h.chunkKey(hash)], hash)
 	return ok
 }
 
-// Remember adds a hash that was not seen.
-func (c *SeenSet) Add(h *Host, hash uint64) error {
+// Remember notes that the host has had a URL.
+func (h *Host) Remember(hash uint64) error {
 	h.recent = append(h.recent, hash)
-	c.tx.Change(h)
+	h.Change()
 	if len(h.recent) <= maxRecent {
 		return nil
 	}
-	return c.merge(h)
+	return h.mergeRecent()
 }
 
 // mergeRecent moves the recent hashes into their chunks.
-func (c *SeenSet) merge(h *Host) error {
+func (h *Host) mergeRecent() error {
 	for {
-		if err := c.Load(h, h.recent); err != nil {
+		if err := h.loadSeen(h.recent); err != nil {
 			return err
 		}
-		if h.seenBits == maxBits || !c.overfull(h) {
+		if h.seenBits == maxBits || !h.overfull() {
 			break
 		}
-		if err := c.split(h); err != nil {
+		if err := h.splitChunks(); err != nil {
 			return err
 		}
 	}
 	slices.Sort(h.recent)
 	for len(h.recent) > 0 {
-		key := h.ChunkKey(h.recent[0])
+		key := h.chunkKey(h.recent[0])
 		n := 1
-		for n < len(h.recent) && h.ChunkKey(h.recent[n]) == key {
+		for n < len(h.recent) && h.chunkKey(h.recent[n]) == key {
 			n++
 		}
-		c.tx.Pages.set(key, mergeHashes(c.tx.Pages.parts[key], h.recent[:n]))
+		h.tx.parts.set(key, mergeHashes(h.tx.parts.rows[key], h.recent[:n]))
 		h.recent = h.recent[n:]
 	}
 	h.recent = nil
-	c.tx.Change(h)
+	h.Change()
 	return nil
 }
 
 // overfull reports whether the recent hashes would make a chunk too large.
-func (c *SeenSet) overfull(h *Host) bool {
+func (h *Host) overfull() bool {
 	more := map[int64]int{}
 	for _, v := range h.recent {
-		key := h.ChunkKey(v)
-		if more[key]++; len(c.tx.Pages.parts[key])/hashBytes+more[key] > maxChunk {
+		key := h.chunkKey(v)
+		if more[key]++; len(h.tx.parts.rows[key])/hashBytes+more[key] > maxChunk {
 			return true
 		}
 	}
@@ -89,24 +86,24 @@ func (c *SeenSet) overfull(h *Host) bool {
 }
 
 // splitChunks divides every chunk in two.
-func (c *SeenSet) split(h *Host) error {
+func (h *Host) splitChunks() error {
 	old := make([]int64, 1<<h.seenBits)
 	for i := range old {
 		old[i] = h.ID<<partBits | int64(i)
 	}
-	if err := c.tx.Pages.Load(old); err != nil {
+	if err := h.tx.parts.Load(old); err != nil {
 		return err
 	}
 	h.seenBits++
 	halves := map[int64][]byte{}
 	for i, key := range old {
-		chunk := c.tx.Pages.parts[key]
+		chunk := h.tx.parts.rows[key]
 		at, _ := chunkIndex(chunk, uint64(2*i+1)<<(48-h.seenBits))
 		halves[h.ID<<partBits|int64(2*i)] = slices.Clone(chunk[:at*hashBytes])
 		halves[h.ID<<partBits|int64(2*i+1)] = slices.Clone(chunk[at*hashBytes:])
 	}
 	for key, half := range halves {
-		c.tx.Pages.set(key, half)
+		h.tx.parts.set(key, half)
 	}
 	return nil
 }
@@ -123,11 +120,26 @@ func mergeHashes(chunk []byte, sorted []uint64) []byte {
 	return append(merged, chunk...)
 }
 
-// LoadChunks loads the chunks to which hashes of a host belong.
-func (c *SeenSet) Load(h *Host, hashes []uint64) error {
-	var keys []int64
-	for _, v := range hashes {
-		keys = append(keys, h.ChunkKey(v))
+// loadSeen loads the chunks to which hashes of the host belong.
+func (h *Host) loadSeen(hashes []uint64) error {
+	keys := make([]int64, len(hashes))
+	for i, v := range hashes {
+		keys[i] = h.chunkKey(v)
 	}
-	return c.tx.Pages.Load(keys)
+	return h.tx.parts.Load(keys)
+}
+
+// URLKey identifies a URL of the shard.
+type URLKey struct {
+	Host int64
+	Hash uint64 // see Hash48
+}
+
+// LoadSeen loads what is known of URLs of hosts that were loaded, so that Host.Seen answers.
+func (c *Tx) LoadSeen(urls []URLKey) error {
+	keys := make([]int64, len(urls))
+	for i, u := range urls {
+		keys[i] = c.hosts[u.Host].chunkKey(u.Hash)
+	}
+	return c.parts.Load(keys)
 }

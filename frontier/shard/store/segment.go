@@ -16,7 +16,7 @@ const (
 	maxSegment  = 512
 	maxGroup    = 8
 	MaxSegments = 1024
-	Waiting     = frontier.Bands // the region of pages that wait for a time
+	waiting     = frontier.Bands // the region of pages that wait for a time
 	regions     = frontier.Bands + 1
 )
 
@@ -69,7 +69,7 @@ func (d *decoder) segment() (s segment) {
 	for i := range s.region {
 		s.region[i] = region{offset: int(d.uint() & 0xffffff), left: int(d.uint() & 0xffff)}
 	}
-	if s.region[Waiting].left > 0 {
+	if s.region[waiting].left > 0 {
 		s.due = d.int()
 	}
 	return s
@@ -80,7 +80,7 @@ func (s *segment) append(b []byte) []byte {
 	for _, r := range s.region {
 		b = appendUint(appendUint(b, int64(r.offset)), int64(r.left))
 	}
-	if s.region[Waiting].left > 0 {
+	if s.region[waiting].left > 0 {
 		b = appendUint(b, s.due)
 	}
 	return b
@@ -90,14 +90,14 @@ func (s *segment) append(b []byte) []byte {
 func (s *segment) encode(pages []Page, now int64) []byte {
 	var lists [regions][]Page
 	for _, p := range pages {
-		r := Waiting
+		r := waiting
 		if p.Due <= now {
 			p.Due = 0
 			r = p.band(now)
 		}
 		lists[r] = append(lists[r], p)
 	}
-	slices.SortStableFunc(lists[Waiting], func(a, b Page) int { return cmp.Compare(a.Due, b.Due) })
+	slices.SortStableFunc(lists[waiting], func(a, b Page) int { return cmp.Compare(a.Due, b.Due) })
 	s.types, s.classes, s.due = typesOf(pages), classesOf(pages), 0
 	var data []byte
 	for r, list := range lists {
@@ -111,8 +111,8 @@ func (s *segment) encode(pages []Page, now int64) []byte {
 			before = list[i].Path
 		}
 	}
-	if len(lists[Waiting]) > 0 {
-		s.due = lists[Waiting][0].Due
+	if len(lists[waiting]) > 0 {
+		s.due = lists[waiting][0].Due
 	}
 	return data
 }
@@ -130,7 +130,7 @@ func (s *segment) take(data []byte, number int) ([]Page, error) {
 	}
 	r.offset += d.at
 	r.left -= len(group)
-	if number == Waiting && r.left > 0 {
+	if number == waiting && r.left > 0 {
 		next := d.page("")
 		s.due = next.Due
 	}
@@ -182,8 +182,8 @@ func firstSegmentOf(pages []Page) (n int) {
 	return n
 }
 
-// Has reports whether the host has pages in a region of a segment.
-func (h *Host) Has(region int) bool {
+// has reports whether the host has pages in a region of a segment.
+func (h *Host) has(region int) bool {
 	return slices.ContainsFunc(h.Segments, func(s segment) bool { return s.region[region].left > 0 })
 }
 

@@ -24,8 +24,8 @@ FROM hosts h WHERE h.id >= ?1 ORDER BY h.id LIMIT ?2`, from, limit+1)
 }
 
 // ExportParts calls f for each part of hosts.
-func (c *Pages) Export(hosts []int64, f func(host int64, p frontier.Part)) error {
-	rows, err := c.tx.db.Run(`SELECT p.key, p.data FROM json_each(?1) j JOIN parts p ON p.key BETWEEN j.value << 12 AND (j.value << 12) + 4095`, numbers(hosts))
+func (c *Tx) ExportParts(hosts []int64, f func(host int64, p frontier.Part)) error {
+	rows, err := c.db.Run(`SELECT p.key, p.data FROM json_each(?1) j JOIN parts p ON p.key BETWEEN j.value << 12 AND (j.value << 12) + 4095`, numbers(hosts))
 	if err != nil {
 		return err
 	}
@@ -55,23 +55,24 @@ func (c *Tx) DomainsFrom(from, limit int64) ([]*Domain, error) {
 // RestoreHost puts the stored record and parts of a host in the place of a blank one, or returns nil if
 // the record would add nothing to a row that is there.
 func (c *Tx) RestoreHost(blank *Host, there bool, record []byte, saved []frontier.Part, classes []frontier.Class) (*Host, error) {
-	h, err := decodeHost(blank.ID, blank.Name, blank.Domain, record)
+	h, err := decodeHost(blank.ID, blank.Name, blank.domain, record)
 	if err != nil || there && h.Blank() {
 		return nil, err
 	}
+	h.tx, h.Domain = c, blank.Domain
 	h.inherit(blank)
 	c.hosts[h.ID] = h
-	c.Change(h)
+	h.Change()
 	for _, part := range saved {
 		if part.Number < 0 || part.Number >= parts || part.Number < firstSegment && len(part.Data)%hashBytes != 0 {
 			return nil, errDamaged
 		}
-		c.Pages.set(h.ID<<partBits|int64(part.Number), part.Data)
+		c.parts.set(h.ID<<partBits|int64(part.Number), part.Data)
 	}
 	for i := range h.classes {
-		h.classes[i].ID = c.State.Class(classAt(classes, h.classes[i].ID))
+		h.classes[i].ID = c.state.Class(classAt(classes, h.classes[i].ID))
 	}
-	h.Buffer = append(h.Buffer, h.Leased...)
+	h.Buffer, h.grown = append(h.Buffer, h.Leased...), true
 	h.Lease, h.LeaseEnds, h.Leased, h.Asked = 0, 0, nil, nil
 	if err := h.UnpackEntries(); err != nil {
 		return nil, err
@@ -80,10 +81,10 @@ func (c *Tx) RestoreHost(blank *Host, there bool, record []byte, saved []frontie
 	for i := range h.Segments {
 		h.URLs += int64(h.Segments[i].left())
 	}
-	c.State.URLs += h.URLs
-	c.State.Entries += int64(len(h.Entries))
-	c.State.Done += h.Done
-	c.State.Failed += h.Failed
+	c.state.URLs += h.URLs
+	c.state.Entries += int64(len(h.Entries))
+	c.state.Done += h.Done
+	c.state.Failed += h.Failed
 	return h, nil
 }
 

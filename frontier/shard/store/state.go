@@ -202,7 +202,7 @@ func (c *Tx) open() error {
 	if err != nil {
 		return err
 	}
-	s := &c.State
+	s := &c.state
 	for rows.Next() {
 		key, data := rows.Int(), rows.Blob()
 		err := s.decode(key, data)
@@ -293,8 +293,8 @@ func (s *State) ClassSet(classes []int64) int64 {
 	return int64(firstClassSet + i)
 }
 
-// SetsWith returns the ids of the sets that have one of some classes.
-func (s *State) SetsWith(classes map[int64]bool) (ids []int64) {
+// setsWith returns the ids of the sets that have one of some classes.
+func (s *State) setsWith(classes map[int64]bool) (ids []int64) {
 	for i, set := range s.classSets {
 		if len(set) == 0 || slices.ContainsFunc(set, func(id int64) bool { return classes[id] }) { // one without is not known
 			ids = append(ids, int64(firstClassSet+i))

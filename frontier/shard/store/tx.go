@@ -25,25 +25,22 @@ const (
 // Tx is one transaction: what it has loaded, and what it has to write. Rows are loaded once and
 // written once, with one statement a table, since a statement costs 80 to 100 µs on the platform.
 type Tx struct {
-	State  State
+	state  State
 	Queue  Queue // hosts that have pages
 	Due    Due   // hosts whose entry points are to be looked at
 	Leases Leases
-	Pages  Pages   // that wait
-	Seen   SeenSet // what a host has had
-	Logs   Logs    // the feed, and contracts that changed
+	parts  partTable
+	Logs   Logs // the feed, and contracts that changed
 
-	Quarantine Quarantine
+	quarantine Quarantine
 
 	db   DB
 	now  int64 // ms
 	hash func(string) uint64
 
-	loaded         int64             // bytes of rows
-	hosts          map[int64]*Host   // nil: there is no such row
-	domains        map[int64]*Domain // the same
-	changedHosts   map[int64]bool
-	changedDomains map[int64]bool
+	loaded  int64             // bytes of rows
+	hosts   map[int64]*Host   // nil: there is no such row
+	domains map[int64]*Domain // the same
 }
 
 // maxLoaded is the number of bytes of hosts, domains and parts that one lease loads. They take several times as much
@@ -55,17 +52,11 @@ func (c *Tx) Full() bool { return c.loaded >= maxLoaded }
 
 func (c *Tx) seconds() int64 { return c.now / 1000 }
 
-func (c *Tx) Change(h *Host) { c.changedHosts[h.ID] = true }
-
-func (c *Tx) ChangeDomain(m *Domain) { c.changedDomains[m.ID] = true }
-
-func (c *Tx) DomainChanged(m *Domain) bool { return c.changedDomains[m.ID] }
+// State returns what the shard has once. Changes of it are written like those of rows.
+func (c *Tx) State() *State { return &c.state }
 
 // LoadedHost returns a host that was loaded before; nil if not found.
 func (c *Tx) LoadedHost(id int64) *Host { return c.hosts[id] }
-
-// DomainOf returns the domain of a host that was loaded with it.
-func (c *Tx) DomainOf(h *Host) *Domain { return c.domains[h.Domain] }
 
 // LoadedDomains returns all domains that were loaded or made, by id.
 func (c *Tx) LoadedDomains() []*Domain {
@@ -78,20 +69,19 @@ func (c *Tx) LoadedDomains() []*Domain {
 	return list
 }
 
-func (c *Pages) set(key int64, data []byte) {
-	c.parts[key] = data
+func (c *partTable) set(key int64, data []byte) {
+	c.rows[key] = data
 	c.changed[key] = true
 }
 
 // Begin opens a shard for one operation. hash replaces the hash of names in tests of collisions.
 func Begin(db DB, now int64, hash func(string) uint64) (*Tx, error) {
-	c := &Tx{db: db, now: max(now, 0), hash: hash, hosts: map[int64]*Host{}, domains: map[int64]*Domain{},
-		changedHosts: map[int64]bool{}, changedDomains: map[int64]bool{}}
+	c := &Tx{db: db, now: max(now, 0), hash: hash, hosts: map[int64]*Host{}, domains: map[int64]*Domain{}}
 	c.Queue = Queue{tx: c, arrivals: map[int64][]byte{}, blocks: map[int64][]byte{}}
 	c.Due = Due{tx: c, watched: map[int64][]int64{}}
 	c.Leases = Leases{tx: c, rows: map[int64]leaseRow{}}
-	c.Pages = Pages{tx: c, parts: map[int64][]byte{}, changed: map[int64]bool{}}
-	c.Seen, c.Logs, c.Quarantine = SeenSet{c}, Logs{tx: c}, Quarantine{tx: c}
+	c.parts = partTable{tx: c, rows: map[int64][]byte{}, changed: map[int64]bool{}}
+	c.Logs, c.quarantine = Logs{tx: c}, Quarantine{tx: c}
 	if c.hash == nil {
 		c.hash = frontier.Hash64
 	}
@@ -100,8 +90,17 @@ func Begin(db DB, now int64, hash func(string) uint64) (*Tx, error) {
 
 // ---- loading
 
-// Hosts returns hosts by their ids, in the same order; nil for one that does not exist.
+// Hosts returns hosts with their domains by their ids, in the same order; nil for one that does not exist.
 func (c *Tx) Hosts(ids []int64) ([]*Host, error) {
+	hosts, err := c.loadHosts(ids)
+	if err != nil {
+		return nil, err
+	}
+	return hosts, c.loadDomainsOf(hosts)
+}
+
+// loadHosts is Hosts without the domains.
+func (c *Tx) loadHosts(ids []int64) ([]*Host, error) {
 	missing := ids[:0:0]
 	for _, id := range ids {
 		if _, ok := c.hosts[id]; !ok {
@@ -122,7 +121,7 @@ func (c *Tx) Hosts(ids []int64) ([]*Host, error) {
 				c.replaceHost(h, record, urls, blocked)
 				continue
 			}
-			h.stored = record
+			h.tx, h.stored = c, record
 			c.hosts[h.ID] = h
 		}
 		if err := rows.Err(); err != nil {
@@ -139,7 +138,7 @@ func (c *Tx) Hosts(ids []int64) ([]*Host, error) {
 	return hosts, nil
 }
 
-// Domains is loadHosts for domains.
+// Domains returns domains by their ids, in the same order; nil for one that does not exist.
 func (c *Tx) Domains(ids []int64) ([]*Domain, error) {
 	missing := ids[:0:0]
 	for _, id := range ids {
@@ -163,7 +162,7 @@ func (c *Tx) Domains(ids []int64) ([]*Domain, error) {
 				}
 				continue
 			}
-			m.stored = record
+			m.tx, m.stored = c, record
 			c.domains[m.ID] = m
 			c.loaded += int64(len(record))
 			loaded = append(loaded, m)
@@ -182,28 +181,31 @@ func (c *Tx) Domains(ids []int64) ([]*Domain, error) {
 	return domains, nil
 }
 
-// HostsWithDomains is loadHosts, and loads the domains of the hosts.
-func (c *Tx) HostsWithDomains(ids []int64) ([]*Host, error) {
-	hosts, err := c.Hosts(ids)
-	if err != nil {
-		return nil, err
-	}
-	return hosts, c.LoadDomainsOf(hosts)
-}
-
-// LoadDomainsOf loads the domains of hosts.
-func (c *Tx) LoadDomainsOf(hosts []*Host) error {
+// loadDomainsOf loads the domains of hosts that were loaded without.
+func (c *Tx) loadDomainsOf(hosts []*Host) error {
+	var without []*Host
 	var ids []int64
 	for _, h := range hosts {
-		if h != nil {
-			ids = append(ids, h.Domain)
+		if h != nil && h.Domain == nil {
+			without, ids = append(without, h), append(ids, h.domain)
 		}
 	}
-	domains, err := c.Domains(ids)
-	if err == nil && slices.Contains(domains, nil) {
-		return c.replaceMissingDomains(hosts)
+	if len(without) == 0 {
+		return nil
 	}
-	return err
+	domains, err := c.Domains(ids)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(domains, nil) {
+		if err := c.replaceMissingDomains(without); err != nil {
+			return err
+		}
+	}
+	for _, h := range without {
+		h.Domain = c.domains[h.domain]
+	}
+	return nil
 }
 
 // maxProbes is the number of ids in a row are tried for a name. Ids have 40 bits, so of a million hosts
@@ -242,7 +244,7 @@ func find[T any](c *Tx, names []string, load func([]int64) ([]T, error), is func
 
 // HostsNamed returns hosts by their names; nil for one that does not exist, with the id it would get.
 func (c *Tx) HostsNamed(names []string) ([]*Host, []int64, error) {
-	ids, err := find(c, names, c.Hosts, func(h *Host, name string) (bool, bool) {
+	ids, err := find(c, names, c.loadHosts, func(h *Host, name string) (bool, bool) {
 		return h != nil && h.Name == name, h == nil
 	})
 	if err != nil {
@@ -281,7 +283,7 @@ func (c *Tx) DomainNamed(name string) (*Domain, int64, error) {
 func (c *Tx) MakeDomain(name string) (*Domain, error) {
 	m, err := c.OpenDomain(name)
 	if err == nil && m.stored == nil {
-		c.ChangeDomain(m)
+		m.Change()
 	}
 	return m, err
 }
@@ -292,7 +294,7 @@ func (c *Tx) OpenDomain(name string) (*Domain, error) {
 	if err != nil || m != nil {
 		return m, err
 	}
-	m = &Domain{ID: id, Name: name}
+	m = &Domain{tx: c, ID: id, Name: name}
 	c.domains[id] = m
 	return m, nil
 }
@@ -312,25 +314,25 @@ func (c *Tx) MakeHost(m *Domain, name string, delay int64) (h *Host, added bool,
 	if len(m.Hosts) >= MaxHosts {
 		return nil, false, nil
 	}
-	h = &Host{ID: ids[0], Name: name, Domain: m.ID, Delay: delay}
+	h = &Host{tx: c, ID: ids[0], Name: name, domain: m.ID, Domain: m, Delay: delay}
 	c.hosts[h.ID] = h
-	c.Pages.parts[h.ID<<partBits] = nil // there is nothing to load
-	c.Change(h)
+	c.parts.rows[h.ID<<partBits] = nil // there is nothing to load
+	h.Change()
 	m.Hosts = append(m.Hosts, h.ID)
 	if at := slices.Index(m.Expected, h.ID); at >= 0 { // what is stored says so already
 		m.Expected = slices.Delete(m.Expected, at, at+1)
 	} else {
-		c.ChangeDomain(m)
+		m.Change()
 	}
-	c.State.Hosts++
+	c.state.Hosts++
 	return h, true, nil
 }
 
-func (c *Pages) Load(keys []int64) error {
+func (c *partTable) Load(keys []int64) error {
 	missing := keys[:0:0]
 	for _, key := range keys {
-		if _, ok := c.parts[key]; !ok {
-			c.parts[key] = nil
+		if _, ok := c.rows[key]; !ok {
+			c.rows[key] = nil
 			missing = append(missing, key)
 		}
 	}
@@ -340,22 +342,22 @@ func (c *Pages) Load(keys []int64) error {
 	return c.read(`SELECT key, data FROM parts WHERE key IN (SELECT value FROM json_each(?1))`, numbers(missing))
 }
 
-func (c *Pages) read(sql string, args ...any) error {
+func (c *partTable) read(sql string, args ...any) error {
 	rows, err := c.tx.db.Run(sql, args...)
 	if err != nil {
 		return err
 	}
 	for rows.Next() {
 		key, data := rows.Int(), rows.Blob()
-		c.parts[key] = data
+		c.rows[key] = data
 		c.tx.loaded += int64(len(data))
 	}
 	return rows.Err()
 }
 
 // loaded reports whether a part was loaded, or is known to be missing.
-func (c *Pages) loaded(key int64) bool {
-	_, ok := c.parts[key]
+func (c *partTable) loaded(key int64) bool {
+	_, ok := c.rows[key]
 	return ok
 }
 
@@ -402,16 +404,21 @@ func (c *Tx) CountURLs(hosts []int64) (map[int64]int64, error) {
 	return urls, rows.Err()
 }
 
-func (c *Pages) get(key int64) ([]byte, error) {
+func (c *partTable) get(key int64) ([]byte, error) {
 	err := c.Load([]int64{key})
-	return c.parts[key], err
+	return c.rows[key], err
 }
 
 // ---- writing
 
 // Flush writes what has changed.
 func (c *Tx) Flush() error {
-	if err := c.Quarantine.write(); err != nil { // before anything takes the place of a row
+	for _, id := range idsOf(c.hosts, func(h *Host) bool { return h != nil && h.grown }) {
+		if err := c.hosts[id].spill(); err != nil {
+			return err
+		}
+	}
+	if err := c.quarantine.write(); err != nil { // before anything takes the place of a row
 		return err
 	}
 	if err := c.Queue.write(); err != nil { // flushQueue must see what a lease has taken out
@@ -421,8 +428,8 @@ func (c *Tx) Flush() error {
 		return err
 	}
 	changed := map[int64][]byte{}
-	for key := range c.Pages.changed {
-		changed[key] = c.Pages.parts[key]
+	for key := range c.parts.changed {
+		changed[key] = c.parts.rows[key]
 	}
 	if err := c.writeData("parts", changed); err != nil {
 		return err
@@ -443,8 +450,8 @@ func (c *Tx) Flush() error {
 		return err
 	}
 	rows := map[int64][]byte{}
-	for key, data := range c.State.encode() {
-		if string(data) != c.State.stored[key] {
+	for key, data := range c.state.encode() {
+		if string(data) != c.state.stored[key] {
 			rows[int64(key)] = data
 		}
 	}
@@ -479,13 +486,13 @@ func (c *Tx) writeHosts() error {
 	b := batch{c: c, sql: `INSERT INTO hosts (id, host, domain, urls, due, blocked, record)
 SELECT value->>0, value->>3, value->>4, value->>5, value->>6, value->>7, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true
 ON CONFLICT (id) DO UPDATE SET urls = excluded.urls, due = excluded.due, blocked = excluded.blocked, record = excluded.record`}
-	for _, id := range slices.Sorted(maps.Keys(c.changedHosts)) {
+	for _, id := range idsOf(c.hosts, func(h *Host) bool { return h != nil && h.changed }) {
 		h := c.hosts[id]
 		record := h.Encode()
 		if bytes.Equal(record, h.stored) { // its columns follow from it
 			continue
 		}
-		if err := b.add(record, id, h.Name, h.Domain, h.URLs, h.DueAt(), h.Blocked); err != nil {
+		if err := b.add(record, id, h.Name, h.domain, h.URLs, h.DueAt(), h.Blocked); err != nil {
 			return err
 		}
 	}
@@ -495,7 +502,7 @@ ON CONFLICT (id) DO UPDATE SET urls = excluded.urls, due = excluded.due, blocked
 func (c *Tx) writeDomains() error {
 	b := batch{c: c, sql: `INSERT INTO domains (id, domain, record) SELECT value->>0, value->>3, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true
 ON CONFLICT (id) DO UPDATE SET record = excluded.record`}
-	for _, id := range slices.Sorted(maps.Keys(c.changedDomains)) {
+	for _, id := range idsOf(c.domains, func(m *Domain) bool { return m != nil && m.changed }) {
 		m := c.domains[id]
 		record := m.encode()
 		if bytes.Equal(record, m.stored) {
@@ -506,6 +513,17 @@ ON CONFLICT (id) DO UPDATE SET record = excluded.record`}
 		}
 	}
 	return b.write()
+}
+
+// idsOf returns the ids of the wanted rows, in ascending order.
+func idsOf[T any](rows map[int64]T, wanted func(T) bool) (ids []int64) {
+	for id, row := range rows {
+		if wanted(row) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 func (c *Leases) write() error {
@@ -592,13 +610,13 @@ func (c *Tx) adopt(domains []*Domain) error {
 	for _, m := range domains {
 		ids = append(ids, m.Expected...)
 	}
-	if _, err := c.Hosts(ids); err != nil {
+	if _, err := c.loadHosts(ids); err != nil {
 		return err
 	}
 	for _, m := range domains {
 		m.Expected = slices.DeleteFunc(m.Expected, func(id int64) bool {
 			h := c.hosts[id]
-			if h != nil && h.Domain == m.ID && !slices.Contains(m.Hosts, id) {
+			if h != nil && h.domain == m.ID && !slices.Contains(m.Hosts, id) {
 				m.Hosts = append(m.Hosts, id)
 			}
 			return h != nil

@@ -25,7 +25,7 @@ func TypeName(number uint8) string {
 	return TypeNames[0]
 }
 
-const AllTypes = 1<<maxTypes - 1
+const allTypes = 1<<maxTypes - 1
 
 func (h *Host) PageClass(p *Page) hostClass {
 	if int(p.Class) < len(h.classes) {

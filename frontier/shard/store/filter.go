@@ -1,0 +1,106 @@
+package store
+
+import "github.com/newsfork/seed-engine/frontier"
+
+// Filter selects pages by their types and classes.
+type Filter struct {
+	types   uint32         // any of these
+	classes map[int64]bool // any of these classes and sets of classes; nil: all
+	all     bool           // there is nothing to check
+}
+
+// Filter returns the filter for types, a bit each, and for a country and category. Zero values select all.
+func (s *State) Filter(types uint32, country, category string) *Filter {
+	f := &Filter{types: types, all: types == 0 && country == "" && category == ""}
+	if types == 0 {
+		f.types = allTypes
+	}
+	if country == "" && category == "" {
+		return f
+	}
+	f.classes = map[int64]bool{}
+	for i, class := range s.Classes {
+		if (country == "" || country == class.Country) && (category == "" || category == class.Category) {
+			f.classes[int64(i+1)] = true
+		}
+	}
+	for _, id := range s.setsWith(f.classes) {
+		f.classes[id] = true
+	}
+	return f
+}
+
+// All reports whether the filter selects all pages.
+func (f *Filter) All() bool { return f.all }
+
+// Nothing reports whether no page can be selected, whatever the shard has.
+func (f *Filter) Nothing() bool { return f.classes != nil && len(f.classes) == 0 }
+
+// Page reports whether a page of a host is selected.
+func (f *Filter) Page(h *Host, p *Page) bool {
+	return f.all || p.Types()&f.types != 0 && (f.classes == nil || f.classes[h.PageClass(p).ID])
+}
+
+// Item reports whether an item of the feed is selected.
+func (f *Filter) Item(i *FeedItem) bool {
+	return f.types&(1<<i.Kind) != 0 && (f.classes == nil || f.classes[i.Class])
+}
+
+// class reports whether pages of a class may be selected.
+func (f *Filter) class(id int64) bool { return f.classes == nil || f.classes[id] }
+
+// pointer reports whether the host of a pointer may have pages that are selected.
+func (f *Filter) pointer(p Pointer) bool {
+	return f.all || p.Types&f.types != 0 && (f.classes == nil || p.Class == 0 || f.classes[p.Class])
+}
+
+// TakePage takes the page of the host whose turn it is: its bands take turns like the front queues, so that no band
+// starves behind the urgent ones. Excluded pages are dropped.
+func (h *Host) TakePage(f *Filter) (p Page, ok bool, err error) {
+	if err := h.refill(waiting); err != nil {
+		return p, false, err
+	}
+	turn := BandOfTurn(h.turn)
+	h.turn = (h.turn + 1) % Turns
+	for _, band := range [...]int{turn, 0, 1, 2, 3} {
+		if p, ok = h.takeFromBuffer(f, band); ok {
+			return p, true, nil
+		}
+		for more := f.all; more && h.has(band); more = !h.anyDue(h.tx.seconds()) { // again when all were dropped
+			if err := h.refill(band); err != nil {
+				return p, false, err
+			}
+			if p, ok = h.takeFromBuffer(f, band); ok {
+				return p, true, nil
+			}
+		}
+	}
+	if !f.all {
+		if found, err := h.extract(f); !found {
+			return p, false, err
+		}
+	}
+	for band := range frontier.Bands { // what has aged into a lower band since it was put
+		if p, ok = h.takeFromBuffer(f, band); ok {
+			return p, true, nil
+		}
+	}
+	return p, false, nil
+}
+
+// takeFromBuffer takes the page with the highest score of a band from the buffer.
+func (h *Host) takeFromBuffer(f *Filter, band int) (p Page, ok bool) {
+	s := &h.tx.state
+	for {
+		p, ok = h.popBand(band, h.tx.seconds(), func(p *Page) bool { return f.Page(h, p) })
+		if !ok {
+			return p, false
+		}
+		if len(s.Patterns) == 0 || !s.Excludes.URL(h.URL(&p)) {
+			return p, true
+		}
+		h.URLs--
+		s.URLs--
+		h.Change()
+	}
+}
