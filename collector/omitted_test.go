@@ -130,6 +130,8 @@ func TestGuessesAreNoErrors(t *testing.T) {
 func TestNewsAtWellKnownPath(t *testing.T) {
 	const news = `<urlset xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>https://example.com/today</loc><news:news><news:title>Today</news:title></news:news></url></urlset>`
 	const main = "<urlset><url><loc>https://example.com/a</loc></url><url><loc>https://example.com/b</loc></url></urlset>"
+	const untagged = "<urlset><url><loc>https://example.com/today</loc></url></urlset>"
+	const index = "<sitemapindex><sitemap><loc>https://example.com/pages.xml</loc></sitemap></sitemapindex>"
 	for _, c := range []struct {
 		name  string
 		found map[string]string
@@ -142,6 +144,12 @@ func TestNewsAtWellKnownPath(t *testing.T) {
 			"/sitemap-index.xml", 3},
 		{"news twice", map[string]string{"/sitemap.xml": news,
 			"/sitemap_index.xml": strings.ReplaceAll(news, "today", "now")}, "/sitemap.xml", 2},
+		{"news without tags, then an index", map[string]string{"/news-sitemap.xml": untagged, "/sitemap-index.xml": index,
+			"/pages.xml": main}, "/sitemap-index.xml", 3},
+		{"an index of news, then the main one", map[string]string{
+			"/news-sitemap.xml": strings.ReplaceAll(index, "pages", "today"), "/today.xml": news,
+			"/sitemap-index.xml": main}, "/sitemap-index.xml", 3},
+		{"news without tags only", map[string]string{"/news-sitemap.xml": untagged}, "/news-sitemap.xml", 1},
 		{"news only", map[string]string{"/news-sitemap.xml": news}, "/news-sitemap.xml", 1},
 		{"the main one", map[string]string{"/sitemap.xml": main, "/news-sitemap.xml": news}, "/sitemap.xml", 2},
 	} {

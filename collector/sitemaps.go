@@ -181,8 +181,7 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 		sum = sha256.New()
 		options.Tee = sum
 	}
-	guessed := c.Source == sitemap.FromWellKnown
-	if !g.found.sitemap.Exists || guessed && g.newsRoot {
+	if !g.found.sitemap.Exists || c.Source == sitemap.FromWellKnown && g.newsRoot {
 		if e, err = g.batch.store.evidence(ctx, g.dir.Sitemap()); err != nil {
 			return nil, why, err
 		}
@@ -210,10 +209,10 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 	}
 	switch {
 	case e == nil:
-	case why.Error != nil, g.found.sitemap.Exists && summary.IsNews():
+	case why.Error != nil, g.found.sitemap.Exists && c.IsNewsGuess(&summary):
 		err = e.abort(nil)
 	default:
-		g.newsRoot = guessed && summary.IsNews()
+		g.newsRoot = c.IsNewsGuess(&summary)
 		g.found.site.likeness.list(urls)
 		g.root(ctx, a, &summary, e)
 	}

@@ -146,11 +146,18 @@ func (w *Walk) Child(c Candidate, loc []byte, lastmod time.Time) {
 func (w *Walk) Read(c Candidate, s *Summary) {
 	switch {
 	case s.Kind == Invalid || s.URLs+s.Children == 0:
-	case c.Source == FromWellKnown && s.IsNews():
+	case w.news && c.Source == FromIndex: // of news
+	case c.IsNewsGuess(s):
 		w.news = true
 	default:
 		w.found = true
 	}
+}
+
+// IsNewsGuess reports whether the document of c is a sitemap of news at a well-known path, so that the site probably
+// has another one. Some sites leave out the tags, so the name is enough.
+func (c Candidate) IsNewsGuess(s *Summary) bool {
+	return c.Source == FromWellKnown && (s.IsNews() || classify(c.URL) == newsClass)
 }
 
 // Unread counts the sitemaps that are named and were not handed out, up to some 65,000.

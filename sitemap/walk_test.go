@@ -352,6 +352,19 @@ func TestWalkLooksOnAfterNews(t *testing.T) {
 	if !slices.Equal(asked, want) {
 		t.Errorf("asked for\n%q, want\n%q", asked, want)
 	}
+	// A name is enough: some sites leave out the tags.
+	w = NewWalk(origin, nil, 20, clock)
+	asked = nil
+	for c, more := w.Next(); more; c, more = w.Next() {
+		switch path := strings.TrimPrefix(c.URL, origin); path {
+		case "/news-sitemap.xml", "/sitemap-index.xml":
+			asked = append(asked, path)
+			w.Read(c, &Summary{Kind: URLSet, URLs: 40})
+		}
+	}
+	if want := []string{"/news-sitemap.xml", "/sitemap-index.xml"}; !slices.Equal(asked, want) {
+		t.Errorf("found %q, want %q", asked, want)
+	}
 	// What robots.txt names is what the site has.
 	w = NewWalk(origin, []string{origin + "/news.xml"}, 20, clock)
 	news, _ := w.Next()
