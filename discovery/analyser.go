@@ -2,7 +2,6 @@ package discovery
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/newsfork/seed-engine/classify"
@@ -21,15 +20,6 @@ const (
 	maxListings      = 20
 )
 
-// methods are the ways to find a URL, the best last; the index of a method is its rank. Rank 0 is
-// for URLs that were excluded.
-var methods = [...]Method{"", Generated, FromLink, FromSitemap, FromResearch, FromNewsSitemap, FromFeed}
-
-func rankOf(m Method) uint8 { return uint8(max(slices.Index(methods[:], m), 1)) }
-
-// isArticleRank reports whether the rank is that of feeds and news sitemaps: they list articles.
-func isArticleRank(rank uint8) bool { return rank >= rankOf(FromNewsSitemap) }
-
 // Options configure an Analyser.
 type Options struct {
 	Domain  string    // registrable domain; URLs of other domains are excluded
@@ -42,18 +32,6 @@ type Options struct {
 	// Excluded reports whether operators excluded a URL: it is neither requested nor listed. nil excludes none.
 	Excluded func(url string) bool
 	Pages    int // how many of the best URLs Analyser.Pages returns
-}
-
-// Sighting is a URL as it was found in one place.
-type Sighting struct {
-	Loc     []byte    // absolute; read during the call only
-	Lastmod time.Time // zero when there is none
-	Method  Method
-	Source  SourceID // the entry point that lists it; zero for none
-	Hint    Hint     // of the sitemap that lists it
-	// The text by which it is known, and the language of the page, if any; read during the call only.
-	Title    []byte
-	Language string
 }
 
 // Analyser finds out which URLs of a domain matter. It takes any number of them in bounded memory. The result does
@@ -329,88 +307,4 @@ func (a *Analyser) offer(p *page, c candidate) {
 		c.order -= 1000 * p.depth // those near the root first
 		a.listings.offer(c)
 	}
-}
-
-// mayList reports whether a page looks like one that lists news: of a type that appears in lists,
-// and with a name rather than a title.
-func (p *page) mayList(t classify.Type) bool {
-	if t != classify.News && t != classify.PressRelease && t != classify.Announcement || p.query != "" || p.depth < 1 ||
-		p.depth > 4 {
-		return false
-	}
-	if p.kinds[p.depth-1] == slugKind {
-		return false
-	}
-	return (p.ext == "" || pageExtensions[p.ext]) && kindOf(p.segments[p.depth-1]) == literalKind
-}
-
-// Scored is the assessment of a raw URL. Its fields are those of urls[].
-type Scored struct {
-	Type     classify.Type `json:"type"`
-	Priority float64       `json:"priority_score"`
-	Action   Action        `json:"recommended_action"`
-	Allowed  *bool         `json:"allowed"` // by robots.txt and operators; null where Options.Robots does not decide
-}
-
-// Score assesses a raw URL, with the date and a better method if sitemaps or feeds list it too. It does not add
-// it. A URL that would be excluded has the action Ignore.
-func (a *Analyser) Score(url string) Scored {
-	valid, inside := a.urls.canonical([]byte(url))
-	if !valid {
-		return Scored{Type: classify.Unknown, Action: Ignore}
-	}
-	p := parsePage(string(a.urls.buf))
-	s := Scored{Allowed: a.ruling(p.url)}
-	rank, date, hint := rankOf(FromResearch), uint32(0), Hint(0)
-	if r := a.seen.find(keyOf(a.urls.buf)); r != nil {
-		rank, date, hint = max(rank, r.rank), r.lastmod, r.hint
-	}
-	c := a.assess(&p, rank, date)
-	c.hint = hint
-	s.Type = c.class.Type()
-	s.Priority = float64(c.priority) / 1000
-	if s.Action = c.action(&p); s.Action.isGood() {
-		if a.scored == nil {
-			a.scored = map[nodeID]bool{}
-		}
-		a.scored[a.node(p.url)] = true
-	}
-	forbidden := s.Allowed != nil && !*s.Allowed
-	if !inside || forbidden || len(p.url) > MaxURLLength || p.trapOf(a.o.Now) != markup.NoTrap || assetExtensions[p.ext] {
-		s.Action = Ignore
-	}
-	if s.Action != Ignore {
-		c.order = c.priority
-		a.researched.offer(c)
-	}
-	return s
-}
-
-// Classify classifies a URL as in the result, with the texts and the site that were added. ok is false for a URL of
-// another domain.
-func (a *Analyser) Classify(url string) (k classify.Classification, ok bool) {
-	if valid, inside := a.urls.canonical([]byte(url)); !valid || !inside || len(a.urls.buf) > MaxURLLength {
-		return k, false
-	}
-	p := parsePage(string(a.urls.buf))
-	return siteView{a}.classification(&p), true
-}
-
-// Assess classifies and scores a URL by itself, ignoring what was added. knownType is its type if the caller knows
-// it, else "". Anything but a URL has type Unknown and priority 0.
-func (a *Analyser) Assess(url string, m Method, lastmod time.Time, knownType classify.Type) (t classify.Type,
-	priority float64) {
-	if valid, _ := a.urls.canonical([]byte(url)); !valid {
-		return classify.Unknown, 0
-	}
-	var date uint32
-	if markup.Plausible(lastmod, a.o.Now) {
-		date = uint32(lastmod.Unix())
-	}
-	p := parsePage(string(a.urls.buf))
-	c := a.assess(&p, rankOf(m), date)
-	if class, ok := classify.ClassOf(knownType); ok {
-		c = a.scorer.judge(&p, class, 1, rankOf(m), date)
-	}
-	return c.class.Type(), float64(c.priority) / 1000
 }

@@ -2,7 +2,6 @@ package discovery
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/newsfork/seed-engine/classify"
@@ -64,22 +63,4 @@ func (c *candidate) action(p *page) Action {
 		otherwise = methodScore(FromSitemap)
 	}
 	return action(float64(c.priority)/1000-methodWeight*(methodScore(FromResearch)-otherwise), c.class.Type(), false)
-}
-
-// newest is the latest distinct dates, ascending.
-type newest []uint32
-
-// maxDates is the number of dates from which the frequency of an entry point is computed.
-const maxDates = 256
-
-func (n *newest) add(date uint32) {
-	i, found := slices.BinarySearch(*n, date)
-	switch {
-	case found, i == 0 && len(*n) == maxDates:
-	case len(*n) == maxDates:
-		copy(*n, (*n)[1:i])
-		(*n)[i-1] = date
-	default:
-		*n = slices.Insert(*n, i, date)
-	}
 }

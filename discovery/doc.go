@@ -3,20 +3,42 @@
 //
 // # How a sighting becomes a listed URL
 //
-//  1. A Sighting is a URL as a sitemap, feed, page or raw file names it (document.go). urlreader.go brings it into
-//     canonical form, page.go, segment.go and shape.go take it apart, and analyser.go excludes traps, assets and what
-//     robots.txt or operators forbid.
-//  2. A record keeps what it takes to correct the counts when the URL is found again (seen.go); urlsource.go and
-//     text.go keep what the places that list it say about it.
-//  3. A pattern generalises similar URLs (pattern.go, government.go). site.go holds the evidence that a site's pages
-//     are for each other, frequency.go how often they change.
-//  4. A candidate is a URL with its scores (candidate.go, score.go, scorer.go, authority.go, hint.go). Bounded lists
-//     keep the best of them (best.go, pages.go).
-//  5. Ranked candidates stand in the order of an editor (rank.go). category.go counts all URLs by type.
-//  6. A listed URL stands in the Discovery (result.go). strategy.go recommends how to crawl, entry.go how to fetch:
-//     the
-//     FetchContract with its entry points. pages.go chooses what goes into the frontier.
+// A [Sighting], a URL as some place names it, becomes a record of what is known of the URL, and part of a pattern, which
+// generalises URLs that are alike. A URL that is good enough for a bounded list is a candidate, with its scores. The
+// best candidates are ranked as an editor would rank them, and the first of those are listed in the [Discovery]. Files
+// bear the name of their stage.
 //
-// Beside this line, crawl.go chooses pages to look at, strike.go removes excluded URLs from documents, look.go answers
-// questions about single URLs, and state.go stores an analysis so that a later merge can go on with it.
+// # Files
+//
+//   - analyser.go: the [Analyser] leads each URL through all stages, and excludes traps, assets and what robots.txt or
+//     operators forbid
+//   - sighting.go: the [Sighting], and how much the ways to find a URL are worth
+//   - sighting_hint.go: what a sitemap says about the changes and the priority of a URL
+//   - sighting_url.go: brings URLs into their canonical form
+//   - sighting_page.go: takes URLs apart
+//   - sighting_segment.go: what segments are: words, titles, numbers, years, languages
+//   - record.go: the table of all URLs, with what it takes to correct the counts when one is found again
+//   - record_source.go: languages and spellings of URLs in the places that list them
+//   - record_text.go: titles of pages, and the links of the menu
+//   - pattern.go: the tree of patterns
+//   - pattern_site.go: what the pages of a pattern say about each other
+//   - pattern_frequency.go: how often the pages of a pattern change
+//   - pattern_government.go: the patterns to expect of a government
+//   - candidate.go: the candidate, and the order of candidates
+//   - candidate_shape.go: classifies many URLs by what they have in common
+//   - candidate_score.go: the formulas of all scores
+//   - candidate_scorer.go: scores pages by class, date and host
+//   - candidate_authority.go: scores hosts
+//   - candidate_best.go: bounded lists of the best candidates
+//   - ranked.go: the order of an editor
+//   - listed.go: assesses and describes the URLs and patterns of the Discovery
+//   - listed_document.go: the types of the [Discovery] and the [FetchContract]
+//   - listed_category.go: counts all URLs by type
+//   - listed_strategy.go: recommends what to crawl
+//   - listed_entry.go: the FetchContract with its entry points
+//   - listed_pages.go: chooses the pages that go into the frontier
+//   - listed_strike.go: removes excluded URLs from what is listed
+//   - look.go: answers questions about single URLs
+//   - crawl.go: chooses the pages that a collection looks at
+//   - state.go: stores an analysis, so that a later one can go on with it
 package discovery

@@ -3,31 +3,33 @@ package discovery
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// The package comment places each file in the way of a URL from sighting to listing.
-func TestDoc_NamesEveryFile(t *testing.T) {
+// The package comment lists each file once, those of a stage together and in the order of the stages.
+func TestDoc_ListsEveryFile(t *testing.T) {
 	page, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)
 	}
+	var listed, stages []string
+	for _, line := range regexp.MustCompile(`(?m)^//   - (([a-z]+)[a-z_]*\.go): `).FindAllStringSubmatch(string(page), -1) {
+		listed = append(listed, line[1])
+		stages = append(stages, line[2])
+	}
+	if want := []string{"analyser", "sighting", "record", "pattern", "candidate", "ranked", "listed", "look", "crawl",
+		"state"}; !slices.Equal(slices.Compact(stages), want) {
+		t.Errorf("the files stand in the order %q, want %q", slices.Compact(stages), want)
+	}
 	files, err := filepath.Glob("*.go")
-	if err != nil || len(files) < 20 {
-		t.Fatal(files, err)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, file := range files {
-		if !strings.HasSuffix(file, "_test.go") && file != "doc.go" && !strings.Contains(string(page), file) {
-			t.Errorf("doc.go does not say what %s is for", file)
-		}
-	}
-	for _, word := range strings.FieldsFunc(string(page),
-		func(r rune) bool { return strings.ContainsRune(" (),:\n", r) }) {
-		if strings.HasSuffix(word, ".go") {
-			if _, err := os.Stat(word); err != nil {
-				t.Errorf("doc.go names %s: %v", word, err)
-			}
-		}
+	files = slices.DeleteFunc(files, func(f string) bool { return f == "doc.go" || strings.HasSuffix(f, "_test.go") })
+	if slices.Sort(listed); !slices.Equal(listed, files) {
+		t.Errorf("doc.go lists\n%q, the directory\n%q", listed, files)
 	}
 }

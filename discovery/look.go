@@ -5,7 +5,79 @@ import (
 
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/markup"
 )
+
+// Scored is the assessment of a raw URL. Its fields are those of urls[].
+type Scored struct {
+	Type     classify.Type `json:"type"`
+	Priority float64       `json:"priority_score"`
+	Action   Action        `json:"recommended_action"`
+	Allowed  *bool         `json:"allowed"` // by robots.txt and operators; null where Options.Robots does not decide
+}
+
+// Score assesses a raw URL, with the date and a better method if sitemaps or feeds list it too. It does not add
+// it. A URL that would be excluded has the action Ignore.
+func (a *Analyser) Score(url string) Scored {
+	valid, inside := a.urls.canonical([]byte(url))
+	if !valid {
+		return Scored{Type: classify.Unknown, Action: Ignore}
+	}
+	p := parsePage(string(a.urls.buf))
+	s := Scored{Allowed: a.ruling(p.url)}
+	rank, date, hint := rankOf(FromResearch), uint32(0), Hint(0)
+	if r := a.seen.find(keyOf(a.urls.buf)); r != nil {
+		rank, date, hint = max(rank, r.rank), r.lastmod, r.hint
+	}
+	c := a.assess(&p, rank, date)
+	c.hint = hint
+	s.Type = c.class.Type()
+	s.Priority = float64(c.priority) / 1000
+	if s.Action = c.action(&p); s.Action.isGood() {
+		if a.scored == nil {
+			a.scored = map[nodeID]bool{}
+		}
+		a.scored[a.node(p.url)] = true
+	}
+	forbidden := s.Allowed != nil && !*s.Allowed
+	if !inside || forbidden || len(p.url) > MaxURLLength || p.trapOf(a.o.Now) != markup.NoTrap || assetExtensions[p.ext] {
+		s.Action = Ignore
+	}
+	if s.Action != Ignore {
+		c.order = c.priority
+		a.researched.offer(c)
+	}
+	return s
+}
+
+// Classify classifies a URL as in the result, with the texts and the site that were added. ok is false for a URL of
+// another domain.
+func (a *Analyser) Classify(url string) (k classify.Classification, ok bool) {
+	if valid, inside := a.urls.canonical([]byte(url)); !valid || !inside || len(a.urls.buf) > MaxURLLength {
+		return k, false
+	}
+	p := parsePage(string(a.urls.buf))
+	return siteView{a}.classification(&p), true
+}
+
+// Assess classifies and scores a URL by itself, ignoring what was added. knownType is its type if the caller knows
+// it, else "". Anything but a URL has type Unknown and priority 0.
+func (a *Analyser) Assess(url string, m Method, lastmod time.Time, knownType classify.Type) (t classify.Type,
+	priority float64) {
+	if valid, _ := a.urls.canonical([]byte(url)); !valid {
+		return classify.Unknown, 0
+	}
+	var date uint32
+	if markup.Plausible(lastmod, a.o.Now) {
+		date = uint32(lastmod.Unix())
+	}
+	p := parsePage(string(a.urls.buf))
+	c := a.assess(&p, rankOf(m), date)
+	if class, ok := classify.ClassOf(knownType); ok {
+		c = a.scorer.judge(&p, class, 1, rankOf(m), date)
+	}
+	return c.class.Type(), float64(c.priority) / 1000
+}
 
 // Look is the analysis of one URL.
 type Look struct {

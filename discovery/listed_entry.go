@@ -60,6 +60,24 @@ func (s *source) note(r *record, date uint32) {
 	}
 }
 
+// newest is the latest distinct dates, ascending.
+type newest []uint32
+
+// maxDates is the number of dates from which the frequency of an entry point is computed.
+const maxDates = 256
+
+func (n *newest) add(date uint32) {
+	i, found := slices.BinarySearch(*n, date)
+	switch {
+	case found, i == 0 && len(*n) == maxDates:
+	case len(*n) == maxDates:
+		copy(*n, (*n)[1:i])
+		(*n)[i-1] = date
+	default:
+		*n = slices.Insert(*n, i, date)
+	}
+}
+
 // listRank is the rank of what an entry point lists.
 func listRank(m EntryMethod) uint8 {
 	switch m {
@@ -244,6 +262,19 @@ func (a entryFinder) htmlEntries() []EntryPoint {
 		}
 	}
 	return entries
+}
+
+// mayList reports whether a page looks like one that lists news: of a type that appears in lists,
+// and with a name rather than a title.
+func (p *page) mayList(t classify.Type) bool {
+	if t != classify.News && t != classify.PressRelease && t != classify.Announcement || p.query != "" || p.depth < 1 ||
+		p.depth > 4 {
+		return false
+	}
+	if p.kinds[p.depth-1] == slugKind {
+		return false
+	}
+	return (p.ext == "" || pageExtensions[p.ext]) && kindOf(p.segments[p.depth-1]) == literalKind
 }
 
 // menuPages are the pages that were found and that the menu calls by the name of a section, in the menu's order, but
