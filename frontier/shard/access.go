@@ -78,8 +78,7 @@ func (c *call) unpark(m *store.Domain) error {
 			return err
 		}
 		for i, h := range hosts {
-			if h != nil && h.Places[batch[i].Kind].Queued {
-				c.tx.Queue.Append(h, h.Places[batch[i].Kind])
+			if h != nil && h.Requeue(batch[i].Kind) {
 				n--
 			}
 		}

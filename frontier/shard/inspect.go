@@ -60,15 +60,11 @@ func (s *Shard) Stats(now int64) (stats frontier.Stats, err error) {
 				}
 				continue
 			}
-			var err error
-			if stats.Due[lane], err = c.tx.Queue.Length(lane); err != nil {
-				return err
-			}
-			slot, err := c.tx.Queue.Oldest(lane, func(h *store.Host) bool { return h.Lease == 0 && c.freeAt(h) <= c.now })
+			due, oldest, err := c.tx.LaneStats(lane, func(h *store.Host) bool { return h.Lease == 0 && c.freeAt(h) <= c.now })
 			if err != nil {
 				return err
 			}
-			stats.OldestDue[lane] = slot * 1000
+			stats.Due[lane], stats.OldestDue[lane] = due, oldest*1000
 		}
 		return nil
 	})

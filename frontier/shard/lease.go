@@ -51,6 +51,7 @@ func (s *Shard) Lease(now int64, r frontier.LeaseRequest) (lease frontier.Lease,
 type leaser struct {
 	c       *call
 	request *frontier.LeaseRequest
+	queue   *store.QueueReader // of the lanes that are served
 	filter  *store.Filter
 	number  int64
 	seal    seal // once there is an item
@@ -75,7 +76,7 @@ func (l *leaser) serve(kind int, numbers ...int) error {
 	if err != nil {
 		return err
 	}
-	l.lanes = append(l.lanes, numbers...)
+	l.queue, l.lanes = selector.queue, append(l.lanes, numbers...)
 	for l.missing() > 0 && !l.spent() {
 		candidates, err := selector.next(min((l.missing()+l.request.PerHost-1)/l.request.PerHost, maxCandidates))
 		if err != nil {
@@ -100,7 +101,7 @@ const (
 )
 
 // spent reports whether the lease must not look at more hosts.
-func (l *leaser) spent() bool { return l.vain >= maxVain || l.c.tx.Full() }
+func (l *leaser) spent() bool { return l.vain >= maxVain || l.queue.Full() }
 
 func (l *leaser) missing() int { return l.request.Max - len(l.items) }
 
@@ -109,7 +110,7 @@ func (l *leaser) missing() int { return l.request.Max - len(l.items) }
 func (l *leaser) consider(kind int, candidates []store.Candidate) error {
 	ids := make([]int64, len(candidates))
 	for i := range candidates {
-		ids[i] = candidates[i].Pointer.Host
+		ids[i] = candidates[i].Host()
 	}
 	hosts, err := l.c.tx.Hosts(ids)
 	if err != nil {
@@ -122,7 +123,7 @@ func (l *leaser) consider(kind int, candidates []store.Candidate) error {
 				free = append(free, h)
 			}
 		}
-		if err := l.c.tx.Prefetch(free); err != nil {
+		if err := l.queue.Prefetch(free); err != nil {
 			return err
 		}
 	}
@@ -152,15 +153,11 @@ const nearMiss = 16_000
 // try returns out what a host has, and reports whether its pointer must stay in the queue.
 func (l *leaser) try(h *store.Host, kind int, at *store.Candidate) (keep bool, err error) {
 	c := l.c
-	if h == nil {
-		return false, c.tx.Queue.Repoint(at.Lane(), at.Slot())
-	}
-	if h.Places[kind] != (store.Place{Queued: true, Lane: at.Lane(), Slot: at.Slot(), Types: at.Pointer.Types, Class: at.Pointer.Class}) {
-		return false, nil // it has moved
+	if stands, err := at.Stands(h, kind); !stands || err != nil {
+		return false, err // it has moved
 	}
 	if h.Excluded {
-		h.Places[kind] = store.Place{} // another comes when the host is allowed again
-		h.Change()
+		h.Unqueue(kind) // it is queued again when it is allowed
 		return false, nil
 	}
 	if h.Lease != 0 {
@@ -175,14 +172,12 @@ func (l *leaser) try(h *store.Host, kind int, at *store.Candidate) (keep bool, e
 		if free <= c.now+nearMiss {
 			return true, nil
 		}
-		h.Places[kind] = store.Place{}
-		h.Change()
+		h.Unqueue(kind)
 		return false, c.queue(h)
 	}
 	m := h.Domain
 	if !c.owns(m.Name) || kind == store.KindPage && m.MirrorOf != "" {
-		h.Places[kind] = store.Place{}
-		h.Change()
+		h.Unqueue(kind)
 		return false, nil
 	}
 	if err := c.list(m); err != nil {
@@ -223,14 +218,13 @@ func (l *leaser) givePages(h *store.Host, m *store.Domain) (keep bool, err error
 	}
 	if len(h.Leased) > 0 {
 		l.take(h, m, len(h.Leased))
-		h.Places[store.KindPage] = store.Place{}
+		h.Unqueue(store.KindPage)
 		return false, nil
 	}
 	if !l.filter.All() && (len(h.Buffer) > 0 || len(h.Segments) > 0) { // it has something, but for others
-		return c.renewPointer(h), nil
+		return h.RenewPointer(), nil
 	}
-	h.Places[store.KindPage] = store.Place{}
-	h.Change()
+	h.Unqueue(store.KindPage)
 	return false, c.queue(h)
 }
 
@@ -265,7 +259,7 @@ func (l *leaser) giveEntry(h *store.Host, m *store.Domain) (keep bool, err error
 	if best < 0 && mismatch {
 		return true, nil
 	}
-	h.Places[store.KindEntry] = store.Place{}
+	h.Unqueue(store.KindEntry)
 	if best < 0 {
 		h.Change()
 		return false, c.queue(h)
@@ -316,7 +310,7 @@ func retryAfter(c *call, lanes []int, passedOver int64) (int64, error) {
 		}
 	}
 	for _, lane := range lanes {
-		slot, err := c.tx.Queue.FirstSlot(lane)
+		slot, err := c.tx.NextSlot(lane)
 		if err != nil {
 			return 0, err
 		}

@@ -35,7 +35,7 @@ func (s *Shard) SetHost(now int64, name string, change frontier.HostChange) (fou
 		if change.BlockUntil != nil {
 			setBlock(c, h, *change.BlockUntil)
 		}
-		h.Places = [store.Kinds]store.Place{} // it may be due sooner, or later
+		unqueue(h) // it may be due sooner, or later
 		if err := h.UnpackEntries(); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func excludeHost(c *call, name, domain string, excluded bool) error {
 	h.Excluded = excluded
 	h.Change()
 	if h.Lease == 0 {
-		h.Places = [store.Kinds]store.Place{}
+		unqueue(h)
 	}
 	return c.queue(h)
 }

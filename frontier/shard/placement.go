@@ -28,61 +28,33 @@ func (c *call) queue(h *store.Host) error {
 	if h.Domain.MirrorOf != "" {
 		lane = -1
 	}
-	c.moveTo(h, store.KindPage, lane, at, h.Types(), h.Classes())
-	if c.settings.PerMinute > 0 { // entry points are refreshed, see due.go
-		return nil
-	}
-	if h.PackedEntries == "" && len(h.Entries) == 0 {
+	c.moveTo(h, store.KindPage, lane, at)
+	if c.settings.PerMinute > 0 { // entry points are refreshed, see schedule.go
 		return nil
 	}
 	if err := h.UnpackEntries(); err != nil {
 		return err
 	}
-	lane, at = -1, 0
-	var types uint32
-	for i := range h.Entries {
-		e := &h.Entries[i]
-		types |= e.Types()
-		if lane < 0 || e.Due < at {
-			lane, at = frontier.EntryLane, e.Due
-		}
+	if due := h.NextDue(); due >= 0 {
+		c.moveTo(h, store.KindEntry, frontier.EntryLane, due)
+	} else {
+		c.moveTo(h, store.KindEntry, -1, 0)
 	}
-	c.moveTo(h, store.KindEntry, lane, at, types, h.EntryClasses())
 	return nil
 }
 
-// renewPointer makes a host's pointer say which pages it has, and reports whether the one it has says so already.
-func (c *call) renewPointer(h *store.Host) bool {
-	p := &h.Places[store.KindPage]
-	exact := *p
-	exact.Types, exact.Class = h.Types(), c.tx.State().ClassSet(h.Classes())
-	if *p == exact {
-		return true
+// moveTo queues a host in a lane for at (seconds), unless it stands as well already. It takes the host out of the
+// queues if the lane is negative.
+func (c *call) moveTo(h *store.Host, kind, lane int, at int64) {
+	if lane >= 0 {
+		h.QueueAt(kind, lane, c.slot(max(at*1000, c.freeAt(h))))
+	} else if h.Queued(kind) {
+		h.Unqueue(kind)
 	}
-	*p = exact
-	h.Change()
-	c.tx.Queue.Append(h, exact)
-	return false
 }
 
-// moveTo queues a host in a lane for at (seconds), unless it stands as well already.
-func (c *call) moveTo(h *store.Host, kind, lane int, at int64, types uint32, classes []int64) {
-	have := &h.Places[kind]
-	if lane < 0 {
-		if have.Queued {
-			*have = store.Place{}
-			h.Change()
-		}
-		return
-	}
-	want := store.Place{Queued: true, Lane: lane, Slot: c.slot(max(at*1000, c.freeAt(h))), Types: types, Class: c.tx.State().ClassSet(classes)}
-	if have.Queued && have.Lane <= lane && have.Slot <= want.Slot && have.Types&types == types && have.Class == want.Class {
-		return
-	}
-	if have.Queued && have.Lane <= lane { // only what the pointer says is renewed
-		want.Lane, want.Slot = have.Lane, min(have.Slot, want.Slot)
-	}
-	*have = want
-	h.Change()
-	c.tx.Queue.Append(h, want)
+// unqueue takes a host out of all queues.
+func unqueue(h *store.Host) {
+	h.Unqueue(store.KindPage)
+	h.Unqueue(store.KindEntry)
 }

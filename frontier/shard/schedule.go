@@ -261,9 +261,6 @@ func queueDue(c *call) error {
 			}
 		}
 	}
-	if err := c.tx.Queue.Flush(); err != nil { // the selector reads what is stored
-		return err
-	}
 	if err := c.tx.Due.Keep(left); err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ type selector struct {
 }
 
 func newSelector(c *call, lanes []int, f *store.Filter, wants string, hosts int) (*selector, error) {
-	queue, err := c.tx.Queue.Read(lanes, 2+hosts/32, wants, f)
+	queue, err := c.tx.ReadQueue(lanes, hosts, wants, f)
 	return &selector{c, queue, len(lanes)}, err
 }
 

@@ -200,14 +200,14 @@ func (k *auditor) checkHost(h *Host) (parts int) {
 			k.errorf("%s is leased and not listed", h.Name)
 		}
 	} else if !h.Excluded {
-		if waits := len(all) > 0; m.MirrorOf == "" && waits != h.Places[KindPage].Queued {
+		if waits := len(all) > 0; m.MirrorOf == "" && waits != h.places[KindPage].Queued {
 			k.errorf("%s: %d pages, queued: %v", h.Name, len(all), !waits)
 		}
-		if len(h.Entries) > 0 && !h.Places[KindEntry].Queued && !k.due[h.ID] {
+		if len(h.Entries) > 0 && !h.places[KindEntry].Queued && !k.due[h.ID] {
 			k.errorf("%s: nobody looks at its %d entry points", h.Name, len(h.Entries))
 		}
 	}
-	for kind, p := range h.Places {
+	for kind, p := range h.places {
 		parked := slices.Contains(m.Parked, ParkedHost{h.ID, kind})
 		if p.Queued && !parked && k.pointers[pointerKey{h.ID, p.Lane, p.Slot}] == 0 {
 			k.errorf("%s has a place and no pointer: %+v", h.Name, p)
@@ -230,7 +230,7 @@ func (k *auditor) checkDomain(m *Domain) {
 	leased := slices.ContainsFunc(m.Hosts, func(id int64) bool {
 		h := k.c.hosts[id]
 		queued := slices.ContainsFunc([]int{KindPage, KindEntry}, func(kind int) bool {
-			return h.Places[kind].Queued && !slices.Contains(m.Parked, ParkedHost{id, kind})
+			return h.places[kind].Queued && !slices.Contains(m.Parked, ParkedHost{id, kind})
 		})
 		return h.Lease != 0 || queued
 	})

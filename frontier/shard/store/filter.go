@@ -50,7 +50,7 @@ func (f *Filter) Item(i *FeedItem) bool {
 func (f *Filter) class(id int64) bool { return f.classes == nil || f.classes[id] }
 
 // pointer reports whether the host of a pointer may have pages that are selected.
-func (f *Filter) pointer(p Pointer) bool {
+func (f *Filter) pointer(p pointer) bool {
 	return f.all || p.Types&f.types != 0 && (f.classes == nil || p.Class == 0 || f.classes[p.Class])
 }
 

@@ -34,7 +34,7 @@ type Host struct {
 	Failed  int64
 	turn    int
 	classes []hostClass
-	Places  [Kinds]Place // where it is queued: for pages, for entry points
+	places  [Kinds]place // where it is queued: for pages, for entry points
 
 	seenBits    int
 	recent      []uint64
@@ -69,8 +69,8 @@ type hostClass struct {
 	Day int64 // days since 1970
 }
 
-// Place is a position in the queue. Only the pointer that agrees with its host's place counts.
-type Place struct {
+// place is a position in the queue. Only the pointer that agrees with its host's place counts.
+type place struct {
 	Queued bool
 	Lane   int
 	Slot   int64
@@ -110,7 +110,7 @@ func (h *Host) Encode() []byte {
 	for _, class := range h.classes {
 		b = appendUint(appendUint(b, class.ID), class.Day)
 	}
-	for _, p := range h.Places {
+	for _, p := range h.places {
 		b = p.append(b)
 	}
 	b = appendUint(b, int64(len(h.recent)))
@@ -135,16 +135,16 @@ func (h *Host) Encode() []byte {
 	return append(b, h.tail...)
 }
 
-func (p Place) append(b []byte) []byte {
+func (p place) append(b []byte) []byte {
 	if !p.Queued {
 		return append(b, 0)
 	}
 	return appendUint(appendUint(appendUint(append(b, byte(p.Lane+1)), p.Slot), int64(p.Types)), p.Class)
 }
 
-func (d *decoder) place() (p Place) {
+func (d *decoder) place() (p place) {
 	if lane := d.byte(); lane > 0 {
-		p = Place{true, int(lane) - 1, d.int(), uint32(d.uint()), d.int()}
+		p = place{true, int(lane) - 1, d.int(), uint32(d.uint()), d.int()}
 	}
 	if p.Lane >= frontier.Lanes || p.Slot > MaxSlot {
 		d.fail()
@@ -189,8 +189,8 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 	for i := range h.classes {
 		h.classes[i] = hostClass{d.int(), d.int()}
 	}
-	for i := range h.Places {
-		h.Places[i] = d.place()
+	for i := range h.places {
+		h.places[i] = d.place()
 	}
 	h.recent = make([]uint64, d.count(hashBytes))
 	for i := range h.recent {
@@ -232,7 +232,7 @@ func (h *Host) Interval() int64 {
 
 // DueAt returns when the host has something to fetch, in ms; 0 if it has nothing.
 func (h *Host) DueAt() (at int64) {
-	for _, p := range h.Places {
+	for _, p := range h.places {
 		if p.Queued && (at == 0 || p.Slot*1000 < at) {
 			at = max(p.Slot*1000, 1)
 		}
@@ -279,8 +279,8 @@ func (h *Host) inSchedule(class uint8) bool {
 // maxHostClasses is the number of classes a host has; pages of further ones count to its first.
 const maxHostClasses = 16
 
-// Types returns the types of the host's pages. It might include types that it had before.
-func (h *Host) Types() uint32 {
+// pageTypes returns the types of the host's pages. It might include types that it had before.
+func (h *Host) pageTypes() uint32 {
 	mask := typesOf(h.Buffer)
 	for i := range h.Segments {
 		mask |= h.Segments[i].types
@@ -288,8 +288,8 @@ func (h *Host) Types() uint32 {
 	return mask
 }
 
-// Classes returns the ids of the classes of the host's pages. It might include classes that it had before.
-func (h *Host) Classes() []int64 {
+// pageClasses returns the ids of the classes of the host's pages. It might include classes that it had before.
+func (h *Host) pageClasses() []int64 {
 	mask := classesOf(h.Buffer)
 	for i := range h.Segments {
 		if mask |= h.Segments[i].classes; h.Segments[i].classes == 0 {
@@ -299,8 +299,8 @@ func (h *Host) Classes() []int64 {
 	return h.classIDs(mask)
 }
 
-// EntryClasses returns the ids of the classes of the host's entry points.
-func (h *Host) EntryClasses() []int64 {
+// entryClasses returns the ids of the classes of the host's entry points.
+func (h *Host) entryClasses() []int64 {
 	mask := uint16(0)
 	for i := range h.Entries {
 		mask |= 1 << (h.Entries[i].Class % maxHostClasses)

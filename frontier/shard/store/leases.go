@@ -76,7 +76,7 @@ func (c *Leases) Flush() error {
 	if err := c.nextEnd(); err != nil {
 		return err
 	}
-	return c.tx.Queue.Flush()
+	return c.tx.queue.flush()
 }
 
 // nextEnd finds out when the next lease is over.

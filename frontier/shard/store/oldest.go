@@ -13,9 +13,9 @@ const (
 	maxOldestHosts = 1024 // that are loaded
 )
 
-// Oldest returns the slot of the first host of a lane that is ready; 0 if there is none, or if the search ended before it
+// oldest returns the slot of the first host of a lane that is ready; 0 if there is none, or if the search ended before it
 // came to one. Blocks all of whose hosts have moved are deleted on the way, so the next search gets further.
-func (c *Queue) Oldest(lane int, ready func(*Host) bool) (slot int64, err error) {
+func (c *queueTable) oldest(lane int, ready func(*Host) bool) (slot int64, err error) {
 	from, loaded := blockKey(lane, 0), 0
 	for read, size := 0, firstBlocks; read < maxOldest; size = min(4*size, moreBlocks) {
 		blocks, err := c.blocksFrom(from, lane, size)
@@ -28,7 +28,7 @@ func (c *Queue) Oldest(lane int, ready func(*Host) bool) (slot int64, err error)
 			return 0, err
 		}
 		for pointers := range slices.Chunk(standing, 64) {
-			if loaded += len(pointers); loaded > maxOldestHosts || c.tx.Full() {
+			if loaded += len(pointers); loaded > maxOldestHosts || c.tx.full() {
 				return pointers[0].slot, nil // all before are late and not ready
 			}
 			if slot, err = c.firstReady(lane, pointers, ready); slot > 0 || err != nil {
@@ -44,7 +44,7 @@ func (c *Queue) Oldest(lane int, ready func(*Host) bool) (slot int64, err error)
 }
 
 // blocksFrom reads blocks of a lane whose slots have come.
-func (c *Queue) blocksFrom(from int64, lane, limit int) (blocks []*queueBlock, err error) {
+func (c *queueTable) blocksFrom(from int64, lane, limit int) (blocks []*queueBlock, err error) {
 	rows, err := c.tx.db.Run(`SELECT key, data FROM queue WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3`,
 		from, blockKey(lane, c.tx.seconds()+1)-1, int64(limit))
 	if err != nil {
@@ -68,7 +68,7 @@ type placedPointer struct{ host, slot int64 }
 
 // standing returns the pointers whose hosts may still stand there, by the column due of their rows. It deletes blocks
 // that have none.
-func (c *Queue) standing(blocks []*queueBlock) (pointers []placedPointer, err error) {
+func (c *queueTable) standing(blocks []*queueBlock) (pointers []placedPointer, err error) {
 	pairs := []byte{'['}
 	for number, b := range blocks {
 		for at := 0; at < len(b.data); at += pointerLen {
@@ -97,7 +97,7 @@ WHERE h.due BETWEEN 1 AND max(j.value->>1 * 1000, 1) ORDER BY j.key`, string(app
 }
 
 // firstReady returns the slot of the first pointer with which its host's place agrees, if the host is ready.
-func (c *Queue) firstReady(lane int, pointers []placedPointer, ready func(*Host) bool) (slot int64, err error) {
+func (c *queueTable) firstReady(lane int, pointers []placedPointer, ready func(*Host) bool) (slot int64, err error) {
 	ids := make([]int64, len(pointers))
 	for i, p := range pointers {
 		ids[i] = p.host
@@ -107,8 +107,8 @@ func (c *Queue) firstReady(lane int, pointers []placedPointer, ready func(*Host)
 		return 0, err
 	}
 	for i, h := range hosts {
-		stands := func(p Place) bool { return p.Queued && p.Lane == lane && p.Slot == pointers[i].slot }
-		if h != nil && slices.ContainsFunc(h.Places[:], stands) && ready(h) {
+		stands := func(p place) bool { return p.Queued && p.Lane == lane && p.Slot == pointers[i].slot }
+		if h != nil && slices.ContainsFunc(h.places[:], stands) && ready(h) {
 			return pointers[i].slot, nil
 		}
 	}

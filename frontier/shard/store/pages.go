@@ -78,7 +78,7 @@ func (h *Host) Empty() {
 	h.Buffer, h.Segments = nil, nil
 	h.URLs -= dropped
 	h.tx.state.URLs -= dropped
-	h.Places[KindPage] = Place{}
+	h.places[KindPage] = place{}
 	h.Change()
 }
 
@@ -157,31 +157,6 @@ func (h *Host) popBand(band int, now int64, wanted func(*Page) bool) (p Page, ok
 	return p, true
 }
 
-// Prefetch loads the segments from which the next pages of hosts will come, with one statement, as long as the
-// transaction may load more. It skips the segments of the other hosts.
-func (c *Tx) Prefetch(hosts []*Host) error {
-	var keys []int64
-	for _, h := range hosts {
-		band := BandOfTurn(h.turn)
-		if slices.ContainsFunc(h.Buffer, func(p Page) bool { return p.Due <= c.seconds() && (p.band(c.seconds()) == band || !h.has(band)) }) {
-			continue
-		}
-		if !h.has(band) {
-			band = slices.IndexFunc([]int{0, 1, 2, 3}, h.has)
-		}
-		if i := slices.IndexFunc(h.Segments, func(s segment) bool { return band >= 0 && s.region[band].left > 0 }); i >= 0 {
-			keys = append(keys, h.segmentKey(h.Segments[i].number))
-		}
-	}
-	keys = slices.DeleteFunc(keys, func(key int64) bool { return c.parts.loaded(key) })
-	if len(keys) == 0 {
-		return nil
-	}
-	return c.parts.read(`SELECT key, data FROM parts WHERE key IN (SELECT key FROM (
-SELECT p.key AS key, sum(length(p.data)) OVER (ORDER BY j.key) AS size FROM json_each(?1) j JOIN parts p ON p.key = j.value) WHERE size <= ?2)`,
-		numbers(keys), max(maxLoaded-c.loaded, 0))
-}
-
 // NextPage returns the lane of the host's most urgent due page, or the second at which its first page becomes due.
 // The lane is -1 without pages.
 func (h *Host) NextPage(now int64) (lane int, at int64) {
@@ -253,7 +228,7 @@ func (h *Host) extract(f *Filter) (bool, error) {
 			continue
 		}
 		key := h.segmentKey(s.number)
-		if h.tx.Full() && !h.tx.parts.loaded(key) {
+		if h.tx.full() && !h.tx.parts.loaded(key) {
 			return false, nil
 		}
 		data, err := h.tx.parts.get(key)

@@ -167,17 +167,17 @@ func (h *Host) dropSegment(i int) {
 }
 
 // dropBlock takes a damaged block of the queue away. Hosts that say that they stand there get other pointers.
-func (c *Queue) dropBlock(key int64, data []byte) error {
+func (c *queueTable) dropBlock(key int64, data []byte) error {
 	c.tx.quarantine.add(damagedRow{table: "queue", key: key, reason: fmt.Sprintf("it has %d bytes", len(data)), data: data})
 	if err := c.tx.writeData("queue", map[int64][]byte{key: nil}); err != nil {
 		return err
 	}
-	return c.Repoint(laneOf(key), slotOf(key))
+	return c.repoint(laneOf(key), slotOf(key))
 }
 
-// Repoint gives new pointers to hosts that say that they stand in a slot, after a pointer there was found damaged. A
+// repoint gives new pointers to hosts that say that they stand in a slot, after a pointer there was found damaged. A
 // pointer too many is dropped when its turn comes.
-func (c *Queue) Repoint(lane int, slot int64) error {
+func (c *queueTable) repoint(lane int, slot int64) error {
 	rows, err := c.tx.db.Run(`SELECT id FROM hosts WHERE due = max(?1 * 1000, 1) LIMIT ?2`, slot, int64(4*MaxBlock))
 	if err != nil {
 		return err
@@ -191,9 +191,9 @@ func (c *Queue) Repoint(lane int, slot int64) error {
 		return err
 	}
 	for _, h := range hosts {
-		for _, p := range h.Places {
+		for _, p := range h.places {
 			if p.Queued && p.Lane == lane && p.Slot == slot {
-				c.Append(h, p)
+				c.append(h, p)
 			}
 		}
 	}

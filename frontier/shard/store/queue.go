@@ -6,15 +6,16 @@ import (
 )
 
 // Queue is the table queue: which hosts are checked when.
-type Queue struct {
+type queueTable struct {
 	tx       *Tx
 	arrivals map[int64][]byte // pointers by the first key of their slot
 	blocks   map[int64][]byte // changed blocks; empty: to be deleted
+	read     bool             // by a lease
 }
 
-// FirstSlot returns the first slot of a lane that has not come yet; 0 means not set.
-func (c *Queue) FirstSlot(lane int) (int64, error) {
-	rows, err := c.tx.db.Run(`SELECT min(key) FROM queue WHERE key BETWEEN ?1 AND ?2`, blockKey(lane, c.tx.seconds()+1), blockKey(lane+1, 0)-1)
+// NextSlot returns the first second, after now, at which hosts of a lane are checked; 0 if there is none.
+func (c *Tx) NextSlot(lane int) (int64, error) {
+	rows, err := c.db.Run(`SELECT min(key) FROM queue WHERE key BETWEEN ?1 AND ?2`, blockKey(lane, c.seconds()+1), blockKey(lane+1, 0)-1)
 	if err != nil {
 		return 0, err
 	}
@@ -48,25 +49,35 @@ func laneOf(key int64) int { return int(key >> laneShift) }
 
 func slotOf(key int64) int64 { return key >> blockBits & MaxSlot }
 
-// Pointer is an element of a block.
-type Pointer struct {
+// pointer is an element of a block.
+type pointer struct {
 	Host  int64
 	Class int64
 	Types uint32
 }
 
-func appendPointer(b []byte, p Pointer) []byte {
+func appendPointer(b []byte, p pointer) []byte {
 	b = append(appendID(b, p.Host), byte(p.Class>>8), byte(p.Class))
 	return append(b, byte(p.Types>>24), byte(p.Types>>16), byte(p.Types>>8), byte(p.Types))
 }
 
-func pointerAt(b []byte, at int) Pointer {
+func pointerAt(b []byte, at int) pointer {
 	v := b[at+idBytes:]
-	return Pointer{idAt(b, at), int64(v[0])<<8 | int64(v[1]), uint32(v[2])<<24 | uint32(v[3])<<16 | uint32(v[4])<<8 | uint32(v[5])}
+	return pointer{idAt(b, at), int64(v[0])<<8 | int64(v[1]), uint32(v[2])<<24 | uint32(v[3])<<16 | uint32(v[4])<<8 | uint32(v[5])}
 }
 
-// QueueLength returns how many hosts stand ready in a lane. A host that has moved counts until its old turn comes.
-func (c *Queue) Length(lane int) (int64, error) {
+// LaneStats returns how many hosts a lane has whose second has come, and the second of the first that is ready; see
+// oldest. A host that has moved counts until its old turn comes.
+func (c *Tx) LaneStats(lane int, ready func(*Host) bool) (due, oldest int64, err error) {
+	if due, err = c.queue.length(lane); err != nil {
+		return 0, 0, err
+	}
+	oldest, err = c.queue.oldest(lane, ready)
+	return due, oldest, err
+}
+
+// length returns how many hosts stand ready in a lane.
+func (c *queueTable) length(lane int) (int64, error) {
 	rows, err := c.tx.db.Run(`SELECT coalesce(sum(length(data)), 0) FROM queue WHERE key BETWEEN ?1 AND ?2`, blockKey(lane, 0), blockKey(lane, c.tx.seconds()+1)-1)
 	if err != nil || !rows.Next() {
 		return 0, err
@@ -74,14 +85,73 @@ func (c *Queue) Length(lane int) (int64, error) {
 	return rows.Int() / pointerLen, nil
 }
 
-// Arrive appends a pointer to a host's place.
-func (c *Queue) Append(h *Host, p Place) {
-	key := blockKey(p.Lane, p.Slot)
-	c.arrivals[key] = appendPointer(c.arrivals[key], Pointer{h.ID, p.Class, p.Types})
+// Queued reports whether the host stands in a queue for a kind, or is parked for it.
+func (h *Host) Queued(kind int) bool { return h.places[kind].Queued }
+
+// QueueAt queues the host in a lane for a second, unless it stands as well already.
+func (h *Host) QueueAt(kind, lane int, second int64) {
+	have := &h.places[kind]
+	want := h.place(kind, lane, second)
+	if have.Queued && have.Lane <= lane && have.Slot <= second && have.Types&want.Types == want.Types && have.Class == want.Class {
+		return
+	}
+	if have.Queued && have.Lane <= lane { // only what the pointer says is renewed
+		want.Lane, want.Slot = have.Lane, min(have.Slot, want.Slot)
+	}
+	*have = want
+	h.Change()
+	h.tx.queue.append(h, want)
 }
 
-// Flush writes the arrived pointers, into the last block of each slot as far as they fit.
-func (c *Queue) Flush() error {
+// place returns a place of the host, with what it has.
+func (h *Host) place(kind, lane int, slot int64) place {
+	p := place{Queued: true, Lane: lane, Slot: slot}
+	if kind == KindPage {
+		p.Types, p.Class = h.pageTypes(), h.tx.state.ClassSet(h.pageClasses())
+		return p
+	}
+	for i := range h.Entries {
+		p.Types |= h.Entries[i].Types()
+	}
+	p.Class = h.tx.state.ClassSet(h.entryClasses())
+	return p
+}
+
+// Unqueue has the host stand in no queue for a kind.
+func (h *Host) Unqueue(kind int) {
+	h.places[kind] = place{}
+	h.Change()
+}
+
+// Requeue returns a parked host to its place, and reports whether it has one.
+func (h *Host) Requeue(kind int) bool {
+	if h.places[kind].Queued {
+		h.tx.queue.append(h, h.places[kind])
+	}
+	return h.places[kind].Queued
+}
+
+// RenewPointer makes the pointer of the host say which pages it has, and reports whether it says so already.
+func (h *Host) RenewPointer() bool {
+	p := &h.places[KindPage]
+	exact := h.place(KindPage, p.Lane, p.Slot)
+	if *p == exact {
+		return true
+	}
+	*p = exact
+	h.Change()
+	h.tx.queue.append(h, exact)
+	return false
+}
+
+// append adds a pointer for a host's place.
+func (c *queueTable) append(h *Host, p place) {
+	key := blockKey(p.Lane, p.Slot)
+	c.arrivals[key] = appendPointer(c.arrivals[key], pointer{h.ID, p.Class, p.Types})
+}
+
+// flush writes the arrived pointers, into the last block of each slot as far as they fit.
+func (c *queueTable) flush() error {
 	if len(c.arrivals) == 0 {
 		return nil
 	}

@@ -37,12 +37,26 @@ type queueBlock struct {
 
 // Candidate is a pointer whose host may have what is wanted.
 type Candidate struct {
+	reader  *QueueReader
 	block   *queueBlock
 	at      int
-	Pointer Pointer
+	pointer pointer
 }
 
-func (k *Candidate) Keep() { k.block.kept = appendPointer(k.block.kept, k.Pointer) }
+// Host returns the id of the host.
+func (k *Candidate) Host() int64 { return k.pointer.Host }
+
+// Stands reports whether the host still stands there for a kind. Without one, the pointer is damaged, and the hosts
+// that stand there get new ones.
+func (k *Candidate) Stands(h *Host, kind int) (bool, error) {
+	lane, slot := laneOf(k.block.key), slotOf(k.block.key)
+	if h == nil {
+		return false, k.reader.c.queue.repoint(lane, slot)
+	}
+	return h.places[kind] == place{Queued: true, Lane: lane, Slot: slot, Types: k.pointer.Types, Class: k.pointer.Class}, nil
+}
+
+func (k *Candidate) Keep() { k.block.kept = appendPointer(k.block.kept, k.pointer) }
 
 // Skip keeps a candidate for the next lease that wants the same, and so must the caller all after it.
 func (k *Candidate) Skip() {
@@ -53,17 +67,19 @@ func (k *Candidate) Skip() {
 	k.Keep()
 }
 
-func (k *Candidate) Lane() int { return laneOf(k.block.key) }
-
-func (k *Candidate) Slot() int64 { return slotOf(k.block.key) }
-
 // maxLooked bounds how many pointers a lease with filters looks at.
 const maxLooked = 200_000
 
-// Read begins to read lanes, some blocks at once. It goes on where the last lease that wants the same stopped. Hosts whose
-// pointers are not wanted stay where they are.
-func (c *Queue) Read(lanes []int, blocks int, wants string, f *Filter) (*QueueReader, error) {
-	s := &QueueReader{c: c.tx, filter: f, size: blocks, walk: c.tx.state.takeWalk(Hash48(wants))}
+// ReadQueue begins to read lanes for a lease of some hosts. It goes on where the last lease that wants the same stopped.
+// Hosts whose pointers are not wanted stay where they are.
+func (c *Tx) ReadQueue(lanes []int, hosts int, wants string, f *Filter) (*QueueReader, error) {
+	if !c.queue.read { // it reads what is stored
+		c.queue.read = true
+		if err := c.queue.flush(); err != nil {
+			return nil, err
+		}
+	}
+	s := &QueueReader{c: c, filter: f, size: 2 + hosts/32, walk: c.state.takeWalk(Hash48(wants))}
 	s.resumed = s.walk.begun()
 	for _, number := range lanes {
 		s.lanes = append(s.lanes, &laneReader{number: number, from: max(s.walk.positions[number].key, blockKey(number, 0))})
@@ -100,7 +116,7 @@ WHERE queue.key IN (SELECT q.key FROM queue q WHERE q.key BETWEEN r.value->>0 AN
 	for rows.Next() {
 		b := &queueBlock{key: rows.Int(), data: rows.Blob()}
 		if len(b.data) == 0 || len(b.data)%pointerLen != 0 {
-			if err := s.c.Queue.dropBlock(b.key, b.data); err != nil {
+			if err := s.c.queue.dropBlock(b.key, b.data); err != nil {
 				return err
 			}
 			b.data = nil
@@ -142,7 +158,7 @@ func (s *QueueReader) scan(b *queueBlock) (k Candidate, ok bool) {
 		b.at += pointerLen
 		s.looked++
 		if s.filter.pointer(p) {
-			return Candidate{b, at, p}, true
+			return Candidate{s, b, at, p}, true
 		}
 		b.kept = appendPointer(b.kept, p)
 	}
@@ -159,7 +175,7 @@ func (s *QueueReader) Finish(stopped bool) {
 		}
 		for _, b := range l.blocks {
 			if len(b.kept) < b.at {
-				s.c.Queue.blocks[b.key] = append(b.kept, b.data[b.at:]...)
+				s.c.queue.blocks[b.key] = append(b.kept, b.data[b.at:]...)
 			}
 		}
 	}
@@ -167,6 +183,35 @@ func (s *QueueReader) Finish(stopped bool) {
 		s.c.state.keepWalk(s.walk)
 	}
 }
+
+// Prefetch loads the segments from which the next pages of hosts will come, with one statement, as long as the
+// transaction may load more. It skips the segments of the other hosts.
+func (s *QueueReader) Prefetch(hosts []*Host) error {
+	c := s.c
+	var keys []int64
+	for _, h := range hosts {
+		band := BandOfTurn(h.turn)
+		if slices.ContainsFunc(h.Buffer, func(p Page) bool { return p.Due <= c.seconds() && (p.band(c.seconds()) == band || !h.has(band)) }) {
+			continue
+		}
+		if !h.has(band) {
+			band = slices.IndexFunc([]int{0, 1, 2, 3}, h.has)
+		}
+		if i := slices.IndexFunc(h.Segments, func(s segment) bool { return band >= 0 && s.region[band].left > 0 }); i >= 0 {
+			keys = append(keys, h.segmentKey(h.Segments[i].number))
+		}
+	}
+	keys = slices.DeleteFunc(keys, func(key int64) bool { return c.parts.loaded(key) })
+	if len(keys) == 0 {
+		return nil
+	}
+	return c.parts.read(`SELECT key, data FROM parts WHERE key IN (SELECT key FROM (
+SELECT p.key AS key, sum(length(p.data)) OVER (ORDER BY j.key) AS size FROM json_each(?1) j JOIN parts p ON p.key = j.value) WHERE size <= ?2)`,
+		numbers(keys), max(maxLoaded-c.loaded, 0))
+}
+
+// Full reports whether the lease must load no more.
+func (s *QueueReader) Full() bool { return s.c.full() }
 
 // Resumed reports whether the reader did not begin at the front.
 func (s *QueueReader) Resumed() bool { return s.resumed }

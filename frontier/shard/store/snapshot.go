@@ -96,7 +96,7 @@ func (h *Host) Blank() bool {
 
 // inherit takes over from a blank host who may ask it and when: that is newer than the snapshot.
 func (h *Host) inherit(blank *Host) {
-	h.Excluded, h.Places, h.Claim, h.ClaimEnds, h.stored = blank.Excluded, blank.Places, blank.Claim, blank.ClaimEnds, blank.stored
+	h.Excluded, h.places, h.Claim, h.ClaimEnds, h.stored = blank.Excluded, blank.places, blank.Claim, blank.ClaimEnds, blank.stored
 	h.Ready, h.Blocked, h.Unresolved = max(h.Ready, blank.Ready), max(h.Blocked, blank.Blocked), max(h.Unresolved, blank.Unresolved)
 	h.Floor, h.AskedAt = max(h.Floor, blank.Floor), max(h.AskedAt, blank.AskedAt)
 }

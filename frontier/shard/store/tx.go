@@ -26,8 +26,8 @@ const (
 // written once, with one statement a table, since a statement costs 80 to 100 µs on the platform.
 type Tx struct {
 	state  State
-	Queue  Queue // hosts that have pages
-	Due    Due   // hosts whose entry points are to be looked at
+	queue  queueTable // hosts that have pages
+	Due    Due        // hosts whose entry points are to be looked at
 	Leases Leases
 	parts  partTable
 	Logs   Logs // the feed, and contracts that changed
@@ -47,8 +47,8 @@ type Tx struct {
 // memory on their way, and the platform allows 128 MB for all shards of an isolate.
 const maxLoaded = 12 << 20
 
-// Full reports whether a lease must load no more.
-func (c *Tx) Full() bool { return c.loaded >= maxLoaded }
+// full reports whether a lease must load no more.
+func (c *Tx) full() bool { return c.loaded >= maxLoaded }
 
 func (c *Tx) seconds() int64 { return c.now / 1000 }
 
@@ -77,7 +77,7 @@ func (c *partTable) set(key int64, data []byte) {
 // Begin opens a shard for one operation. hash replaces the hash of names in tests of collisions.
 func Begin(db DB, now int64, hash func(string) uint64) (*Tx, error) {
 	c := &Tx{db: db, now: max(now, 0), hash: hash, hosts: map[int64]*Host{}, domains: map[int64]*Domain{}}
-	c.Queue = Queue{tx: c, arrivals: map[int64][]byte{}, blocks: map[int64][]byte{}}
+	c.queue = queueTable{tx: c, arrivals: map[int64][]byte{}, blocks: map[int64][]byte{}}
 	c.Due = Due{tx: c, watched: map[int64][]int64{}}
 	c.Leases = Leases{tx: c, rows: map[int64]leaseRow{}}
 	c.parts = partTable{tx: c, rows: map[int64][]byte{}, changed: map[int64]bool{}}
@@ -421,10 +421,10 @@ func (c *Tx) Flush() error {
 	if err := c.quarantine.write(); err != nil { // before anything takes the place of a row
 		return err
 	}
-	if err := c.Queue.write(); err != nil { // flushQueue must see what a lease has taken out
+	if err := c.queue.write(); err != nil { // flush must see what a lease has taken out
 		return err
 	}
-	if err := c.Queue.Flush(); err != nil {
+	if err := c.queue.flush(); err != nil {
 		return err
 	}
 	changed := map[int64][]byte{}
@@ -458,7 +458,7 @@ func (c *Tx) Flush() error {
 	return c.writeData("state", rows)
 }
 
-func (c *Queue) write() error {
+func (c *queueTable) write() error {
 	err := c.tx.writeData("queue", c.blocks)
 	clear(c.blocks)
 	return err
