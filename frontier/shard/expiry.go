@@ -14,7 +14,7 @@ const maxTries = 3
 const maxSwept = 16
 
 // wakeAt schedules a check of a domain's parked hosts for the end of a collector's or refresh's time.
-func (c *call) wakeAt(m *store.Domain, ends int64) { c.tx.Leases.Set(-m.ID-1, ends, []byte{0}) }
+func (c *call) wakeAt(m *store.Domain, ends int64) { m.WakeAt(ends) }
 
 // sweep ends the leases whose time is over, and lets in hosts whose domain has become free. Their
 // hosts stand in the queues when it returns.
@@ -22,17 +22,14 @@ func (c *call) sweep() error {
 	if c.tx.State().FirstEnd == 0 || c.now < c.tx.State().FirstEnd {
 		return nil
 	}
-	ended, err := c.tx.Leases.TakeEnded(maxSwept)
+	ended, err := c.tx.TakeEnded(maxSwept)
 	if err != nil {
 		return err
 	}
 	if err := c.expire(ended.Hosts, ended.Leases); err != nil {
 		return err
 	}
-	if err := c.wake(ended.Domains); err != nil {
-		return err
-	}
-	return c.tx.Leases.Flush()
+	return c.wake(ended.Domains)
 }
 
 // expire takes back what hosts were leased for.

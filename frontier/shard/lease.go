@@ -296,7 +296,7 @@ func (l *leaser) finish() (frontier.Lease, error) {
 		return frontier.Lease{ExpiresAt: l.ends, RetryAfter: again}, err
 	}
 	c.tx.State().Lease = l.number
-	c.tx.Leases.Set(l.number, l.ends, store.PackIDs(l.hosts))
+	c.tx.PutLease(l.number, l.ends, l.hosts)
 	return frontier.Lease{ID: l.seal.leaseID(l.number), ExpiresAt: l.ends, Items: l.items}, nil
 }
 

@@ -32,8 +32,7 @@ func (s *Shard) Mirror(now int64, r frontier.MirrorRequest) (answer frontier.Mir
 		return answer, contract.Invalid("digest", "%.80q is not a SHA-256; send %d lower-case hexadecimal digits", r.Digest, mirrorSHA256)
 	}
 	err = s.run(now, func(c *call) error {
-		key := int64(short[0])<<8 | int64(short[1])
-		list, err := c.tx.LoadMirrors(key)
+		list, err := c.tx.Mirrors(short)
 		if err != nil {
 			return err
 		}
@@ -54,7 +53,7 @@ func (s *Shard) Mirror(now int64, r frontier.MirrorRequest) (answer frontier.Mir
 		default:
 			list[at] = store.Mirror{Digest: short, Day: max(today, list[at].Day), Domain: r.Domain}
 		}
-		return c.tx.SaveMirrors(key, list)
+		return c.tx.SaveMirrors(short, list)
 	})
 	return answer, err
 }

@@ -268,15 +268,5 @@ func (p *reporter) finish() error {
 	if len(p.finished) == 0 {
 		return nil
 	}
-	hosts, err := p.c.tx.Leases.Hosts(p.number)
-	if err != nil || len(hosts) == 0 {
-		return err
-	}
-	for _, id := range hosts {
-		if !p.finished[id] {
-			return nil // the sweep will delete it
-		}
-	}
-	p.c.tx.Leases.Delete(p.number)
-	return nil
+	return p.c.tx.EndLease(p.number, p.finished)
 }

@@ -12,8 +12,7 @@ import (
 
 // Bounds of refreshing.
 const (
-	maxTickHosts   = 2000 // that one tick looks at
-	maxTickBlocks  = maxTickHosts/store.MaxBlock + 1
+	maxTickHosts   = 2000   // that one tick looks at
 	maxLookAgain   = 900    // seconds after which a message that was not answered is sent again
 	minLookAgain   = 2      // the same, where intervals are short
 	collectAgain   = 4      // times as long for a whole domain
@@ -34,7 +33,7 @@ func queueRefreshes(c *call, tick *Tick, oldest epoch.Millis) error {
 	if today := c.seconds() / 86_400; r.Day < today || r.Day > today+1 { // a clock may go back, over midnight or from far ahead
 		r.Day, r.Sent = today, 0
 	}
-	t := &ticker{c: c, oldest: oldest.Seconds(), seen: map[int64]bool{}, moved: map[int64][]int64{}}
+	t := &ticker{c: c, oldest: oldest.Seconds(), seen: map[int64]bool{}}
 	if err := t.run(); err != nil {
 		return err
 	}
@@ -52,9 +51,8 @@ func queueRefreshes(c *call, tick *Tick, oldest epoch.Millis) error {
 // ticker is a tick at work.
 type ticker struct {
 	c        *call
-	oldest   epoch.Seconds     // when the first message in the queue was sent; 0 if there is none
-	seen     map[int64]bool    // hosts
-	moved    map[int64][]int64 // hosts by the second at which they are to be looked at
+	oldest   epoch.Seconds  // when the first message in the queue was sent; 0 if there is none
+	seen     map[int64]bool // hosts
 	messages []contract.RefreshMessage
 	late     store.Overdue
 	left     bool // hosts that are due, for the next tick
@@ -92,37 +90,35 @@ func (t *ticker) run() error {
 	c := t.c
 	budget := refreshBudget(c)
 	until := max(c.seconds(), c.tx.State().Refreshing.Lent)
-	blocks, err := c.tx.Due.Blocks(until, maxTickBlocks)
+	blocks, more, err := c.tx.DueHosts(until, maxTickHosts)
 	if err != nil {
 		return err
 	}
-	left, looked := map[int64][]int64{}, 0
+	t.left = more
+	looked := 0
 	for _, b := range blocks {
 		if looked >= maxTickHosts || len(t.messages) >= budget {
 			t.left = true
 			break
 		}
 		looked += len(b.Hosts)
-		taken, err := t.look(b.Hosts, b.Second(), budget)
+		taken, err := t.look(b.Hosts, b.Second, budget)
 		if err != nil {
 			return err
 		}
 		if taken < len(b.Hosts) {
 			t.left = true
 		}
-		left[b.Key] = b.Hosts[taken:]
+		b.Take(taken)
 	}
-	if err := c.tx.Due.Keep(left); err != nil { // moveDue must see what was taken out
-		return err
-	}
-	if t.left = t.left || len(left) == maxTickBlocks; !t.left {
+	if !t.left {
 		c.tx.State().Refreshing.Lent = 0
 	}
 	if len(t.messages) > 0 {
 		c.tx.State().Refreshing.Given = 0
 		c.tx.State().Refreshing.Count(len(t.messages))
 	}
-	return c.tx.Due.Write(t.moved)
+	return nil
 }
 
 // look decides about hosts that were to be checked at second, until there are as many messages as the budget allows.
@@ -144,8 +140,7 @@ func (t *ticker) look(ids []int64, second epoch.Seconds, budget int) (taken int,
 			return 0, err
 		}
 		if len(h.Entries) > 0 {
-			at := t.decide(h, second)
-			t.moved[at] = append(t.moved[at], h.ID)
+			h.Watch(t.decide(h, second))
 		}
 	}
 	return len(hosts), nil
@@ -227,7 +222,7 @@ func (t *ticker) next() (int64, error) {
 	if t.left {
 		return soon, nil
 	}
-	first, err := c.tx.Due.First()
+	_, first, err := c.tx.CountDue()
 	if err != nil || first == 0 {
 		return 0, err
 	}
@@ -240,33 +235,33 @@ func queueDue(c *call) error {
 	if c.settings.PerMinute > 0 {
 		return nil
 	}
-	blocks, err := c.tx.Due.Blocks(c.seconds(), maxTickBlocks)
+	blocks, _, err := c.tx.DueHosts(c.seconds(), maxTickHosts)
 	if err != nil || len(blocks) == 0 {
 		return err
 	}
 	var ids []int64
-	left := map[int64][]int64{}
 	for _, b := range blocks {
 		ids = append(ids, b.Hosts...)
-		left[b.Key] = nil
+		b.Take(len(b.Hosts))
 	}
 	hosts, err := c.tx.Hosts(ids)
 	if err != nil {
 		return err
 	}
+	later := c.seconds() + excludedAgain
+	c.tx.State().Refreshing.Lent = later
 	for _, h := range hosts {
-		if h != nil && h.Lease == 0 {
+		if h == nil {
+			continue
+		}
+		h.Watch(later)
+		if h.Lease == 0 {
 			if err := c.queue(h); err != nil {
 				return err
 			}
 		}
 	}
-	if err := c.tx.Due.Keep(left); err != nil {
-		return err
-	}
-	later := c.seconds() + excludedAgain
-	c.tx.State().Refreshing.Lent = later
-	return c.tx.Due.Write(map[int64][]int64{later: ids})
+	return nil
 }
 
 // statsDue counts the hosts that are due for a refresh.
@@ -276,12 +271,12 @@ func statsDue(c *call, stats *frontier.Stats) error {
 		stats.Refreshed = 0
 	}
 	stats.OldestDue[frontier.EntryLane] = c.tx.State().Refreshing.Since(c.seconds()) * 1000
-	n, second, err := c.tx.Due.Count()
+	n, second, err := c.tx.CountDue()
 	if err != nil {
 		return err
 	}
 	stats.Due[frontier.EntryLane] = n
-	if first := second * 1000; first > 0 && (stats.OldestDue[frontier.EntryLane] == 0 || first < stats.OldestDue[frontier.EntryLane]) {
+	if first := second * 1000; n > 0 && (stats.OldestDue[frontier.EntryLane] == 0 || first < stats.OldestDue[frontier.EntryLane]) {
 		stats.OldestDue[frontier.EntryLane] = first
 	}
 	return nil
@@ -297,7 +292,7 @@ func (c *call) watch(h *store.Host, before int64) {
 
 // lookAt schedules a check of the host.
 func (c *call) lookAt(h *store.Host, second int64) {
-	c.tx.Due.Watch(h, second)
+	h.Watch(second)
 	if alarm := max(second*1000, c.now+c.settings.tickSpacing()); c.settings.PerMinute > 0 && (c.alarm == 0 || alarm < c.alarm) {
 		c.alarm = alarm
 	}

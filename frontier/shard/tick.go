@@ -66,15 +66,14 @@ func (s *Shard) Tick(now int64, r TickRequest) (tick Tick, err error) {
 		} else if err := queueRefreshes(c, &tick, r.Oldest); err != nil {
 			return err
 		}
-		last, err := c.tx.LastSnapshot()
-		if date := today.Format(time.DateOnly); err == nil && date > last {
+		if date := today.Format(time.DateOnly); date > c.tx.State().Snapshot {
 			dir := contract.Snapshot(r.Shard, today)
 			tick.Snapshot = &SnapshotOrder{
 				Taken: now, Date: date, Dir: contract.SnapshotDir(r.Shard), Prefix: contract.SnapshotPrefix(dir),
 				Keep: contract.Snapshot(r.Shard, today.Add(-(snapshotDays-1)*day)),
 			}
 		}
-		return err
+		return nil
 	})
 	return tick, err
 }
@@ -88,6 +87,7 @@ func (s *Shard) Stored(now int64, date string) error {
 		if err := c.tx.Logs.Prune(c.now - c.settings.Retention); err != nil {
 			return err
 		}
-		return c.tx.SetLastSnapshot(date)
+		c.tx.State().Snapshot = date
+		return nil
 	})
 }

@@ -120,7 +120,7 @@ func unpackIDs(b []byte) []int64 {
 	return ids
 }
 
-func PackIDs(ids []int64) []byte {
+func packIDs(ids []int64) []byte {
 	b := make([]byte, 0, len(ids)*idBytes)
 	for _, id := range ids {
 		b = appendID(b, id)

@@ -7,68 +7,79 @@ import (
 	"github.com/newsfork/seed-engine/epoch"
 )
 
-// ---- pointers
-
 func dueKey(second int64) int64 { return second << blockBits }
 
 func dueSecond(key int64) int64 { return key >> blockBits }
 
-// Due is the table due: blocks of hosts by the second at which they are to be checked.
-type Due struct {
+// dueTable is the table due: blocks of hosts by the second at which they are to be checked.
+type dueTable struct {
 	tx      *Tx
 	watched map[int64][]int64 // hosts that arrived, by second
+	left    map[int64][]int64 // of blocks from which hosts were taken, by key
 }
 
-// dueBlock is a row of the table due.
-type dueBlock struct {
-	Key   int64
-	Hosts []int64
+// DueBlock is some of the hosts that are to be checked at the same second.
+type DueBlock struct {
+	Second epoch.Seconds
+	Hosts  []int64
+
+	tx  *Tx
+	key int64
 }
 
-// Second returns the second at which the hosts are to be checked.
-func (b *dueBlock) Second() epoch.Seconds { return epoch.Seconds(dueSecond(b.Key)) }
+// Take removes the first n hosts from the table. Those to be checked again must be watched again.
+func (b *DueBlock) Take(n int) { b.tx.due.left[b.key] = b.Hosts[n:] }
 
-// DueBlocks returns the first blocks of hosts that are to be checked until a second.
-func (c *Due) Blocks(until, limit int64) (blocks []dueBlock, err error) {
-	rows, err := c.tx.db.Run(`SELECT key, data FROM due WHERE key < ?1 ORDER BY key LIMIT ?2`, dueKey(until+1), limit)
+// DueHosts returns hosts that are to be checked until a second, the first ones and not many more than limit. It reports
+// whether there may be more.
+func (c *Tx) DueHosts(until, limit int64) (blocks []DueBlock, more bool, err error) {
+	atMost := limit/MaxBlock + 1
+	rows, err := c.db.Run(`SELECT key, data FROM due WHERE key < ?1 ORDER BY key LIMIT ?2`, dueKey(until+1), atMost)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for rows.Next() {
-		blocks = append(blocks, dueBlock{rows.Int(), unpackIDs(rows.Blob())})
+		key, data := rows.Int(), rows.Blob()
+		blocks = append(blocks, DueBlock{Second: epoch.Seconds(dueSecond(key)), Hosts: unpackIDs(data), tx: c, key: key})
 	}
-	return blocks, rows.Err()
+	return blocks, int64(len(blocks)) == atMost, rows.Err()
 }
 
-// KeepDue writes what is left of blocks.
-func (c *Due) Keep(left map[int64][]int64) error {
-	blocks := make(map[int64][]byte, len(left))
-	for key, ids := range left {
-		blocks[key] = PackIDs(ids)
+// CountDue counts the hosts that are to be checked now, and returns the second of the first one, be it now or later; 0
+// if there is none.
+func (c *Tx) CountDue() (n, first int64, err error) {
+	if err := c.due.flush(); err != nil {
+		return 0, 0, err
 	}
-	return c.tx.writeData("due", blocks)
-}
-
-// FirstDue returns the first second at which a host is to be checked; 0 means not set.
-func (c *Due) First() (int64, error) {
-	rows, err := c.tx.db.Run(`SELECT min(key) FROM due`)
-	if err != nil || !rows.Next() {
-		return 0, err
-	}
-	return dueSecond(rows.Int()), nil
-}
-
-// CountDueHosts counts the hosts that are to be checked now, and returns the second of the first one.
-func (c *Due) Count() (n, first int64, err error) {
-	rows, err := c.tx.db.Run(`SELECT coalesce(sum(length(data)), 0), coalesce(min(key), 0) FROM due WHERE key < ?1`, dueKey(c.tx.seconds()+1))
+	rows, err := c.db.Run(`SELECT (SELECT coalesce(sum(length(data)), 0) FROM due WHERE key < ?1), (SELECT coalesce(min(key), 0) FROM due)`, dueKey(c.seconds()+1))
 	if err != nil || !rows.Next() {
 		return 0, 0, err
 	}
 	return rows.Int() / idBytes, dueSecond(rows.Int()), nil
 }
 
-// WatchHost notes that a host is to be checked in a second.
-func (c *Due) Watch(h *Host, second int64) { c.watched[second] = append(c.watched[second], h.ID) }
+// Watch has the host's entry points checked at a second.
+func (h *Host) Watch(second int64) {
+	due := &h.tx.due
+	due.watched[second] = append(due.watched[second], h.ID)
+}
+
+// flush writes what is left of blocks, then the hosts that are watched: their blocks may be the same.
+func (c *dueTable) flush() error {
+	if len(c.left) > 0 {
+		blocks := make(map[int64][]byte, len(c.left))
+		for key, ids := range c.left {
+			blocks[key] = packIDs(ids)
+		}
+		clear(c.left)
+		if err := c.tx.writeData("due", blocks); err != nil {
+			return err
+		}
+	}
+	err := c.write(c.watched)
+	clear(c.watched)
+	return err
+}
 
 // NextDue returns when the first entry point of a host is due, in seconds; -1 when it has none.
 func (h *Host) NextDue() int64 {
@@ -81,8 +92,8 @@ func (h *Host) NextDue() int64 {
 	return first
 }
 
-// WriteDue adds pointers to hosts, unless the last block of their second has them.
-func (c *Due) Write(hosts map[int64][]int64) error {
+// write adds pointers to hosts, unless the last block of their second has them.
+func (c *dueTable) write(hosts map[int64][]int64) error {
 	if len(hosts) == 0 {
 		return nil
 	}

@@ -1,9 +1,12 @@
 package store
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
-// Leases is the table leases.
-type Leases struct {
+// leaseTable is the table leases.
+type leaseTable struct {
 	tx   *Tx
 	rows map[int64]leaseRow // changed ones
 }
@@ -15,16 +18,25 @@ type leaseRow struct {
 	data []byte
 }
 
-// SetLease writes a row of the table leases.
-func (c *Leases) Set(id, ends int64, data []byte) {
+// PutLease keeps which hosts a lease has, until when.
+func (c *Tx) PutLease(number, ends int64, hosts []int64) { c.leases.set(number, ends, packIDs(hosts)) }
+
+// WakeAt has the parked hosts of the domain checked at an instant.
+func (m *Domain) WakeAt(ends int64) { m.tx.leases.set(-m.ID-1, ends, []byte{0}) }
+
+func (c *leaseTable) set(id, ends int64, data []byte) {
 	c.rows[id] = leaseRow{ends, data}
-	if c.tx.state.FirstEnd == 0 || ends < c.tx.state.FirstEnd {
-		c.tx.state.FirstEnd = ends
+	c.endsAt(ends)
+}
+
+func (c *leaseTable) endsAt(ends int64) {
+	if first := &c.tx.state.FirstEnd; *first == 0 || ends < *first {
+		*first = ends
 	}
 }
 
-// endedLeases are leases whose time is over.
-type endedLeases struct {
+// EndedLeases are leases whose time is over.
+type EndedLeases struct {
 	Leases  map[int64]bool
 	Hosts   []int64 // of the leases
 	Domains []int64 // whose parked hosts are to be looked at
@@ -34,8 +46,8 @@ type endedLeases struct {
 const maxEndedHosts = 1000
 
 // TakeEnded deletes up to limit leases that are over.
-func (c *Leases) TakeEnded(limit int64) (ended endedLeases, err error) {
-	rows, err := c.tx.db.Run(`SELECT id, data FROM leases WHERE ends <= ?1 ORDER BY ends LIMIT ?2`, c.tx.now, limit)
+func (c *Tx) TakeEnded(limit int64) (ended EndedLeases, err error) {
+	rows, err := c.db.Run(`SELECT id, data FROM leases WHERE ends <= ?1 ORDER BY ends LIMIT ?2`, c.now, limit)
 	if err != nil {
 		return ended, err
 	}
@@ -43,7 +55,7 @@ func (c *Leases) TakeEnded(limit int64) (ended endedLeases, err error) {
 	for rows.Next() {
 		id, data := rows.Int(), rows.Blob()
 		ended.Leases[id] = true
-		c.rows[id] = leaseRow{}
+		c.leases.rows[id] = leaseRow{}
 		if id < 0 {
 			ended.Domains = append(ended.Domains, -id-1)
 			continue
@@ -52,11 +64,44 @@ func (c *Leases) TakeEnded(limit int64) (ended endedLeases, err error) {
 			break
 		}
 	}
-	return ended, rows.Err()
+	if err := rows.Err(); err != nil {
+		return ended, err
+	}
+	return ended, c.leases.nextEnd()
 }
 
-// LeaseHosts returns the ids of a lease's hosts; none if there is no such lease.
-func (c *Leases) Hosts(id int64) ([]int64, error) {
+// nextEnd finds out when the next lease is over.
+func (c *leaseTable) nextEnd() error {
+	rows, err := c.tx.db.Run(`SELECT coalesce(min(ends), 0) FROM leases WHERE id NOT IN (SELECT value FROM json_each(?1))`, numbers(slices.Collect(maps.Keys(c.rows))))
+	if err != nil || !rows.Next() {
+		return err
+	}
+	c.tx.state.FirstEnd = rows.Int()
+	for _, row := range c.rows {
+		if row.data != nil {
+			c.endsAt(row.ends)
+		}
+	}
+	return rows.Err()
+}
+
+// EndLease deletes a lease if all its hosts are finished.
+func (c *Tx) EndLease(number int64, finished map[int64]bool) error {
+	hosts, err := c.leases.hosts(number)
+	if err != nil || len(hosts) == 0 {
+		return err
+	}
+	for _, id := range hosts {
+		if !finished[id] {
+			return nil // it is deleted when its time is over
+		}
+	}
+	c.leases.rows[number] = leaseRow{}
+	return nil
+}
+
+// hosts returns the ids of a lease's hosts; none if there is no such lease.
+func (c *leaseTable) hosts(id int64) ([]int64, error) {
 	rows, err := c.tx.db.Run(`SELECT data FROM leases WHERE id = ?1`, id)
 	if err != nil || !rows.Next() {
 		return nil, err
@@ -64,36 +109,12 @@ func (c *Leases) Hosts(id int64) ([]int64, error) {
 	return unpackIDs(rows.Blob()), nil
 }
 
-// DeleteLease deletes a lease all of whose hosts have been reported.
-func (c *Leases) Delete(id int64) { c.rows[id] = leaseRow{} }
-
-// FlushLeases writes the leases and the queue, so that both can be read again.
-func (c *Leases) Flush() error {
-	if err := c.write(); err != nil {
-		return err
-	}
-	clear(c.rows)
-	if err := c.nextEnd(); err != nil {
-		return err
-	}
-	return c.tx.queue.flush()
-}
-
-// nextEnd finds out when the next lease is over.
-func (c *Leases) nextEnd() error {
-	rows, err := c.tx.db.Run(`SELECT min(ends) FROM leases`)
-	if err == nil && rows.Next() {
-		c.tx.state.FirstEnd = rows.Int()
-	}
-	return err
-}
-
 // lostAfter is how long after its end the lease of a host is taken for lost, in ms.
 const lostAfter = 3_600_000
 
 // findLost adds hosts to the rows of their leases from which they are missing, so that these leases end. Where a row was
 // damaged, its hosts would be leased for ever.
-func (c *Leases) findLost(ids []int64) error {
+func (c *leaseTable) findLost(ids []int64) error {
 	for _, id := range ids {
 		h := c.tx.hosts[id]
 		if h == nil || h.Lease == 0 || h.LeaseEnds+lostAfter > c.tx.now {
@@ -103,12 +124,12 @@ func (c *Leases) findLost(ids []int64) error {
 		hosts := unpackIDs(row.data)
 		if !known {
 			var err error
-			if hosts, err = c.Hosts(h.Lease); err != nil {
+			if hosts, err = c.hosts(h.Lease); err != nil {
 				return err
 			}
 		}
 		if !slices.Contains(hosts, h.ID) && (!known || row.data != nil) {
-			c.Set(h.Lease, h.LeaseEnds, PackIDs(append(hosts, h.ID)))
+			c.set(h.Lease, h.LeaseEnds, packIDs(append(hosts, h.ID)))
 		}
 	}
 	return nil

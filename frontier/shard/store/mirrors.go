@@ -7,7 +7,9 @@ type Mirror struct {
 	Domain string
 }
 
-func (c *Tx) LoadMirrors(key int64) ([]Mirror, error) {
+// Mirrors returns the digests that are kept in the same row as a digest; see Digest.
+func (c *Tx) Mirrors(digest string) ([]Mirror, error) {
+	key := mirrorKey(digest)
 	rows, err := c.db.Run(`SELECT data FROM mirrors WHERE key = ?1`, key)
 	if err != nil || !rows.Next() {
 		return nil, err
@@ -21,9 +23,13 @@ func (c *Tx) LoadMirrors(key int64) ([]Mirror, error) {
 	return list, nil
 }
 
-func (c *Tx) SaveMirrors(key int64, list []Mirror) error {
-	return c.writeData("mirrors", map[int64][]byte{key: appendMirrors(list)})
+// SaveMirrors replaces the digests that are kept in the same row as a digest.
+func (c *Tx) SaveMirrors(digest string, list []Mirror) error {
+	return c.writeData("mirrors", map[int64][]byte{mirrorKey(digest): appendMirrors(list)})
 }
+
+// mirrorKey returns the key of a digest's row: its first 16 bits.
+func mirrorKey(digest string) int64 { return int64(digest[0])<<8 | int64(digest[1]) }
 
 func appendMirrors(list []Mirror) (b []byte) {
 	for _, m := range list {

@@ -65,6 +65,7 @@ type State struct {
 	FoundDay, Found int64       // the last day on which reports added hosts, since 1970, and how many
 	Tail            string
 
+	Snapshot string           // the day of the last one; "" before the first one
 	Classes  []frontier.Class // the class with id i+1
 	Patterns []string
 	Excludes *contract.Exclusions
@@ -97,6 +98,7 @@ func (s *State) encode() (rows [stateRows][]byte) {
 	for _, class := range s.Classes {
 		rows[stateClasses] = appendString(appendString(rows[stateClasses], class.Country), class.Category)
 	}
+	rows[stateSnapshot] = []byte(s.Snapshot)
 	if s.Refreshing != (RefreshCounters{}) {
 		for _, v := range s.Refreshing.counters() {
 			rows[stateRefreshing] = appendUint(rows[stateRefreshing], *v)
@@ -155,6 +157,10 @@ func (s *State) decode(key int64, data []byte) error {
 	case statePatterns:
 		for d.at < len(d.text) {
 			s.Patterns = append(s.Patterns, d.string())
+		}
+	case stateSnapshot:
+		if isDate(string(data)) { // else no day would be later
+			s.Snapshot = string(data)
 		}
 	case stateRefreshing:
 		for _, v := range s.Refreshing.counters() {
@@ -301,25 +307,6 @@ func (s *State) setsWith(classes map[int64]bool) (ids []int64) {
 		}
 	}
 	return ids
-}
-
-func (c *Tx) SetLastSnapshot(date string) error {
-	_, err := c.db.Run(`INSERT INTO state (key, data) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET data = excluded.data`, int64(stateSnapshot), []byte(date))
-	return err
-}
-
-// LastSnapshot returns the day of the last one; "" before the first one.
-func (c *Tx) LastSnapshot() (date string, err error) {
-	rows, err := c.db.Run(`SELECT data FROM state WHERE key = ?1`, int64(stateSnapshot))
-	if err != nil {
-		return "", err
-	}
-	if rows.Next() {
-		if date = string(rows.Blob()); !isDate(date) { // damaged: no day would be later
-			date = ""
-		}
-	}
-	return date, rows.Err()
 }
 
 func isDate(text string) bool {

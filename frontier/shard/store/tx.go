@@ -27,8 +27,8 @@ const (
 type Tx struct {
 	state  State
 	queue  queueTable // hosts that have pages
-	Due    Due        // hosts whose entry points are to be looked at
-	Leases Leases
+	due    dueTable   // hosts whose entry points are to be looked at
+	leases leaseTable
 	parts  partTable
 	Logs   Logs // the feed, and contracts that changed
 
@@ -78,8 +78,8 @@ func (c *partTable) set(key int64, data []byte) {
 func Begin(db DB, now int64, hash func(string) uint64) (*Tx, error) {
 	c := &Tx{db: db, now: max(now, 0), hash: hash, hosts: map[int64]*Host{}, domains: map[int64]*Domain{}}
 	c.queue = queueTable{tx: c, arrivals: map[int64][]byte{}, blocks: map[int64][]byte{}}
-	c.Due = Due{tx: c, watched: map[int64][]int64{}}
-	c.Leases = Leases{tx: c, rows: map[int64]leaseRow{}}
+	c.due = dueTable{tx: c, watched: map[int64][]int64{}, left: map[int64][]int64{}}
+	c.leases = leaseTable{tx: c, rows: map[int64]leaseRow{}}
 	c.parts = partTable{tx: c, rows: map[int64][]byte{}, changed: map[int64]bool{}}
 	c.Logs, c.quarantine = Logs{tx: c}, Quarantine{tx: c}
 	if c.hash == nil {
@@ -127,7 +127,7 @@ func (c *Tx) loadHosts(ids []int64) ([]*Host, error) {
 		if err := rows.Err(); err != nil {
 			return nil, err
 		}
-		if err := c.Leases.findLost(missing); err != nil {
+		if err := c.leases.findLost(missing); err != nil {
 			return nil, err
 		}
 	}
@@ -440,10 +440,10 @@ func (c *Tx) Flush() error {
 	if err := c.writeDomains(); err != nil {
 		return err
 	}
-	if err := c.Leases.write(); err != nil {
+	if err := c.leases.write(); err != nil {
 		return err
 	}
-	if err := c.Due.Write(c.Due.watched); err != nil {
+	if err := c.due.flush(); err != nil {
 		return err
 	}
 	if err := c.Logs.flushFeed(); err != nil {
@@ -526,7 +526,7 @@ func idsOf[T any](rows map[int64]T, wanted func(T) bool) (ids []int64) {
 	return ids
 }
 
-func (c *Leases) write() error {
+func (c *leaseTable) write() error {
 	b := batch{c: c.tx, sql: `INSERT INTO leases (id, ends, data) SELECT value->>0, value->>3, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true
 ON CONFLICT (id) DO UPDATE SET ends = excluded.ends, data = excluded.data`}
 	var gone []int64
