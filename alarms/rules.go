@@ -75,6 +75,18 @@ var rules = []rule{
 		},
 	},
 	{
+		name: "frontier_damaged", subject: "Damaged rows of the frontier in quarantine", threshold: 0,
+		unit: contract.Count,
+		value: func(c counts) *float64 {
+			last, known := c.reading.NewestFrontier()
+			if known && !last.Complete {
+				return nil
+			}
+			v := float64(last.Quarantined)
+			return &v
+		},
+	},
+	{
 		name: "feed_webhook", subject: "The webhook of the feed has taken nothing", threshold: 3_600_000,
 		unit: contract.Milliseconds,
 		value: func(c counts) *float64 {

@@ -218,9 +218,17 @@ func TestAlarms_Frontier(t *testing.T) {
 	w.frontier.Used = 0
 	w.expect("the next day", at(55))
 	w.expect("ten minutes of it", at(65), "refresh_ceiling ok")
+	w.frontier.Quarantined = 1
+	w.expect("a damaged row", at(70), "frontier_damaged firing")
+	w.frontier = ledger.FrontierReading{}
+	w.expect("its shard does not answer", at(75))
+	w.expect("for twenty minutes", at(95))
+	w.frontier = ledger.FrontierReading{Complete: true, Answers: 1200, Faults: 905}
+	w.expect("it answers, and the row was dropped", at(100))
+	w.expect("ten minutes later", at(110), "frontier_damaged ok")
 	w.frontierErr = errors.New("no shard answers")
-	w.expect("no shard answers", at(70))
-	w.expect("an hour of that", at(135))
+	w.expect("no shard answers", at(115))
+	w.expect("an hour of that", at(180))
 }
 
 // The text of a change.

@@ -64,6 +64,8 @@ type FrontierCounts struct {
 	Done      int64 `json:"done"`    // pages, ever
 	Failed    int64 `json:"failed"`  // pages that were given up, ever
 	OldestDue *Time `json:"oldest_due"`
+
+	Quarantined int64 `json:"quarantined"` // damaged rows
 }
 
 // FrontierStats answers GET /api/v1/frontier/stats.
@@ -152,4 +154,28 @@ type FrontierExport struct {
 	Shard    string          `json:"shard"`       // its name
 	Snapshot json.RawMessage `json:"snapshot"`    // as the daily snapshots in R2 have it
 	Cursor   *string         `json:"next_cursor"` // ?cursor= of the next page
+}
+
+// FrontierQuarantine answers GET /api/v1/frontier/shards/{shard}/quarantine.
+type FrontierQuarantine struct {
+	Shard  string                   `json:"shard"` // its name
+	Rows   []FrontierQuarantinedRow `json:"rows"`  // oldest first
+	Cursor *string                  `json:"next_cursor"`
+}
+
+// FrontierQuarantinedRow is a damaged row of a shard.
+type FrontierQuarantinedRow struct {
+	ID     int64  `json:"id"`
+	At     Time   `json:"at"` // when it was met
+	Table  string `json:"table"`
+	Key    int64  `json:"key"`
+	Name   string `json:"name"` // of its host or domain; "" if it has none
+	Reason string `json:"reason"`
+	Bytes  int64  `json:"bytes"`
+}
+
+// FrontierQuarantineChanged answers the routes that drop and restore a damaged row.
+type FrontierQuarantineChanged struct {
+	Shard string `json:"shard"`
+	ID    int64  `json:"id"`
 }

@@ -157,7 +157,8 @@ func readFrontier(ctx context.Context, shards frontier.Remotes,
 	if err != nil {
 		return reading, err
 	}
-	reading = ledger.FrontierReading{Complete: true, Answers: stats.Total.Answers, Faults: stats.Total.Faults}
+	reading = ledger.FrontierReading{Complete: true, Answers: stats.Total.Answers, Faults: stats.Total.Faults,
+		Quarantined: stats.Total.Quarantined}
 	for _, s := range stats.Shards {
 		reading.Complete = reading.Complete && s.Answered
 	}

@@ -447,11 +447,39 @@ type Stats struct {
 	Faults    int64 // failed answers: none, 5xx, or no success of an entry point
 	Refreshed int64 // refreshes today (UTC)
 
+	Quarantined int64 // damaged rows
+
 	Due       [Lanes]int64 // ready hosts by front queue, then hosts with a due entry point
 	OldestDue [Lanes]int64 // ms, the earliest of each; 0 if there is none
 
 	Found []FoundHour // last 24 hours, oldest first, without empty ones
 }
+
+// QuarantineRequest requests a page of the damaged rows of a shard.
+type QuarantineRequest struct {
+	After int64 // Next of the last page
+	Limit int   // 1 to 500
+}
+
+// QuarantinePage is a page of damaged rows, oldest first.
+type QuarantinePage struct {
+	Rows []QuarantinedRow
+	Next int64 // 0 at the end
+}
+
+// QuarantinedRow is a stored row that could not be read.
+type QuarantinedRow struct {
+	ID     int64
+	At     int64 // ms, when it was met
+	Table  string
+	Key    int64
+	Name   string // of its host or domain
+	Reason string
+	Bytes  int64
+}
+
+// QuarantinedID names a damaged row of a shard.
+type QuarantinedID struct{ ID int64 }
 
 // FoundHour counts the new URLs of one hour.
 type FoundHour struct {

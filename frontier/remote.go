@@ -115,6 +115,21 @@ func (r Remote) Export(ctx context.Context, from int64) (Snapshot, error) {
 	return ask[Snapshot](ctx, r, "export", ExportRequest{From: from})
 }
 
+// Quarantine lists damaged rows, oldest first.
+func (r Remote) Quarantine(ctx context.Context, q QuarantineRequest) (QuarantinePage, error) {
+	return ask[QuarantinePage](ctx, r, "quarantine", q)
+}
+
+// DropRow deletes a damaged row, and reports whether there is one.
+func (r Remote) DropRow(ctx context.Context, id int64) (found bool, err error) {
+	return ask[bool](ctx, r, "drop_row", QuarantinedID{id})
+}
+
+// RestoreRow puts a damaged row back that can be read, and reports whether there is one.
+func (r Remote) RestoreRow(ctx context.Context, id int64) (found bool, err error) {
+	return ask[bool](ctx, r, "restore_row", QuarantinedID{id})
+}
+
 func (r Remote) Restore(ctx context.Context, page Snapshot) (restored int, err error) {
 	return ask[int](ctx, r, "restore", page)
 }

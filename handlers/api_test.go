@@ -24,6 +24,7 @@ import (
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
 	frontiersqlite "github.com/newsfork/seed-engine/frontier/sqlite"
 	"github.com/newsfork/seed-engine/handlers"
 	"github.com/newsfork/seed-engine/ledger"
@@ -308,6 +309,7 @@ func fill(t *testing.T, f *fixture) {
 	if _, err := f.api.Frontier.Put(t.Context(), place, []frontier.NewPage{{URL: "https://a.sg/1"}}); err != nil {
 		t.Fatal(err)
 	}
+	f.damage(t, "damaged.sg")
 	_, err = f.api.Controls.Change(t.Context(), func(c *contract.Controls) error {
 		for _, e := range [][2]string{{"domain", "out.sg"}, {"host", "www.out.sg"}} {
 			c.Exclusions = append(c.Exclusions,
@@ -319,6 +321,28 @@ func fill(t *testing.T, f *fixture) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// damage makes a host whose row was taken for damaged.
+func (f *fixture) damage(t *testing.T, host string) {
+	t.Helper()
+	if _, err := f.api.Frontier.Put(t.Context(), place, []frontier.NewPage{{URL: "https://" + host + "/1"}}); err != nil {
+		t.Fatal(err)
+	}
+	shard := f.api.Frontier.Of(host)
+	db := f.shards.databases[shard.Name()]
+	run := func(sql string) {
+		t.Helper()
+		if err := db.Query(sql, func(*store.Rows) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("CREATE TABLE whole AS SELECT record FROM hosts WHERE host = '" + host + "'")
+	run("UPDATE hosts SET record = X'FF' WHERE host = '" + host + "'")
+	if _, err := shard.Hosts(t.Context(), frontier.HostsRequest{Limit: 10}); err != nil {
+		t.Fatal(err)
+	}
+	run("UPDATE quarantine SET data = (SELECT record FROM whole)")
 }
 
 func (f *fixture) store(t *testing.T, key, content string) {

@@ -141,12 +141,11 @@ func (a frontierRoutes) exportShard(w http.ResponseWriter, r *http.Request) erro
 	if q.err != nil {
 		return q.err
 	}
-	name := r.PathValue("shard")
-	n, err := strconv.Atoi(strings.TrimPrefix(name, "shard-"))
-	if err != nil || n < 0 || n >= a.Frontier.Shards || name != "shard-"+strconv.Itoa(n) {
-		return httpapi.NotFound("no such shard; use shard-0 to shard-%d", a.Frontier.Shards-1)
+	shard, name, err := a.shardOf(r)
+	if err != nil {
+		return err
 	}
-	page, err := a.Frontier.Shard(n).Export(r.Context(), from)
+	page, err := shard.Export(r.Context(), from)
 	if err != nil {
 		return shardAway(w, err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
 	"github.com/newsfork/seed-engine/settings"
 )
 
@@ -692,5 +693,41 @@ func TestFrontier_Export(t *testing.T) {
 	}
 	if l := lease(t, other, `{"max":500,"lease_seconds":60}`); len(l.Items) != 20 {
 		t.Errorf("leased %d", len(l.Items))
+	}
+}
+
+// Operators list damaged rows, and drop or restore them.
+func TestFrontier_Quarantine(t *testing.T) {
+	f := newFixture(t, nil)
+	put(t, f, "https://a.example/1")
+	name := frontier.Remotes{Shards: 3}.Of("a.example").Name()
+	path := "/api/v1/frontier/shards/" + name + "/quarantine"
+	if q := get[contract.FrontierQuarantine](t, f, "GET", path, ""); q.Shard != name || q.Rows == nil || len(q.Rows) > 0 {
+		t.Errorf("without damage: %+v", q)
+	}
+	if err := f.shards.databases[name].Query("UPDATE hosts SET record = X'FF'", func(*store.Rows) {}); err != nil {
+		t.Fatal(err)
+	}
+	get[contract.FrontierHostPage](t, f, "GET", "/api/v1/frontier/hosts", "")
+	q := get[contract.FrontierQuarantine](t, f, "GET", path, "")
+	if len(q.Rows) != 1 || q.Rows[0].Table != "hosts" || q.Rows[0].Name != "a.example" || q.Rows[0].Bytes != 1 {
+		t.Fatalf("the quarantine: %+v", q)
+	}
+	if s := get[contract.FrontierStats](t, f, "GET", "/api/v1/frontier/stats", ""); s.Quarantined != 1 {
+		t.Errorf("stats: %+v", s)
+	}
+	row := fmt.Sprintf("%s/%d", path, q.Rows[0].ID)
+	for _, c := range []struct {
+		method, target string
+		status         int
+	}{
+		{"POST", row + "/restore", 400}, // it is still damaged
+		{"DELETE", path + "/x", 400}, {"DELETE", path + "/9", 404}, {"POST", path + "/9/restore", 404},
+		{"DELETE", "/api/v1/frontier/shards/shard-7/quarantine/1", 404}, {"GET", path + "?x=1", 400},
+		{"DELETE", row, 200}, {"DELETE", row, 404},
+	} {
+		if r := f.do(t, c.method, c.target, ""); r.status != c.status {
+			t.Errorf("%s %s: %d %+v, want %d", c.method, c.target, r.status, r.Error, c.status)
+		}
 	}
 }

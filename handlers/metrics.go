@@ -166,6 +166,8 @@ func (e *exposition) frontier(total *frontier.Stats, nowMS int64) {
 	e.Family("newsfork_seed_frontier_faults_total", "counter",
 		"Reported answers without use: none, 5xx, or any failure of an entry point.")
 	e.Sample(float64(total.Faults))
+	e.Family("newsfork_seed_frontier_quarantined", "gauge", "Damaged rows of the frontier in quarantine.")
+	e.Sample(float64(total.Quarantined))
 }
 
 func (e *exposition) backlogs(backlogs map[string]*contract.Backlog, nowMS int64) {

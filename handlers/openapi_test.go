@@ -16,6 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/settings"
 )
@@ -184,6 +185,9 @@ func TestOpenAPI_Routes(t *testing.T) {
 // request is a request that succeeds, or whose object does not exist.
 type request struct{ target, body string }
 
+// damagedShard is the path of a shard that has a damaged row.
+var damagedShard = "/api/v1/frontier/shards/" + (frontier.Remotes{Shards: 3}).Of("damaged.sg").Name()
+
 // requests maps every operation to a request that succeeds, and one that finds nothing if it has a 404.
 var requests = map[string][2]request{
 	"index":       {{"/", ""}},
@@ -221,6 +225,9 @@ var requests = map[string][2]request{
 		{"/api/v1/frontier/hosts/none.sg", `{"delay_seconds":2}`}},
 	"exportShard": {{"/api/v1/frontier/shards/shard-0/export", ""},
 		{"/api/v1/frontier/shards/shard-3/export", ""}},
+	"quarantine":  {{damagedShard + "/quarantine", ""}, {"/api/v1/frontier/shards/shard-3/quarantine", ""}},
+	"dropRow":     {{damagedShard + "/quarantine/1", ""}, {damagedShard + "/quarantine/9", ""}},
+	"restoreRow":  {{damagedShard + "/quarantine/1/restore", ""}, {damagedShard + "/quarantine/9/restore", ""}},
 	"changes":     {{"/api/v1/seeds/changes?limit=1", ""}},
 	"feed":        {{"/api/v1/feed?limit=1&type=news,policy&min_score=0&country=sg&category=news", ""}},
 	"deadLetters": {{"/api/v1/dlq?limit=1", ""}},
@@ -345,7 +352,8 @@ func TestStores_Failing(t *testing.T) {
 	needs := map[string]string{ // of operations: d1, r2, the frontier's shards, static files
 		"leaseURLs": "r2 shards", "reportURLs": "shards assets", "putURLs": "r2 shards assets",
 		"frontierStats": "shards", "frontierURL": "shards", "frontierHosts": "shards",
-		"changeHost": "shards", "exportShard": "shards", "changes": "r2 shards", "feed": "r2 shards",
+		"changeHost": "shards", "exportShard": "shards",
+		"quarantine": "shards", "dropRow": "shards", "restoreRow": "shards", "changes": "r2 shards", "feed": "r2 shards",
 		"orchestrate": "r2", "listDataset": "r2", "upload": "r2", "deleteRawFile": "r2", "status": "d1 r2",
 		"domains": "d1", "domain": "d1 r2", "robots": "d1 r2", "sitemap": "d1 r2", "domainURLs": "d1 r2",
 		"collect": "d1 r2", "reconcile": "d1 r2", "restoreFrontier": "r2",

@@ -18,26 +18,27 @@ type FrontierReading struct {
 	Answers     int64     // reported ever
 	Faults      int64     // faults among these
 	Used        int64     // share of the daily refreshes, in thousandths
+	Quarantined int64     // damaged rows of shards
 }
 
 // keptReadings is the age limit of readings, in minutes.
 const keptReadings = 75
 
 const (
-	selectReadings = `SELECT minute, oldest_entry, answers, faults, used FROM frontier_readings
+	selectReadings = `SELECT minute, oldest_entry, answers, faults, used, quarantined FROM frontier_readings
 WHERE minute > ?1 - ?2 AND minute <= ?1 ORDER BY minute`
 
-	insertReading = `INSERT INTO frontier_readings (minute, oldest_entry, answers, faults, used) VALUES (?1, ?2, ?3,
-?4, ?5) ON CONFLICT DO NOTHING`
+	insertReading = `INSERT INTO frontier_readings (minute, oldest_entry, answers, faults, used, quarantined)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING`
 
 	pruneReadings = `DELETE FROM frontier_readings WHERE minute < ` + now + ` / 60000 - 1440`
 )
 
 // SaveFrontierReading saves a reading. The first of a minute stays.
 func (l *Ledger) SaveFrontierReading(ctx context.Context, r FrontierReading) error {
-	args := []any{minuteOf(r.At), epoch.MillisOf(r.OldestEntry), nil, nil, r.Used}
+	args := []any{minuteOf(r.At), epoch.MillisOf(r.OldestEntry), nil, nil, r.Used, nil}
 	if r.Complete {
-		args[2], args[3] = r.Answers, r.Faults
+		args[2], args[3], args[5] = r.Answers, r.Faults, r.Quarantined
 	}
 	_, err := l.batch(ctx, "ledger.SaveFrontierReading", Statement{insertReading, args})
 	return err
@@ -56,6 +57,7 @@ func readReadings(r *reader, result int) []FrontierReading {
 		}
 		if row.complete {
 			reading.Complete, reading.Answers, reading.Faults = true, row.answers, row.faults
+			reading.Quarantined = row.quarantined
 		}
 		readings = append(readings, reading)
 	}
@@ -64,9 +66,9 @@ func readReadings(r *reader, result int) []FrontierReading {
 
 // readingRow is a row of frontier_readings. Answers and faults are null if the reading is incomplete.
 type readingRow struct {
-	minute, answers, faults, used int64
-	oldest                        epoch.Millis
-	complete                      bool
+	minute, answers, faults, used, quarantined int64
+	oldest                                     epoch.Millis
+	complete                                   bool
 }
 
 func (row *readingRow) set(column string, v gjson.Result) {
@@ -81,6 +83,8 @@ func (row *readingRow) set(column string, v gjson.Result) {
 		row.faults = v.Int()
 	case "used":
 		row.used = v.Int()
+	case "quarantined":
+		row.quarantined = v.Int()
 	}
 }
 

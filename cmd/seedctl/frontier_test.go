@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -132,6 +133,41 @@ func (e *playedEngine) export(r *http.Request) (int, any) {
 		page.Cursor = ptr("7")
 	}
 	return 200, page
+}
+
+// quarantine has two pages in each shard.
+func (e *playedEngine) quarantine(r *http.Request) (int, any) {
+	page := contract.FrontierQuarantine{Shard: r.PathValue("shard"), Rows: []contract.FrontierQuarantinedRow{{ID: 1,
+		At: *ptr(at("08:30:00")), Table: "hosts", Key: 5, Name: "www.mom.gov.sg", Reason: "a stored record is damaged",
+		Bytes: 1840}}}
+	if r.URL.Query().Get("cursor") == "" {
+		page.Cursor = ptr("1")
+	} else {
+		page.Rows[0].ID, page.Rows[0].Table, page.Rows[0].Name = 4, "feed", ""
+	}
+	return 200, page
+}
+
+func (e *playedEngine) quarantineRow(r *http.Request) (int, any) {
+	id, _ := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	return 200, contract.FrontierQuarantineChanged{Shard: r.PathValue("shard"), ID: id}
+}
+
+func TestFrontierQuarantine_AllShards(t *testing.T) {
+	e := newEngine(t)
+	stats := sampleStats()
+	stats.Shards[0].Quarantined = 2
+	e.before = func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/stats") {
+			return false
+		}
+		respond(w, 200, stats)
+		return true
+	}
+	code, out, errOut := seedctl("", "frontier", "quarantine", "--json")
+	if code != 0 || strings.Count(out, "\n") != 2 || !strings.Contains(out, `{"shard":"`+stats.Shards[0].Name+`","id":1,`) {
+		t.Errorf("%d, %q, %q", code, out, errOut)
+	}
 }
 
 // restore takes two calls.

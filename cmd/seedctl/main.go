@@ -94,6 +94,7 @@ func subcommands(name string) []command {
 			{"hosts", "hosts, what waits there, and when they may be asked", runFrontierHosts},
 			{"host", "block a host, slow it down, or empty its queue", runFrontierHost},
 			{"export", "all that a shard has", runFrontierExport},
+			{"quarantine", "damaged rows of shards", runFrontierQuarantine},
 			{"restore", "give shards back what their last snapshots have", runFrontierRestore},
 		}
 	case "info":

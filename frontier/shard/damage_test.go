@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
@@ -147,4 +148,128 @@ func (w *world) everything() {
 		}
 	})
 	must("stored", func() error { return s.Stored(w.now, "2026-01-28") })
+}
+
+// An operator sees damaged rows, restores those that can be read after all, and drops the others.
+func TestDamage_RestoreAndDrop(t *testing.T) {
+	text := storeShard(t)
+	for _, table := range []string{"hosts", "domains", "parts", "mirrors", "feed", "changes"} {
+		t.Run(table, func(t *testing.T) {
+			w := newWorld(t)
+			w.shard.PerMinute = 60
+			w.load(text)
+			column, id := "data", "key"
+			if table == "hosts" || table == "domains" {
+				column, id = "record", "id"
+			}
+			var key int64
+			var whole []byte
+			if err := w.db.Query(fmt.Sprintf("SELECT %s, %s FROM %s ORDER BY length(%s) DESC LIMIT 1", id, column, table, column), func(r *store.Rows) { key, whole = r.Int(), r.Blob() }); err != nil {
+				t.Fatal(err)
+			}
+			w.do(func() error {
+				_, err := w.db.Run(fmt.Sprintf("UPDATE %s SET %s = X'FFFF' WHERE %s = ?1", table, column, id), key)
+				return err
+			})
+			before := w.stats()
+			w.touch(table)
+			rows := w.quarantined()
+			if len(rows) != 1 || rows[0].Table != table || rows[0].Key != key || rows[0].At != w.now || rows[0].Bytes == 0 || w.stats().Quarantined != 1 {
+				t.Fatalf("the quarantine has %+v", rows)
+			}
+			restore := func() (found bool, err error) {
+				err = w.db.Transaction(func() error {
+					found, err = w.shard.RestoreRow(w.now, frontier.QuarantinedID{ID: rows[0].ID})
+					return err
+				})
+				return found, err
+			}
+			if _, err := restore(); contract.KindOf(err) != contract.Validation {
+				t.Errorf("restored as it was damaged: %v", err)
+			}
+			w.do(func() error { // as if this version had misread it
+				if table == "parts" {
+					_, err := w.db.Run("UPDATE quarantine SET data = substr(data, 1, length(data) - 2) || ?1", whole)
+					return err
+				}
+				_, err := w.db.Run("UPDATE quarantine SET data = ?1 WHERE owner = 0", whole)
+				return err
+			})
+			if found, err := restore(); !found || err != nil {
+				t.Errorf("restored: %v, %v", found, err)
+			}
+			after := w.stats()
+			if after.URLs != before.URLs || after.Quarantined != 0 || len(w.quarantined()) != 0 {
+				t.Errorf("after the restore %+v, before %+v", after, before)
+			}
+			for _, err := range store.Audit(w.db, w.db.Transaction) {
+				if !tolerated.MatchString(err.Error()) {
+					t.Error(err)
+				}
+			}
+			if found, err := restore(); found || err != nil {
+				t.Errorf("restored again: %v, %v", found, err)
+			}
+		})
+	}
+	w := newWorld(t)
+	w.load(text)
+	w.do(func() error { _, err := w.db.Run("UPDATE hosts SET record = X''"); return err })
+	w.touch("hosts")
+	rows := w.quarantined()
+	if len(rows) != 4 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	for _, row := range rows {
+		w.do(func() error {
+			found, err := w.shard.DropRow(w.now, frontier.QuarantinedID{ID: row.ID})
+			if !found {
+				t.Error("the row was not found")
+			}
+			return err
+		})
+	}
+	if n := w.stats().Quarantined; n != 0 || len(w.quarantined()) != 0 {
+		t.Errorf("%d rows", n)
+	}
+	if err := w.db.Query("SELECT count(*) FROM quarantine", func(r *store.Rows) {
+		if n := r.Int(); n != 0 {
+			t.Errorf("%d rows are left", n)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// touch reads a table.
+func (w *world) touch(table string) {
+	w.Helper()
+	w.do(func() (err error) {
+		switch table {
+		case "parts":
+			_, err = w.shard.Pages(w.now, frontier.PagesRequest{Domain: "a.example", At: w.now / 1000})
+		case "mirrors":
+			_, err = w.shard.Mirror(w.now, frontier.MirrorRequest{Domain: "x.example", Digest: "0f0f" + strings.Repeat("ab", 30)})
+			if err == nil { // it took the place
+				_, err = w.db.Run("DELETE FROM mirrors")
+			}
+		case "feed":
+			_, err = w.shard.Feed(w.now, frontier.FeedRequest{Limit: 10})
+		case "changes":
+			_, err = w.shard.Changes(w.now, frontier.ChangesRequest{Limit: 10})
+		default:
+			_, err = w.shard.Hosts(w.now, frontier.HostsRequest{Limit: 10})
+		}
+		return err
+	})
+}
+
+func (w *world) quarantined() (rows []frontier.QuarantinedRow) {
+	w.Helper()
+	w.do(func() error {
+		page, err := w.shard.Quarantine(w.now, frontier.QuarantineRequest{Limit: 100})
+		rows = page.Rows
+		return err
+	})
+	return rows
 }

@@ -36,6 +36,11 @@ var operations = map[string]func(s *Shard, now int64, request []byte) (answer []
 		return page, err
 	}),
 	"restore": operation((*Shard).Restore),
+
+	"quarantine":  operation((*Shard).Quarantine),
+	"drop_row":    operation((*Shard).DropRow),
+	"restore_row": operation((*Shard).RestoreRow),
+
 	"feed":    operation((*Shard).Feed),
 	"changes": operation((*Shard).Changes),
 	"changed": operation(func(s *Shard, now int64, r frontier.Changed) (frontier.None, error) {

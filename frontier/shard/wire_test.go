@@ -27,6 +27,7 @@ func TestWire(t *testing.T) {
 		"restore": {frontier.Snapshot{}, 0}, "tick": {TickRequest{}, Tick{}}, "stored": {frontier.StoredRequest{}, frontier.None{}},
 		"feed": {frontier.FeedRequest{}, frontier.FeedPage{}}, "changes": {frontier.ChangesRequest{}, frontier.ChangesPage{}}, "changed": {frontier.Changed{}, frontier.None{}},
 		"entries": {frontier.EntriesRequest{}, frontier.EntryList{}}, "pages": {frontier.PagesRequest{}, frontier.PageList{}},
+		"quarantine": {frontier.QuarantineRequest{}, frontier.QuarantinePage{}}, "drop_row": {frontier.QuarantinedID{}, false}, "restore_row": {frontier.QuarantinedID{}, false},
 		"begin_refresh": {frontier.RefreshRequest{}, frontier.RefreshGrant{}}, "end_refresh": {frontier.RefreshResult{}, frontier.RefreshEnd{}},
 	}
 	var lines []string

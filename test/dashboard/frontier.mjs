@@ -50,9 +50,10 @@ class Frontier {
         done: sum(here, "done"),
         failed: sum(here, "failed"),
         oldest_due: due ? iso(this.now - (n + 1) * 420_000) : null,
+        quarantined: 0,
       };
     }).filter((shard) => shard.name !== this.frozen);
-    const counts = ["hosts", "urls", "entries", "due", "leased", "done", "failed"];
+    const counts = ["hosts", "urls", "entries", "due", "leased", "done", "failed", "quarantined"];
     return {
       ...Object.fromEntries(counts.map((name) => [name, sum(shards, name)])),
       oldest_due:

@@ -299,6 +299,7 @@ export class World {
       alarm("frontier_behind", 420_000, 3_600_000, "ms", null),
       alarm("refresh_failures", 3, 20, "percent", 60),
       alarm("refresh_ceiling", 12, 80, "percent", null),
+      alarm("frontier_damaged", 0, 0, "count", null),
       alarm("feed_webhook", 0, 3_600_000, "ms", null),
     ];
   }

@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// errDamaged is returned for a stored record that does not decode. Its row goes to the quarantine.
-var errDamaged = errors.New("frontier: a stored record is damaged")
+// ErrDamaged is the error of a record that does not decode. A stored one goes to the quarantine.
+var ErrDamaged = errors.New("frontier: a stored record is damaged")
 
 // decoder reads a stored record. What is missing or malformed sets err and reads as zero, so that a
 // record is checked once, at its end. Texts share one copy of the record.
@@ -18,7 +18,7 @@ type decoder struct {
 
 func decode(record []byte) *decoder { return &decoder{text: string(record)} }
 
-func (d *decoder) fail() { d.at, d.err = len(d.text), errDamaged }
+func (d *decoder) fail() { d.at, d.err = len(d.text), ErrDamaged }
 
 func (d *decoder) byte() byte {
 	if d.at >= len(d.text) {

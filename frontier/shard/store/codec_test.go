@@ -159,7 +159,7 @@ func FuzzHost(f *testing.F) {
 	f.Fuzz(func(t *testing.T, record []byte) {
 		h, err := decodeHost(1, "a.example", 2, record)
 		if err != nil {
-			if !errors.Is(err, errDamaged) {
+			if !errors.Is(err, ErrDamaged) {
 				t.Error(err)
 			}
 			return

@@ -100,7 +100,7 @@ func (c *Logs) Read(log string, after int64, each func([]LogRecord) (taken int, 
 			if err == nil {
 				taken, err = each(records)
 			}
-			if errors.Is(err, errDamaged) {
+			if errors.Is(err, ErrDamaged) {
 				if err := c.dropBlock(log, key, block); err != nil {
 					return last, false, err
 				}

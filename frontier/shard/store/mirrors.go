@@ -17,7 +17,7 @@ func (c *Tx) Mirrors(digest string) ([]Mirror, error) {
 	data := rows.Blob()
 	list, err := decodeMirrors(data)
 	if err != nil {
-		c.quarantine.add(damagedRow{table: "mirrors", key: key, reason: err.Error(), data: data})
+		c.Quarantine.add(damagedRow{table: "mirrors", key: key, reason: err.Error(), data: data})
 		return nil, c.writeData("mirrors", map[int64][]byte{key: nil})
 	}
 	return list, nil
@@ -42,7 +42,7 @@ func decodeMirrors(data []byte) (list []Mirror, err error) {
 	d := decode(data)
 	for d.at < len(d.text) {
 		if len(d.text)-d.at < digestBytes {
-			return nil, errDamaged
+			return nil, ErrDamaged
 		}
 		m := Mirror{Digest: d.text[d.at : d.at+digestBytes]}
 		d.at += digestBytes

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -102,7 +103,7 @@ const blankFor = frontier.MaxLeaseSeconds * 1000
 // replaceHost returns what takes the place of a damaged host: the same host without pages and entry points. Of what was
 // read of it, it keeps what is stricter. Its columns tell how many pages it had.
 func (c *Tx) replaceHost(damaged *Host, record []byte, urls, blocked int64) *Host {
-	c.quarantine.add(damagedRow{"hosts", damaged.ID, damaged.Name, errDamaged.Error(), record})
+	c.Quarantine.add(damagedRow{"hosts", damaged.ID, damaged.Name, ErrDamaged.Error(), record})
 	c.state.URLs = max(c.state.URLs-urls, 0)
 	const longest = frontier.MaxWait * 1000
 	h := &Host{tx: c, ID: damaged.ID, Name: damaged.Name, domain: damaged.domain, Excluded: damaged.Excluded,
@@ -115,7 +116,7 @@ func (c *Tx) replaceHost(damaged *Host, record []byte, urls, blocked int64) *Hos
 // replaceDomain returns what takes the place of a damaged domain: the same domain with its hosts, which scrapers get when
 // nobody can have them any more.
 func (c *Tx) replaceDomain(damaged *Domain, record []byte, reason string) (*Domain, error) {
-	c.quarantine.add(damagedRow{"domains", damaged.ID, damaged.Name, reason, record})
+	c.Quarantine.add(damagedRow{"domains", damaged.ID, damaged.Name, reason, record})
 	m := &Domain{tx: c, ID: damaged.ID, Name: damaged.Name, Excluded: damaged.Excluded, WaitEnds: c.now + blankFor, LostAt: c.now}
 	rows, err := c.db.Run(`SELECT id FROM hosts WHERE domain = ?1 LIMIT ?2`, m.ID, int64(MaxHosts))
 	if err != nil {
@@ -154,7 +155,7 @@ func (c *Tx) replaceMissingDomains(hosts []*Host) error {
 func (h *Host) dropSegment(i int) {
 	s := h.Segments[i]
 	key := h.segmentKey(s.number)
-	h.tx.quarantine.add(damagedRow{"parts", key, h.Name, errDamaged.Error(), append(appendString(nil, string(s.append(nil))), h.tx.parts.rows[key]...)})
+	h.tx.Quarantine.add(damagedRow{"parts", key, h.Name, ErrDamaged.Error(), append(appendString(nil, string(s.append(nil))), h.tx.parts.rows[key]...)})
 	h.Segments = slices.Delete(h.Segments, i, i+1)
 	h.tx.parts.set(key, nil)
 	left := int64(len(h.Buffer) + len(h.Leased))
@@ -168,7 +169,7 @@ func (h *Host) dropSegment(i int) {
 
 // dropBlock takes a damaged block of the queue away. Hosts that say that they stand there get other pointers.
 func (c *queueTable) dropBlock(key int64, data []byte) error {
-	c.tx.quarantine.add(damagedRow{table: "queue", key: key, reason: fmt.Sprintf("it has %d bytes", len(data)), data: data})
+	c.tx.Quarantine.add(damagedRow{table: "queue", key: key, reason: fmt.Sprintf("it has %d bytes", len(data)), data: data})
 	if err := c.tx.writeData("queue", map[int64][]byte{key: nil}); err != nil {
 		return err
 	}
@@ -202,14 +203,14 @@ func (c *queueTable) repoint(lane int, slot int64) error {
 
 // dropBlock takes a damaged block of a log away.
 func (c *Logs) dropBlock(log string, key int64, data []byte) error {
-	c.tx.quarantine.add(damagedRow{table: log, key: key, reason: errDamaged.Error(), data: data})
+	c.tx.Quarantine.add(damagedRow{table: log, key: key, reason: ErrDamaged.Error(), data: data})
 	return c.tx.writeData(log, map[int64][]byte{key: nil})
 }
 
 // replaceState makes up for a damaged row of the table state.
 func (c *Tx) replaceState(key int64, data []byte) error {
 	s := &c.state
-	c.quarantine.add(damagedRow{table: "state", key: key, reason: errDamaged.Error(), data: data})
+	c.Quarantine.add(damagedRow{table: "state", key: key, reason: ErrDamaged.Error(), data: data})
 	s.stored[key] = ""
 	switch key {
 	case stateCounters:
@@ -263,4 +264,132 @@ func (c *Tx) recountQuarantine() error {
 		n.Rows, n.Bytes, n.Total = rows.Int(), rows.Int(), rows.Int()
 	}
 	return rows.Err()
+}
+
+// QuarantinedRow is a row of the quarantine.
+type QuarantinedRow struct {
+	ID     int64
+	At     int64 // ms
+	Table  string
+	Key    int64
+	Name   string // of the host or domain
+	Reason string
+	Bytes  int64
+
+	data []byte
+}
+
+// List returns up to limit rows with larger ids, without the parts of hosts.
+func (c *Quarantine) List(after, limit int64) ([]QuarantinedRow, error) {
+	return c.read(`SELECT id, at, source, key, name, reason, length(data), NULL FROM quarantine WHERE id > ?1 AND owner = 0 ORDER BY id LIMIT ?2`, after, limit)
+}
+
+// Row returns a row; nil if there is none.
+func (c *Quarantine) Row(id int64) (*QuarantinedRow, error) {
+	rows, err := c.read(`SELECT id, at, source, key, name, reason, length(data), data FROM quarantine WHERE id = ?1 AND owner = 0`, id)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return &rows[0], nil
+}
+
+func (c *Quarantine) read(sql string, args ...any) (list []QuarantinedRow, err error) {
+	if c.tx.state.Quarantine.Total == 0 { // there is no such table
+		return nil, nil
+	}
+	rows, err := c.tx.db.Run(sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		list = append(list, QuarantinedRow{rows.Int(), rows.Int(), rows.Text(), rows.Int(), rows.Text(), rows.Text(), rows.Int(), rows.Blob()})
+	}
+	return list, rows.Err()
+}
+
+// Drop deletes a row, and the parts that went with it.
+func (c *Quarantine) Drop(r *QuarantinedRow) error {
+	c.tx.state.Quarantine.Rows--
+	c.tx.state.Quarantine.Bytes -= r.Bytes
+	_, err := c.tx.db.Run(`DELETE FROM quarantine WHERE id = ?1 OR owner = ?1`, r.ID)
+	return err
+}
+
+// Host returns the record of a quarantined host and its parts.
+func (c *Quarantine) Host(r *QuarantinedRow) (record []byte, saved []frontier.Part, err error) {
+	rows, err := c.tx.db.Run(`SELECT key, data FROM quarantine WHERE owner = ?1`, r.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	for rows.Next() {
+		saved = append(saved, frontier.Part{Number: int(rows.Int() & (parts - 1)), Data: rows.Blob()})
+	}
+	return r.data, saved, rows.Err()
+}
+
+// Segment returns the pages of a quarantined segment, and the host that had them.
+func (c *Quarantine) Segment(r *QuarantinedRow) (*Host, []Page, error) {
+	d := decode(r.data)
+	entry := decode([]byte(d.string()))
+	s := entry.segment()
+	if d.err != nil || entry.err != nil {
+		return nil, nil, ErrDamaged
+	}
+	pages, err := s.unread(r.data[d.at:])
+	if err != nil {
+		return nil, nil, err
+	}
+	hosts, err := c.tx.Hosts([]int64{r.Key >> partBits})
+	if err != nil {
+		return nil, nil, err
+	}
+	return hosts[0], pages, nil
+}
+
+// RestoreDomain puts a quarantined domain in the place of the one that replaced it, with the hosts of both.
+func (c *Quarantine) RestoreDomain(r *QuarantinedRow) error {
+	m, err := decodeDomain(r.Key, r.Name, r.data)
+	if err != nil {
+		return err
+	}
+	domains, err := c.tx.Domains([]int64{r.Key})
+	if err != nil {
+		return err
+	}
+	if now := domains[0]; now != nil {
+		for _, id := range now.Hosts {
+			if !slices.Contains(m.Hosts, id) {
+				m.Hosts = append(m.Hosts, id)
+			}
+		}
+		m.Excluded, m.Owner, m.OwnerEnds, m.WaitEnds = now.Excluded, now.Owner, now.OwnerEnds, now.WaitEnds
+		m.Listed, m.Active, m.Claims, m.Parked = now.Listed, now.Active, now.Claims, now.Parked
+		m.contracts, m.stored = cmp.Or(now.contracts, m.contracts), now.stored
+	}
+	m.tx = c.tx
+	if now := domains[0]; now != nil {
+		*now = *m
+		m = now
+	}
+	c.tx.domains[m.ID] = m
+	m.Change()
+	return nil
+}
+
+// RestoreBlock puts a block of a log, or mirrors, back where they were. It reports false if others took the place.
+func (c *Quarantine) RestoreBlock(r *QuarantinedRow) (bool, error) {
+	var err error
+	if r.Table == "mirrors" {
+		_, err = decodeMirrors(r.data)
+	} else {
+		_, err = logRecords(r.Key, r.data)
+	}
+	if err != nil {
+		return false, err
+	}
+	rows, err := c.tx.db.Run("SELECT key FROM "+r.Table+" WHERE key = ?1", r.Key)
+	if err != nil || rows.Next() {
+		return false, err
+	}
+	return true, c.tx.writeData(r.Table, map[int64][]byte{r.Key: r.data})
 }

@@ -121,7 +121,7 @@ func (s *segment) encode(pages []Page, now int64) []byte {
 func (s *segment) take(data []byte, number int) ([]Page, error) {
 	r := &s.region[number]
 	if r.offset > len(data) {
-		return nil, errDamaged
+		return nil, ErrDamaged
 	}
 	d := decode(data[r.offset:min(len(data), r.offset+maxGroupBytes)])
 	group := d.group(r.left)
@@ -154,7 +154,7 @@ func (s *segment) unread(data []byte) ([]Page, error) {
 	pages := make([]Page, 0, min(s.left(), len(data)/minPage))
 	for _, r := range s.region {
 		if r.offset > len(data) {
-			return nil, errDamaged
+			return nil, ErrDamaged
 		}
 		d.at = r.offset
 		for left := r.left; left > 0; left -= maxGroup {

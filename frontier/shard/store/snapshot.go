@@ -65,7 +65,7 @@ func (c *Tx) RestoreHost(blank *Host, there bool, record []byte, saved []frontie
 	h.Change()
 	for _, part := range saved {
 		if part.Number < 0 || part.Number >= parts || part.Number < firstSegment && len(part.Data)%hashBytes != 0 {
-			return nil, errDamaged
+			return nil, ErrDamaged
 		}
 		c.parts.set(h.ID<<partBits|int64(part.Number), part.Data)
 	}

@@ -140,7 +140,7 @@ func (s *State) decode(key int64, data []byte) error {
 			*v = d.int()
 			switch {
 			case s.Reader > s.Version || s.Version > latestVersion: // no version requires a later one
-				return errDamaged
+				return ErrDamaged
 			case s.Reader > Version: // the rest may differ
 				return frontier.ErrNewer
 			}
@@ -212,7 +212,7 @@ func (c *Tx) open() error {
 	for rows.Next() {
 		key, data := rows.Int(), rows.Blob()
 		err := s.decode(key, data)
-		if errors.Is(err, errDamaged) {
+		if errors.Is(err, ErrDamaged) {
 			err = c.replaceState(key, data)
 		}
 		if err != nil {

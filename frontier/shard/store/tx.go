@@ -32,7 +32,7 @@ type Tx struct {
 	parts  partTable
 	Logs   Logs // the feed, and contracts that changed
 
-	quarantine Quarantine
+	Quarantine Quarantine
 
 	db   DB
 	now  int64 // ms
@@ -81,7 +81,7 @@ func Begin(db DB, now int64, hash func(string) uint64) (*Tx, error) {
 	c.due = dueTable{tx: c, watched: map[int64][]int64{}, left: map[int64][]int64{}}
 	c.leases = leaseTable{tx: c, rows: map[int64]leaseRow{}}
 	c.parts = partTable{tx: c, rows: map[int64][]byte{}, changed: map[int64]bool{}}
-	c.Logs, c.quarantine = Logs{tx: c}, Quarantine{tx: c}
+	c.Logs, c.Quarantine = Logs{tx: c}, Quarantine{tx: c}
 	if c.hash == nil {
 		c.hash = frontier.Hash64
 	}
@@ -418,7 +418,7 @@ func (c *Tx) Flush() error {
 			return err
 		}
 	}
-	if err := c.quarantine.write(); err != nil { // before anything takes the place of a row
+	if err := c.Quarantine.write(); err != nil { // before anything takes the place of a row
 		return err
 	}
 	if err := c.queue.write(); err != nil { // flush must see what a lease has taken out

@@ -277,6 +277,7 @@ export default {
   "alarm.frontier_behind": "프런티어 지연",
   "alarm.refresh_failures": "갱신 실패",
   "alarm.refresh_ceiling": "갱신 한도 임박",
+  "alarm.frontier_damaged": "프런티어의 손상된 행",
   "alarm.feed_webhook": "피드 웹훅 수신 중단",
   "alarm.source_failing": "연속 수집 실패",
   "alarm.source_stale": "마지막 성공 이후 시간",
@@ -293,6 +294,8 @@ export default {
   "alarm.about.refresh_failures": "기간 안에 요청한 URL과 진입점 중 쓸 수 있는 응답이 없었던 비율입니다.",
   "alarm.about.refresh_ceiling":
     "오늘 사용한 REFRESHES_PER_DAY의 비율입니다. 100%가 되면 자정(UTC)까지 갱신하지 않습니다.",
+  "alarm.about.frontier_damaged":
+    "읽을 수 없어 격리된 프런티어의 행입니다. 해당 샤드는 그 행 없이 계속 동작합니다. seedctl frontier quarantine으로 볼 수 있습니다.",
   "alarm.about.feed_webhook":
     "FEED_WEBHOOK_URL이 새 URL을 받지 않은 시간입니다. 적어도 한 시간마다 다시 보내며 FEED_RETENTION_DAYS 동안 보관합니다.",
   "alarm.file_failures.link": "파일의 실패 메시지",

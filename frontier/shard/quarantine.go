@@ -1,0 +1,117 @@
+package shard
+
+import (
+	"errors"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+// Quarantine lists damaged rows, oldest first.
+func (s *Shard) Quarantine(now int64, r frontier.QuarantineRequest) (page frontier.QuarantinePage, err error) {
+	if err := frontier.CheckRange("limit", r.Limit, 1, 500); err != nil {
+		return page, err
+	}
+	err = s.run(now, func(c *call) error {
+		rows, err := c.tx.Quarantine.List(r.After, int64(r.Limit))
+		for _, row := range rows {
+			page.Rows = append(page.Rows, frontier.QuarantinedRow{ID: row.ID, At: row.At, Table: row.Table, Key: row.Key, Name: row.Name, Reason: row.Reason, Bytes: row.Bytes})
+		}
+		if len(rows) == r.Limit {
+			page.Next = rows[len(rows)-1].ID
+		}
+		return err
+	})
+	return page, err
+}
+
+// DropRow deletes a damaged row, and reports whether there is one.
+func (s *Shard) DropRow(now int64, r frontier.QuarantinedID) (found bool, err error) {
+	err = s.run(now, func(c *call) error {
+		row, err := c.tx.Quarantine.Row(r.ID)
+		if err != nil || row == nil {
+			return err
+		}
+		found = true
+		return c.tx.Quarantine.Drop(row)
+	})
+	return found, err
+}
+
+// RestoreRow puts a quarantined row back that this version can read, and reports whether there is one.
+func (s *Shard) RestoreRow(now int64, r frontier.QuarantinedID) (found bool, err error) {
+	err = s.run(now, func(c *call) error {
+		row, err := c.tx.Quarantine.Row(r.ID)
+		if err != nil || row == nil {
+			return err
+		}
+		found = true
+		switch err := restoreRow(c, row); {
+		case errors.Is(err, store.ErrDamaged):
+			return contract.Invalid("id", "row %d of %s is damaged for this version too; drop it", row.ID, row.Table)
+		case err != nil:
+			return err
+		}
+		return c.tx.Quarantine.Drop(row)
+	})
+	return found, err
+}
+
+func restoreRow(c *call, row *store.QuarantinedRow) error {
+	var restored bool
+	var err error
+	switch row.Table {
+	case "hosts":
+		restored, err = restoreQuarantinedHost(c, row)
+	case "domains":
+		restored, err = true, c.tx.Quarantine.RestoreDomain(row)
+	case "parts":
+		restored, err = restorePages(c, row)
+	case store.FeedLog, store.ChangesLog, "mirrors":
+		restored, err = c.tx.Quarantine.RestoreBlock(row)
+	}
+	if err == nil && !restored {
+		return contract.Invalid("id", "row %d of %s cannot be restored, since something took its place; drop it", row.ID, row.Table)
+	}
+	return err
+}
+
+// restoreQuarantinedHost restores a host that has got nothing since.
+func restoreQuarantinedHost(c *call, row *store.QuarantinedRow) (bool, error) {
+	hosts, err := c.tx.Hosts([]int64{row.Key})
+	if err != nil || hosts[0] == nil {
+		return false, err
+	}
+	record, parts, err := c.tx.Quarantine.Host(row)
+	if err != nil {
+		return false, err
+	}
+	return restoreHost(c, &frontier.HostSnapshot{Host: row.Name, Domain: hosts[0].Domain.Name, Record: record, Parts: parts}, c.tx.State().Classes)
+}
+
+// restorePages puts the pages of a segment back that their host does not have.
+func restorePages(c *call, row *store.QuarantinedRow) (bool, error) {
+	h, pages, err := c.tx.Quarantine.Segment(row)
+	if err != nil || h == nil {
+		return false, err
+	}
+	have, err := h.Pages()
+	if err != nil {
+		return false, err
+	}
+	known := map[string]bool{}
+	for i := range have {
+		known[have[i].Path] = true
+	}
+	h.Change()
+	for _, p := range pages {
+		if known[p.Path] {
+			continue
+		}
+		h.Enqueue(p)
+		h.URLs++
+		c.tx.State().URLs++
+	}
+	return true, c.queue(h)
+}
