@@ -37,6 +37,7 @@ type FrontierReported struct {
 	Accepted int      `json:"accepted"`
 	Unknown  int      `json:"unknown"`             // no such item, or it belongs to another lease
 	Added    int      `json:"added"`               // found URLs that are new
+	Refused  int      `json:"refused,omitempty"`   // found URLs beyond what one report may have
 	NotTaken []string `json:"not_taken,omitempty"` // with 503: ids of results to report again
 }
 

@@ -9,6 +9,8 @@ const engine = process.env.SEED_API_URL ?? "http://localhost:8787";
 const untilIdle = process.argv.includes("--until-idle");
 const MAX_PAGE = 5_000_000; // bytes
 const MAX_LINKS = 200; // reported of one page
+const MAX_FOUND = 5000; // links of one report
+const MAX_REPORT = 900_000; // bytes of one report; the engine takes 1 MB
 const MAX_REDIRECTS = 5; // of a robots.txt
 
 for (;;) {
@@ -22,8 +24,31 @@ for (;;) {
   // Hosts side by side, the pages of one host one after another.
   const hosts = Map.groupBy(lease.items, (item) => item.host).values();
   const results = await Promise.all(Array.from(hosts, (items) => visit(items, Date.parse(lease.expires_at))));
-  const counts = await call("report", { lease_id: lease.lease_id, results: results.flat() });
-  console.error(`${lease.items.length} leased, ${counts.accepted} reported, ${counts.added} new URLs found`);
+  let [accepted, added] = [0, 0];
+  for (const part of divide(results.flat())) {
+    const counts = await call("report", { lease_id: lease.lease_id, results: part });
+    accepted += counts.accepted;
+    added += counts.added;
+  }
+  console.error(`${lease.items.length} leased, ${accepted} reported, ${added} new URLs found`);
+}
+
+/** Divides results into reports that the engine takes. */
+function divide(results) {
+  const parts = [];
+  let [found, bytes] = [Infinity, Infinity];
+  for (const result of results) {
+    const links = result.urls?.length ?? 0;
+    const size = Buffer.byteLength(JSON.stringify(result)) + 1;
+    if (found + links > MAX_FOUND || bytes + size > MAX_REPORT) {
+      parts.push([]);
+      [found, bytes] = [0, 100];
+    }
+    found += links;
+    bytes += size;
+    parts.at(-1).push(result);
+  }
+  return parts;
 }
 
 /** Calls the frontier. A call that got no answer, or 503, is repeated: that does no harm. */
@@ -47,23 +72,24 @@ async function call(operation, body) {
 async function visit(items, leaseEnds) {
   const results = [];
   const rules = await robots(items[0]);
+  const delay = Math.max(items[0].crawl_delay_seconds, rules?.delay ?? 0); // seconds
   for (const item of items) {
-    await sleep(item.crawl_delay_seconds * 1000); // since the request before, the first of which was for robots.txt
+    await sleep(Math.min(delay * 1000, Math.max(leaseEnds - Date.now(), 0))); // since the request before, the first of which was for robots.txt
     const tired = [429, 503].includes(results.at(-1)?.status); // the host wants to be left alone
     if (tired || Date.now() > leaseEnds - 30_000) break;
     if (!rules) results.push({ id: item.id, error: "robots_unknown" });
     else if (!allowed(rules, item.url)) results.push({ id: item.id, error: "robots_disallowed" });
-    else results.push(await follow(await fetchPage(item), item, rules));
+    else results.push(await follow(await fetchPage(item), item, rules, delay));
   }
   const left = items.slice(results.length).map(({ id }) => ({ id, error: "not_fetched" }));
-  return [...results, ...left];
+  return [...results, ...left].map((result) => ({ ...result, crawl_delay_seconds: rules?.delay }));
 }
 
 /** Follows a redirect on the same host, as a request of its own: as a found URL, http and https of a page are one. */
-async function follow(result, item, rules) {
+async function follow(result, item, rules, delay) {
   const url = result.redirected_to;
   if (!url || !allowed(rules, url)) return result;
-  await sleep(item.crawl_delay_seconds * 1000);
+  await sleep(Math.min(delay, 900) * 1000);
   return { redirected_to: url, ...(await fetchPage({ ...item, url })) };
 }
 
@@ -146,7 +172,7 @@ async function robots({ url, host, user_agent: agent, crawl_delay_seconds: delay
       answer = await ask(from, agent);
     }
     if (answer.status >= 500 || answer.status === 429) return null;
-    return answer.status === 200 ? rulesFor(await textOf(answer), agent.split("/")[0].toLowerCase()) : [];
+    return rulesFor(answer.status === 200 ? await textOf(answer) : "", agent.split("/")[0].toLowerCase());
   } catch {
     return null;
   }
@@ -163,13 +189,15 @@ function rulesFor(text, product) {
       if (inRules) names = [];
       inRules = false;
       names.push(value.trim().toLowerCase().split("/")[0]);
-      groups.set(names.at(-1), groups.get(names.at(-1)) ?? []);
+      groups.set(names.at(-1), groups.get(names.at(-1)) ?? Object.assign([], { delay: 0 }));
+    } else if (name === "crawl-delay") {
+      for (const one of names) groups.get(one).delay = Number.parseFloat(value) || 0;
     } else if (name === "allow" || name === "disallow") {
       inRules = true;
       if (value.trim()) for (const one of names) groups.get(one).push({ allow: name === "allow", path: value.trim() });
     }
   }
-  return groups.get(product) ?? groups.get("*") ?? [];
+  return groups.get(product) ?? groups.get("*") ?? Object.assign([], { delay: 0 });
 }
 
 /** The longest rule that matches decides; of two equally long ones, the one that allows. */

@@ -156,6 +156,7 @@ type Result struct {
 	Forbidden    bool  // robots.txt disallows it
 	NoRobots     bool  `json:",omitempty"` // robots.txt cannot be read
 	RetryAfter   int64 // seconds; 0 if the response had none
+	CrawlDelay   int64 `json:",omitempty"` // ms that robots.txt asks for, as the scraper read it; 0 for none
 	ETag         string
 	LastModified string
 	SHA256       string // of the body, in hexadecimal
@@ -577,7 +578,7 @@ type PageList struct{ Pages []PageInfo }
 // HostChange is an operator's decision about a host. Nil fields change nothing.
 type HostChange struct {
 	BlockUntil *int64 // ms; an instant in the past ends a block and a Retry-After
-	Delay      *int64 // ms between requests, at least; 0 for what the host asks for
+	Delay      *int64 // ms between requests, whatever the host asks for; 0 for what it asks for
 	Empty      bool   // drops the waiting pages for good
 }
 

@@ -15,12 +15,13 @@ import (
 // reportURLs records the outcomes of leased items. Repeated reports, and those after the lease has ended, are
 // accepted and change nothing.
 func (a frontierRoutes) reportURLs(w http.ResponseWriter, r *http.Request) error {
-	report, err := a.readReport(r)
+	report, refused, err := a.readReport(r)
 	if err != nil {
 		return err
 	}
 	reported, err := a.Frontier.Report(r.Context(), report)
-	answer := contract.FrontierReported{Accepted: reported.Accepted, Unknown: reported.Unknown, Added: reported.Added}
+	answer := contract.FrontierReported{Accepted: reported.Accepted, Unknown: reported.Unknown, Added: reported.Added,
+		Refused: refused}
 	for _, i := range reported.Failed {
 		answer.NotTaken = append(answer.NotTaken, report.Results[i].ID)
 	}
@@ -43,46 +44,48 @@ const (
 // maxErrorText caps the length of an error, in bytes.
 const maxErrorText = 500
 
-func (a frontierRoutes) readReport(r *http.Request) (report frontier.Report, err error) {
+// readReport returns a report, and how many of the URLs that were found exceed what one report may have.
+func (a frontierRoutes) readReport(r *http.Request) (report frontier.Report, refused int, err error) {
 	if err := onlyQuery(r); err != nil {
-		return report, err
+		return report, 0, err
 	}
 	var body struct {
 		LeaseID string             `json:"lease_id"`
 		Results *[]json.RawMessage `json:"results"`
 	}
 	if err := httpapi.ReadJSONUpTo(r, maxURLsBytes, &body); err != nil {
-		return report, err
+		return report, 0, err
 	}
 	if body.LeaseID == "" {
-		return report, contract.Invalid("lease_id", "is missing; send the lease_id of the lease")
+		return report, 0, contract.Invalid("lease_id", "is missing; send the lease_id of the lease")
 	}
 	if body.Results == nil {
-		return report, contract.Invalid("results", "is missing; send a list with the outcome of each item")
+		return report, 0, contract.Invalid("results", "is missing; send a list with the outcome of each item")
 	}
 	n := len(*body.Results)
 	if err := within("results", &n, 0, frontier.MaxResults); err != nil {
-		return report, err
+		return report, 0, err
 	}
 	list, err := httpapi.DecodeList[reportResult](*body.Results, "results")
 	if err != nil {
-		return report, err
+		return report, 0, err
 	}
 	report.Lease = body.LeaseID
 	assess := a.assessor(r.Context(), discovery.FromLink)
-	found := 0
+	room := frontier.MaxFound
 	for i := range list {
-		result, err := list[i].result(httpapi.Element("results", i), assess, a.Now())
-		if err != nil {
-			return report, err
+		p := &list[i]
+		if surplus := len(p.URLs) - room; surplus > 0 {
+			p.URLs, refused = p.URLs[:room], refused+surplus
 		}
-		if found += len(result.Found); found > frontier.MaxFound {
-			return report, contract.Invalid(httpapi.Element("results", i)+".urls",
-				"exceeds %d URLs in one report; report the others later", frontier.MaxFound)
+		room -= len(p.URLs)
+		result, err := p.result(httpapi.Element("results", i), assess, a.Now())
+		if err != nil {
+			return report, 0, err
 		}
 		report.Results = append(report.Results, result)
 	}
-	return report, nil
+	return report, refused, nil
 }
 
 // reportResult is the outcome of one item.
@@ -96,6 +99,7 @@ type reportResult struct {
 	SHA256       string            `json:"sha256"`
 	RedirectedTo string            `json:"redirected_to"`
 	RetryAfter   *int64            `json:"retry_after_seconds"`
+	CrawlDelay   *float64          `json:"crawl_delay_seconds"`
 	URLs         []json.RawMessage `json:"urls"`
 }
 
@@ -114,6 +118,9 @@ func (p *reportResult) result(field string, assess assessor, now time.Time) (res
 	}
 	if p.RetryAfter != nil {
 		result.RetryAfter = *p.RetryAfter
+	}
+	if p.CrawlDelay != nil {
+		result.CrawlDelay = int64(*p.CrawlDelay * 1000)
 	}
 	list, err := httpapi.DecodeList[foundURL](p.URLs, field+".urls")
 	if err != nil {
@@ -161,6 +168,11 @@ func (p *reportResult) check(field string) error {
 	}
 	if p.RetryAfter != nil && *p.RetryAfter < 0 {
 		return contract.Invalid(field+"retry_after_seconds", "must not be negative, got %d", *p.RetryAfter)
+	}
+	if p.CrawlDelay != nil {
+		if err := within(field+"crawl_delay_seconds", p.CrawlDelay, 0, 1e9); err != nil {
+			return err
+		}
 	}
 	if p.FetchedAt != nil {
 		if _, err := time.Parse(time.RFC3339, *p.FetchedAt); err != nil {

@@ -368,9 +368,6 @@ func TestFrontier_Requests(t *testing.T) {
 		{"report", result(`{"id":"a","status":200,"urls":["https://a.example/"]}`), "results[2].urls[0]"},
 		{"report", result(`7`), "results[2]"},
 		{"report", result(`null`), "results[2]"},
-		{"report", `{"lease_id":"0.1","results":[{"id":"a","status":200,"urls":[` +
-			strings.Repeat(`{"url":"https://a.example/"},`, 5000) + `{"url":"https://a.example/"}]}]}`,
-			"results[0].urls"},
 		{"urls", `{"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`, "urls"},
 		{"urls", `{"urls":[],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`, "urls"},
 		{"urls", `{"urls":[{"url":"https://a.example/"}]}`, "partition_info.country"},
@@ -428,6 +425,20 @@ func TestFrontier_Requests(t *testing.T) {
 		if r := f.do(t, "POST", "/api/v1/frontier/"+route, strings.Repeat(" ", most<<10)); r.status != 400 {
 			t.Errorf("%s: the largest body gives %d %+v", route, r.status, r.Error)
 		}
+	}
+}
+
+// What a report has too much of is refused, not the report.
+func TestReport_SurplusURLs(t *testing.T) {
+	f := newFixture(t, nil)
+	put(t, f, "https://a.example/1")
+	l := lease(t, f, `{"max":1,"lease_seconds":600}`)
+	body := `{"lease_id":` + encode(t, l.LeaseID) + `,"results":[{"id":` + encode(t, l.Items[0].ID) +
+		`,"status":200,"crawl_delay_seconds":2.5,"urls":[` +
+		strings.Repeat(`{"url":"https://a.example/2"},`, 5006) + `{"url":"https://a.example/3"}]}]}`
+	got := get[contract.FrontierReported](t, f, "POST", "/api/v1/frontier/report", body)
+	if got.Accepted != 1 || got.Added != 1 || got.Refused != 7 {
+		t.Errorf("%+v", got)
 	}
 }
 

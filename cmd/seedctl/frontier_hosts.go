@@ -110,7 +110,7 @@ func runFrontierHost(args []string, _ io.Reader, out, errOut io.Writer) int {
 	r := newRemote("frontier host", frontierHostHelp, out, errOut)
 	block := r.flags.Duration("block", 0, "nobody asks it for this `TIME`, such as 24h")
 	unblock := r.flags.Bool("unblock", false, "ends a block")
-	delay := r.flags.Float64("delay", -1, "at least so many `SECONDS` between two requests; 0 for what the host asks for")
+	delay := r.flags.Float64("delay", -1, "so many `SECONDS` between two requests, whatever the host asks for; 0 for what it asks for")
 	empty := r.flags.Bool("empty", false, "drops the pages that wait")
 	return r.run(args, func(ctx context.Context, hosts []string) error {
 		body := map[string]any{}

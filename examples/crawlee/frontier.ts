@@ -254,7 +254,10 @@ export class Frontier implements IRequestManager {
       if (result.status === 429 || result.status === 503) break; // it wants to be left alone
     }
     const left = items.slice(results.length).map(({ id }) => ({ id, error: "not_fetched" }));
-    await this.#report(lease, [...results, ...left]);
+    await this.#report(
+      lease,
+      [...results, ...left].map((result) => ({ ...result, crawl_delay_seconds: host.crawlDelay })),
+    );
   }
 
   /** Fetches an item as robots.txt allows it and the host's delay. Null when the lease is over. */
@@ -378,6 +381,7 @@ class Host {
   readonly #host: string;
   readonly #ends: number;
   readonly #answered: Map<string, number>;
+  crawlDelay: number | undefined; // seconds, of robots.txt
   #delay: number; // ms
 
   constructor(
@@ -393,6 +397,7 @@ class Host {
   }
 
   lengthen(seconds: number) {
+    if (seconds > 0) this.crawlDelay = seconds;
     this.#delay = Math.max(this.#delay, seconds * 1000);
   }
 

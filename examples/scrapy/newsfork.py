@@ -208,6 +208,7 @@ class Visit:
         self.redirects = 0  # in a row
         self.host, self.agent = items[0]["host"], items[0]["user_agent"]
         self.delay = items[0]["crawl_delay_seconds"]
+        self.crawl_delay = None  # of robots.txt
 
     def next(self):
         """Does what is to be done about the next item: nothing, a request for its robots.txt, or one for itself."""
@@ -223,7 +224,8 @@ class Visit:
             elif not rules.can_fetch(item["url"], product(self.agent)):
                 self._done({"error": "robots_disallowed"})
             else:
-                self.delay = max(self.delay, rules.crawl_delay(product(self.agent)) or 0)
+                self.crawl_delay = rules.crawl_delay(product(self.agent))
+                self.delay = max(self.delay, self.crawl_delay or 0)
                 headers = {"If-None-Match": item.get("etag"), "If-Modified-Since": item.get("last_modified")}
                 return self._send(item["url"], self._page, None, headers)
         self.finish()
@@ -233,8 +235,10 @@ class Visit:
         if self not in self.spider.visits:
             return
         self.spider.visits.discard(self)
-        left = [{"id": item["id"], "error": "not_fetched"} for item in self.items]
-        return self.spider._report(self.lease_id, self.results + left)
+        results = self.results + [{"id": item["id"], "error": "not_fetched"} for item in self.items]
+        if self.crawl_delay:
+            results = [{**result, "crawl_delay_seconds": self.crawl_delay} for result in results]
+        return self.spider._report(self.lease_id, results)
 
     def _send(self, url, callback, origin, headers={}):
         """Sends a request when the host's delay is over, unless the lease is over before. Then the host is given back at

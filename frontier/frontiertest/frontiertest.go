@@ -46,6 +46,7 @@ var Cases = []Case{
 	{"several pages of a host", severalOfAHost},
 	{"a host's delay", delay},
 	{"a long delay is not shortened", longDelay},
+	{"a delay that scrapers, settings and operators change", delayChanges},
 	{"Retry-After", retryAfter},
 	{"429 slows a host down, which recovers slowly", slowDown},
 	{"a page that fails", failingPage},

@@ -136,6 +136,47 @@ func longDelay(t T, db DB) {
 	}
 }
 
+// delayChanges: a host keeps the longest delay that anybody read in its robots.txt, a day at most; a setting that was
+// raised holds for hosts that are known, and an operator overrules all but that.
+func delayChanges(t T, db DB) {
+	s := newShard(t, db)
+	s.put("a.example", pages("a.example", 9, 0.5)...)
+	interval := func() int64 {
+		defer s.release("a.example", "c")
+		return s.acquire("a.example", "c", 60, "a.example").Hosts[0].Delay
+	}
+	reported := func(delay int64) {
+		t.Helper()
+		s.wait(7 * 86_400_000)
+		l := s.lease(1)
+		if len(l.Items) != 1 {
+			t.Fatalf("%d items", len(l.Items))
+		}
+		s.report(l, frontier.Result{ID: l.Items[0].ID, Status: 200, CrawlDelay: delay})
+	}
+	reported(30_000)
+	expect(t, "a scraper read a Crawl-delay", interval(), int64(30_000))
+	reported(20_000)
+	expect(t, "another read a shorter one", interval(), int64(30_000))
+	s.local.Settings.Delay = 45_000
+	expect(t, "the setting is raised", interval(), int64(45_000))
+	s.local.Settings.Delay = 0
+	expect(t, "and lowered", interval(), int64(30_000))
+	reported(1e12)
+	expect(t, "a mistake in robots.txt", interval(), int64(86_400_000))
+	s.acquire("a.example", "c", 60)
+	s.release("a.example", "c", frontier.Visit{Host: "a.example", Delay: 1e12, RobotsExpires: s.now + 1000})
+	expect(t, "which a collector reads too", interval(), int64(86_400_000))
+	five := int64(5000)
+	s.do(func() error {
+		_, err := s.s.SetHost(ctx, "a.example", frontier.HostChange{Delay: &five})
+		return err
+	})
+	expect(t, "an operator overrules it", interval(), five)
+	s.local.Settings.Delay = 7000
+	expect(t, "but not the setting", interval(), int64(7000))
+}
+
 func retryAfter(t T, db DB) {
 	s := newShard(t, db)
 	s.put("a.example", pages("a.example", 2, 0.5)...)

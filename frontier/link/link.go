@@ -35,14 +35,11 @@ func Parse(url string) (l URL, ok bool) {
 // unusable reports whether a character can be in no URL: what is no UTF-8, or what JSON made of it, among them.
 func unusable(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }
 
-// ValidHost reports whether a host can be fetched from: the canonical name of a public website, perhaps with port 80 or
-// 443. The frontier must not send scrapers to private networks, whoever names them.
+// ValidHost reports whether a host can be fetched from: the canonical name of a public website, without a port. The
+// frontier must not send scrapers to private networks, whoever names them, and what a server asks for (its delay, its
+// Retry-After) would not hold for another port of it.
 func ValidHost(host string) bool {
-	name, port, hasPort := strings.Cut(host, ":")
-	if hasPort && port != "80" && port != "443" {
-		return false
-	}
-	return contract.CheckDomain("", name) == nil && markup.Private(name) == ""
+	return contract.CheckDomain("", host) == nil && markup.Private(host) == ""
 }
 
 // Within reports whether a host belongs to a registrable domain.

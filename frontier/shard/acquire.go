@@ -179,6 +179,10 @@ func (s *Shard) Release(now int64, r frontier.ReleaseRequest) (released bool, er
 	return released, err
 }
 
+// maxCrawlDelay is the longest Crawl-delay that is obeyed, a day in ms: a mistake in robots.txt does not take the host away
+// for good.
+const maxCrawlDelay = 86_400_000
+
 // visited keeps what a collector learned of a host.
 func (c *call) visited(m *store.Domain, v *frontier.Visit) error {
 	if !link.ValidHost(v.Host) || !link.Within(v.Host, m.Name) {
@@ -189,7 +193,7 @@ func (c *call) visited(m *store.Domain, v *frontier.Visit) error {
 		return err
 	}
 	h.Change()
-	if delay := min(max(v.Delay, c.settings.Delay), frontier.MaxWait*1000); v.RobotsExpires > 0 {
+	if delay := min(max(v.Delay, c.settings.Delay), maxCrawlDelay); v.RobotsExpires > 0 {
 		h.Delay, h.RobotsEnds = delay, v.RobotsExpires
 	} else { // nothing says that the host asks for less than before
 		h.Delay = max(h.Delay, delay)

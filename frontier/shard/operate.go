@@ -45,10 +45,11 @@ func (s *Shard) SetHost(now int64, name string, change frontier.HostChange) (fou
 	return found, err
 }
 
-// setDelay sets the least delay of a host, which counts from its last request. It is no longer slowed down.
+// setDelay sets the delay of a host in place of what it asks for, or 0 for that. It counts from the last request, and the
+// host is no longer slowed down.
 func setDelay(c *call, h *store.Host, delay int64) {
 	before := h.Interval()
-	h.Floor, h.Slow, h.Calm = max(delay, 0), 0, 0
+	h.Override, h.Slow, h.Calm = max(delay, 0), 0, 0
 	if h.Ready <= c.now+before { // else a Retry-After says so
 		h.Ready = max(h.Ready-before+h.Interval(), 0)
 	}

@@ -239,6 +239,7 @@ func (p *reporter) settled() {
 func (p *reporter) after(h *store.Host, r *frontier.Result) error {
 	c := p.c
 	h.Change()
+	h.Delay = max(h.Delay, min(r.CrawlDelay, maxCrawlDelay)) // only a collector's own look at robots.txt shortens it
 	if (throttled(r) || r.NoRobots && r.RetryAfter > 0) && !p.slowed[h.ID] {
 		p.slowed[h.ID] = true
 		c.slowDown(h)

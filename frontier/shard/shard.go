@@ -51,6 +51,7 @@ func (s *Shard) run(now int64, operation func(*call) error) error {
 		return err
 	}
 	c := &call{tx: tx, now: max(now, 0), number: s.Number, settings: s.Settings.withDefaults()}
+	tx.LeastDelay = c.settings.Delay
 	if err := operation(c); err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func randomPages(r *rand.Rand, n int) []Page {
 }
 
 func randomHost(r *rand.Rand) *Host {
-	h := &Host{ID: r.Int64N(1 << 40), Name: "www.a.example", domain: 7, Excluded: r.IntN(2) == 0, Delay: r.Int64N(1e6), Floor: r.Int64N(9), Slow: r.Int64N(12), Calm: r.Int64N(8),
+	h := &Host{ID: r.Int64N(1 << 40), Name: "www.a.example", domain: 7, Excluded: r.IntN(2) == 0, Delay: r.Int64N(1e6), Override: r.Int64N(9), Slow: r.Int64N(12), Calm: r.Int64N(8),
 		Ready: r.Int64N(1 << 42), Blocked: r.Int64N(1 << 42), RobotsEnds: r.Int64N(1 << 42), Unresolved: r.Int64N(1 << 42), URLs: r.Int64N(1e5), Done: 3, Failed: 4, turn: r.IntN(Turns),
 		classes: []hostClass{{1, 20_000}, {2, 20_001}}, seenBits: r.IntN(maxBits + 1), nextSegment: r.Int64N(3000), Buffer: randomPages(r, r.IntN(40)), AskedAt: r.Int64N(1 << 42), tail: "later"}
 	for range r.IntN(maxRecent) {

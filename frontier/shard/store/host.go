@@ -16,7 +16,7 @@ type Host struct {
 
 	Excluded   bool
 	Delay      int64 // ms between two requests that the host asks for
-	Floor      int64 // the least delay that an operator set, ms
+	Override   int64 // the delay that an operator set in place of what the host asks for, ms; 0 for none
 	Slow       int64 // the delay is doubled so often: 429 and 503 raise it
 	Calm       int64 // answers since slow changed
 	Ready      int64 // nobody may ask the host before, ms
@@ -102,7 +102,7 @@ func (h *Host) Encode() []byte {
 		flags |= hostLeased
 	}
 	b := append(make([]byte, 0, 2048), hostVersion, flags)
-	for _, v := range [...]int64{h.Delay, h.Floor, h.Slow, h.Calm, h.Ready, h.Blocked, h.RobotsEnds, h.Unresolved,
+	for _, v := range [...]int64{h.Delay, h.Override, h.Slow, h.Calm, h.Ready, h.Blocked, h.RobotsEnds, h.Unresolved,
 		h.URLs, h.Done, h.Failed, int64(h.turn), int64(h.seenBits), h.nextSegment} {
 		b = appendUint(b, v)
 	}
@@ -180,7 +180,7 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 	flags := d.byte()
 	h.Excluded = flags&hostExcluded != 0
 	var turn, bits int64
-	for _, v := range [...]*int64{&h.Delay, &h.Floor, &h.Slow, &h.Calm, &h.Ready, &h.Blocked, &h.RobotsEnds, &h.Unresolved,
+	for _, v := range [...]*int64{&h.Delay, &h.Override, &h.Slow, &h.Calm, &h.Ready, &h.Blocked, &h.RobotsEnds, &h.Unresolved,
 		&h.URLs, &h.Done, &h.Failed, &turn, &bits, &h.nextSegment} {
 		*v = d.int()
 	}
@@ -223,7 +223,13 @@ const (
 
 // Interval is the least time between two requests to the host, in ms.
 func (h *Host) Interval() int64 {
-	delay := max(h.Delay, h.Floor)
+	delay := h.Delay
+	if h.Override > 0 {
+		delay = h.Override
+	}
+	if h.tx != nil {
+		delay = max(delay, h.tx.LeastDelay)
+	}
 	if h.Slow == 0 {
 		return delay
 	}

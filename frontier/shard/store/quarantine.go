@@ -107,7 +107,7 @@ func (c *Tx) replaceHost(damaged *Host, record []byte, urls, blocked int64) *Hos
 	c.state.URLs = max(c.state.URLs-urls, 0)
 	const longest = frontier.MaxWait * 1000
 	h := &Host{tx: c, ID: damaged.ID, Name: damaged.Name, domain: damaged.domain, Excluded: damaged.Excluded,
-		Delay: min(damaged.Delay, longest), Floor: min(damaged.Floor, longest), Ready: c.now + blankFor, Blocked: blocked}
+		Delay: min(damaged.Delay, longest), Override: min(damaged.Override, longest), Ready: c.now + blankFor, Blocked: blocked}
 	c.hosts[h.ID] = h
 	h.Change()
 	return h

@@ -98,7 +98,7 @@ func (h *Host) Blank() bool {
 func (h *Host) inherit(blank *Host) {
 	h.Excluded, h.places, h.Claim, h.ClaimEnds, h.stored = blank.Excluded, blank.places, blank.Claim, blank.ClaimEnds, blank.stored
 	h.Ready, h.Blocked, h.Unresolved = max(h.Ready, blank.Ready), max(h.Blocked, blank.Blocked), max(h.Unresolved, blank.Unresolved)
-	h.Floor, h.AskedAt = max(h.Floor, blank.Floor), max(h.AskedAt, blank.AskedAt)
+	h.Override, h.AskedAt = max(h.Override, blank.Override), max(h.AskedAt, blank.AskedAt)
 }
 
 func classAt(classes []frontier.Class, id int64) frontier.Class {

@@ -193,8 +193,10 @@ func (s *State) decode(key int64, data []byte) error {
 			s.walks = append(s.walks, d.walk())
 		}
 	case stateSecret:
-		s.Unsealed = d.int()
-		s.Secret = slices.Clone(data[min(d.at, len(data)):])
+		if len(data) > 0 {
+			s.Unsealed = d.int()
+			s.Secret = slices.Clone(data[d.at:])
+		}
 	default:
 		return nil
 	}

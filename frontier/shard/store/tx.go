@@ -34,6 +34,8 @@ type Tx struct {
 
 	Quarantine Quarantine
 
+	LeastDelay int64 // ms between two requests to any host, also those that are stored with less
+
 	db   DB
 	now  int64 // ms
 	hash func(string) uint64
