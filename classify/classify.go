@@ -90,7 +90,7 @@ type Classification struct {
 
 // Evidence lists the parts of a URL that its classification is based on. No list is nil.
 type Evidence struct {
-	URLPatterns     []string `json:"url_patterns"`     // segments of the path that have a meaning: "/newsroom", "/{year}"
+	URLPatterns     []string `json:"url_patterns"`     // segments with a meaning: "/newsroom", "/{year}"
 	KeywordMatches  []string `json:"keyword_matches"`  // words of the lexicon, in the form in which they are compared
 	KeywordSources  []Source `json:"keyword_sources"`  // where each of these words stands
 	StructuralHints []string `json:"structural_hints"` // "depth_3", "year_pattern", "pdf_file"

@@ -52,7 +52,8 @@ func TestClassifyClearCut(t *testing.T) {
 		"https://www.example.ru/контакты":                                                            Contact,
 	} {
 		if got := model().Classify(url, Context{}); got.PrimaryType != want {
-			t.Errorf("%s: %s (%.2f, %v), want %s", url, got.PrimaryType, got.Confidence, got.Evidence.KeywordMatches, want)
+			t.Errorf("%s: %s (%.2f, %v), want %s", url, got.PrimaryType, got.Confidence, got.Evidence.KeywordMatches,
+				want)
 		}
 	}
 }
@@ -78,13 +79,15 @@ func TestClassifyEvidence(t *testing.T) {
 // TestClassifyContext: the authority of the source is used where the host has no sector.
 func TestClassifyContext(t *testing.T) {
 	const url = "https://portal.example.com/a1"
-	if got := model().Classify(url, Context{Authority: "gov"}).Evidence.DomainContext; len(got) != 1 || got[0] != "government" {
+	if got := model().Classify(url, Context{Authority: "gov"}).Evidence.DomainContext; len(got) != 1 ||
+		got[0] != "government" {
 		t.Errorf("%v", got)
 	}
 	if got := model().Classify(url, Context{}).Evidence.DomainContext; len(got) != 0 {
 		t.Errorf("%v", got)
 	}
-	if got := model().Classify("https://example.edu/", Context{Authority: "gov"}).Evidence.DomainContext; got[0] != "education" {
+	got := model().Classify("https://example.edu/", Context{Authority: "gov"}).Evidence.DomainContext
+	if got[0] != "education" {
 		t.Errorf("%v", got)
 	}
 }
@@ -110,7 +113,8 @@ func TestClassifyText(t *testing.T) {
 		}
 		class, confidence := c.BestText(url, text)
 		if class.Type() != got.PrimaryType || confidence != got.Confidence {
-			t.Errorf("%+.60v: BestText %s (%.2f), ClassifyText %s (%.2f)", text, class.Type(), confidence, got.PrimaryType, got.Confidence)
+			t.Errorf("%+.60v: BestText %s (%.2f), ClassifyText %s (%.2f)", text, class.Type(), confidence,
+				got.PrimaryType, got.Confidence)
 		}
 	}
 	if got := c.ClassifyText(url, Text{Anchor: "보도자료"}).Evidence.KeywordMatches; !slices.Contains(got, "보도자료") {
@@ -148,9 +152,12 @@ func FuzzClassify(f *testing.F) {
 		f.Add(u)
 	}
 	for _, u := range []string{
-		"", "/", "?", "#", "://", "http://", "https://[::1]:8080/news", "//host/path", "mailto:a@b", "https://xn--80ak6aa92e.com/",
-		"https://h/%", "https://h/%zz%E3%81", "https://h/" + strings.Repeat("a/", 300), "https://h/?" + strings.Repeat("a=b&", 300),
-		"https://h/\xff\xfe", "https://xn--a/", "https://h/2026/13/45/", "https://h/" + strings.Repeat("新", 500), "https://h/a.pdf.", "https://h/é.html",
+		"", "/", "?", "#", "://", "http://", "https://[::1]:8080/news", "//host/path", "mailto:a@b",
+		"https://xn--80ak6aa92e.com/",
+		"https://h/%", "https://h/%zz%E3%81", "https://h/" + strings.Repeat("a/", 300), "https://h/?" +
+			strings.Repeat("a=b&", 300),
+		"https://h/\xff\xfe", "https://xn--a/", "https://h/2026/13/45/", "https://h/" + strings.Repeat("新", 500),
+		"https://h/a.pdf.", "https://h/é.html",
 	} {
 		f.Add(u)
 	}

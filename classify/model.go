@@ -100,7 +100,8 @@ var errTruncated = errors.New("classify: the file of the model is cut off")
 
 // NewClassifier returns a classifier for the URLs of the domain that c describes.
 func (m *Model) NewClassifier(c Context) *Classifier {
-	return &Classifier{model: m.weights, sector: hosts.SectorNamed(c.Authority), reading: urltext.Reading{Words: m.words}}
+	return &Classifier{model: m.weights, sector: hosts.SectorNamed(c.Authority),
+		reading: urltext.Reading{Words: m.words}}
 }
 
 // Classify classifies one URL. For many, use a Classifier.

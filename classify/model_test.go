@@ -32,7 +32,8 @@ func TestModelOfAnotherBuild(t *testing.T) {
 	other := bytes.Clone(file)
 	other[len(other)-1] ^= 1
 	for what, f := range map[string][]byte{
-		"nothing": nil, "a page": []byte("<!doctype html>"), "the beginning": file[:len(file)/2], "other weights": other,
+		"nothing": nil, "a page": []byte("<!doctype html>"), "the beginning": file[:len(file)/2],
+		"other weights": other,
 	} {
 		if _, err := ParseModel(f); err == nil {
 			t.Errorf("%s is read as the model", what)

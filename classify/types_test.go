@@ -27,7 +27,8 @@ func TestEveryTypeIsDescribed(t *testing.T) {
 	}
 
 	var schema any
-	if err := json.Unmarshal([]byte(readFile(t, "../contract/schemas/domain_metadata.schema.json")), &schema); err != nil {
+	if err := json.Unmarshal([]byte(readFile(t, "../contract/schemas/domain_metadata.schema.json")),
+		&schema); err != nil {
 		t.Fatal(err)
 	}
 	enums := typeEnums(schema)

@@ -12,7 +12,8 @@ func TestWithinDomain(t *testing.T) {
 		host, domain string
 		want         bool
 	}{
-		{"mom.gov.sg", "mom.gov.sg", true}, {"www.mom.gov.sg", "mom.gov.sg", true}, {"notmom.gov.sg", "mom.gov.sg", false},
+		{"mom.gov.sg", "mom.gov.sg", true}, {"www.mom.gov.sg", "mom.gov.sg", true},
+		{"notmom.gov.sg", "mom.gov.sg", false},
 		{"gov.sg", "mom.gov.sg", false}, {"", "a.sg", false}, {".a.sg", "a.sg", true}, {"a.sg", "", false},
 	} {
 		if got := contract.WithinDomain(c.host, c.domain); got != c.want {

@@ -15,7 +15,8 @@ func sitemapSightings(n int) []Sighting {
 	r := rand.New(rand.NewPCG(3, 3))
 	words := strings.Fields(
 		"minister opens new bridge over river annual budget for schools health plan water roads election final market" +
-			" team wins report police storm city council vote energy prices rise trade talks summit leader says people after year first")
+			" team wins report police storm city council vote energy prices rise trade talks summit leader says " +
+			"people after year first")
 	sections := strings.Fields("news politics business sport culture world press-releases services about")
 	sightings := make([]Sighting, n)
 	for i := range sightings {

@@ -56,7 +56,8 @@ func site(r *rand.Rand, n int) []Sighting {
 		case 9:
 			path = fmt.Sprintf("/images/%s.jpg", title)
 		case 10:
-			path = fmt.Sprintf("/%s/%c%c/%c%c/%c/x", section, 'a'+r.IntN(26), 'a'+r.IntN(26), 'a'+r.IntN(26), 'a'+r.IntN(26),
+			path = fmt.Sprintf("/%s/%c%c/%c%c/%c/x", section, 'a'+r.IntN(26), 'a'+r.IntN(26), 'a'+r.IntN(26),
+				'a'+r.IntN(26),
 				'a'+r.IntN(26))
 		default:
 			path = "/" + section
@@ -70,7 +71,8 @@ func site(r *rand.Rand, n int) []Sighting {
 			f.Lastmod = at
 		}
 		if r.IntN(2) == 0 {
-			f.Title = []byte(strings.ReplaceAll(title, "-", " ") + []string{"", " | Press releases", " | FAQ"}[r.IntN(3)])
+			f.Title = []byte(strings.ReplaceAll(title, "-", " ") + []string{"", " | Press releases", " | " +
+				"FAQ"}[r.IntN(3)])
 		}
 		sightings = append(sightings, f)
 	}
@@ -92,7 +94,8 @@ func outcome(t *testing.T, a *Analyser) string {
 // between, changes anything.
 func TestOrderAndMerges(t *testing.T) {
 	menu := []Link{{"https://www.example.gov/reports", "Publications"},
-		{"https://www.example.gov/bbs/list.do?menuId=3", "Press releases"}, {"https://www.example.gov/services/", "Tenders"}}
+		{"https://www.example.gov/bbs/list.do?menuId=3", "Press releases"},
+		{"https://www.example.gov/services/", "Tenders"}}
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		sightings := site(r, 3000)
@@ -256,7 +259,8 @@ func TestURLsInARow(t *testing.T) {
 				kept.Include("b.gov")
 				forgetful.Include("b.gov")
 			}
-			forgetful.urls.canoniser, forgetful.urls.inside, forgetful.page, forgetful.shapes.streak = markup.Canoniser{}, nil,
+			forgetful.urls.canoniser, forgetful.urls.inside, forgetful.page,
+				forgetful.shapes.streak = markup.Canoniser{}, nil,
 				page{}, streak{}
 			s := Sighting{Loc: []byte(url), Method: methods[rnd.IntN(len(methods))], Lastmod: ago(day * 3)}
 			kept.Add(&s)
@@ -287,17 +291,21 @@ func rowOf(rnd *rand.Rand, n int) []string {
 	for i := range urls {
 		if rnd.IntN(6) == 0 {
 			host = one("http", "https", "HTTPS", " https") + "://" +
-				one("a.gov", "www.a.gov", "A.gov", "a.gov.", "a.gov:443", "a.gov:80", "a.gov:8080", "b.gov", "xa.gov", "u@a.gov",
+				one("a.gov", "www.a.gov", "A.gov", "a.gov.", "a.gov:443", "a.gov:80", "a.gov:8080", "b.gov", "xa.gov",
+					"u@a.gov",
 					"a.gov:", "%61.gov", "한국.a.gov")
 		}
 		path = path[:min(len(path), rnd.IntN(10))]
 		for range rnd.IntN(4) {
-			path = append(path, one("news", "2026", "01", "28", "page", "2", "en", "ko", "a-headline-of-five-words", "amp",
-				"print", "story-7.html", "x", "", ".", "..", "%2e", "a b", "é", "\xff", "x.amp.html", "http:", "%ea%b0%80",
+			path = append(path, one("news", "2026", "01", "28", "page", "2", "en", "ko", "a-headline-of-five-words",
+				"amp",
+				"print", "story-7.html", "x", "", ".", "..", "%2e", "a b", "é", "\xff", "x.amp.html", "http:",
+				"%ea%b0%80",
 				"art12345", "a;b=c.pdf", strings.Repeat("d/", 12)))
 		}
 		urls[i] = fmt.Sprint(host, one("/", "/", "/", "\\", ""), strings.Join(path, "/"), one("", "", "/", "//"),
-			one("", "", "?a=1/2", "?", "?utm_x=1", "? ", "?a#b"), one("", "", "#", "#a?b/c", " ", "\t", "\u00a0", "\x85"))
+			one("", "", "?a=1/2", "?", "?utm_x=1", "? ", "?a#b"), one("", "", "#", "#a?b/c", " ", "\t", "\u00a0",
+				"\x85"))
 	}
 	return urls
 }

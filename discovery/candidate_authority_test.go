@@ -26,7 +26,8 @@ func TestOneSector(t *testing.T) {
 			t.Errorf("%s: authority %v, want %v", host, got, want)
 		}
 		shown := 0.4
-		for _, word := range embedded.Model().Classify("https://"+host+"/news", classify.Context{}).Evidence.DomainContext {
+		for _, word := range embedded.Model().Classify("https://"+host+"/news",
+			classify.Context{}).Evidence.DomainContext {
 			shown = max(shown, named[word])
 		}
 		if shown != want {

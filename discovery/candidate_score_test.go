@@ -44,10 +44,12 @@ func TestAuthority(t *testing.T) {
 	for want, hosts := range map[float64]string{
 		1: "www.mom.gov.sg gov.uk www.gov.uk nasa.gov army.mil korea.go.kr www.mofa.go.jp kemenkeu.go.id www.gob.mx " +
 			"economie.gouv.fr" +
-			" www.bk.admin.ch www.auswaertiges-amt.bund.de canada.gc.ca www.govt.nz www.gov.br oesterreich.gv.at ec.europa.eu gub.uy",
+			" www.bk.admin.ch www.auswaertiges-amt.bund.de canada.gc.ca www.govt.nz www.gov.br oesterreich.gv.at " +
+			"ec.europa.eu gub.uy",
 		0.8: "mit.edu www.ox.ac.uk snu.ac.kr www.unimelb.edu.au",
 		0.6: "www.wikipedia.org charity.org.uk kbs.or.kr museum.or.jp",
-		0.4: "notgov.example gov.example.com example.com go.com mygov.de edu.example.net www.go.de admin.com localhost " +
+		0.4: "notgov.example gov.example.com example.com go.com mygov.de edu.example.net www.go.de admin.com " +
+			"localhost " +
 			"10.0.0.1 organisation.fr",
 	} {
 		for host := range strings.FieldsSeq(hosts) {

@@ -38,7 +38,8 @@ func TestShapes(t *testing.T) {
 			shape, shapeConfidence := s.classify(&p)
 			if class != shape {
 				different++
-				t.Logf("%s: %s %.2f, by its shape %s %.2f", p.url, class.Type(), confidence, shape.Type(), shapeConfidence)
+				t.Logf("%s: %s %.2f, by its shape %s %.2f", p.url, class.Type(), confidence, shape.Type(),
+					shapeConfidence)
 			}
 		}
 	}

@@ -40,7 +40,8 @@ func TestCrawl(t *testing.T) {
 	a := NewAnalyser(o)
 	add(a, "https://www.x.gov/news/seen", FromSitemap, testNow)
 	c := a.Crawl("https://www.x.gov", htmlPage(
-		"https://www.x.gov/news/secret", "https://www.x.gov/news/seen", "https://data.x.gov/news", "https://www.y.gov/news",
+		"https://www.x.gov/news/secret", "https://www.x.gov/news/seen", "https://data.x.gov/news",
+		"https://www.y.gov/news",
 		"https://www.x.gov/news/a#top", "https://www.x.gov/news/a", "https://www.x.gov/news/report.pdf",
 		"https://www.x.gov/login",
 		"https://www.x.gov/press-releases", "https://www.x.gov/contact", "javascript:void(0)", "https://www.x.gov/",
@@ -113,10 +114,12 @@ func TestCrawlFromPatterns(t *testing.T) {
 	} {
 		a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.com", Now: testNow,
 			Robots: func(url string) (bool, bool) {
-				return url != "https://x.com/" && !strings.Contains(url, "/private"), strings.HasPrefix(url, "https://x.com/")
+				return url != "https://x.com/" && !strings.Contains(url, "/private"),
+					strings.HasPrefix(url, "https://x.com/")
 			}})
 		for i := range 4 {
-			add(a, fmt.Sprintf("https://x.com/press-releases/2024/release-%d-of-the-year", i), FromResearch, time.Time{})
+			add(a, fmt.Sprintf("https://x.com/press-releases/2024/release-%d-of-the-year", i), FromResearch,
+				time.Time{})
 			add(a, fmt.Sprintf("https://x.com/private/news/2024/story-%d-of-the-year", i), FromResearch, time.Time{})
 		}
 		c := a.Crawl("https://x.com/", home)

@@ -3,10 +3,10 @@
 //
 // # How a sighting becomes a listed URL
 //
-// A [Sighting], a URL as some place names it, becomes a record of what is known of the URL, and part of a pattern, which
-// generalises URLs that are alike. A URL that is good enough for a bounded list is a candidate, with its scores. The
-// best candidates are ranked as an editor would rank them, and the first of those are listed in the [Discovery]. Files
-// bear the name of their stage.
+// A [Sighting], a URL as some place names it, becomes a record of what is known of the URL, and part of a pattern,
+// which generalises URLs that are alike. A URL that is good enough for a bounded list is a candidate, with its scores.
+// The best candidates are ranked as an editor would rank them, and the first of those are listed in the [Discovery].
+// Files bear the name of their stage.
 //
 // # Files
 //

@@ -16,7 +16,8 @@ func TestDoc_ListsEveryFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	var listed, stages []string
-	for _, line := range regexp.MustCompile(`(?m)^//   - (([a-z]+)[a-z_]*\.go): `).FindAllStringSubmatch(string(page), -1) {
+	item := regexp.MustCompile(`(?m)^//   - (([a-z]+)[a-z_]*\.go): `)
+	for _, line := range item.FindAllStringSubmatch(string(page), -1) {
 		listed = append(listed, line[1])
 		stages = append(stages, line[2])
 	}

@@ -220,7 +220,8 @@ func (a entryFinder) usable(entries []EntryPoint) []EntryPoint {
 func (a entryFinder) homeEntry(home string) EntryPoint {
 	_, confidence := a.classifier.Best(home)
 	return EntryPoint{
-		Method: HTMLEntry, URL: home, IntervalMinutes: intervalMinutes(Irregular), Confidence: listingConfidence(confidence),
+		Method: HTMLEntry, URL: home, IntervalMinutes: intervalMinutes(Irregular),
+		Confidence: listingConfidence(confidence),
 	}
 }
 
@@ -249,7 +250,8 @@ func (a entryFinder) htmlEntries() []EntryPoint {
 		p := parsePage(c.url)
 		class, confidence := siteView(a).classOf(&p)
 		t := class.Type()
-		if confidence < minListing || relevance(t) == 0 || report(a).forbidden(c.url) || !a.lists(c.url) && !a.named(c.url) {
+		if confidence < minListing || relevance(t) == 0 || report(a).forbidden(c.url) ||
+			!a.lists(c.url) && !a.named(c.url) {
 			continue
 		}
 		entries = append(entries, EntryPoint{

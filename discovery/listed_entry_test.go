@@ -22,11 +22,13 @@ func TestContract(t *testing.T) {
 	for i := range 8 {
 		a.Add(&Sighting{Loc: fmt.Appendf(nil, "%s/2026/release-%c", releases, 'a'+i), Method: FromFeed,
 			Lastmod: ago(time.Duration(i) * day), Source: rss})
-		a.Add(&Sighting{Loc: fmt.Appendf(nil, "https://www.mom.gov.sg/newsroom/story-%c", 'a'+i), Method: FromNewsSitemap,
+		a.Add(&Sighting{Loc: fmt.Appendf(nil, "https://www.mom.gov.sg/newsroom/story-%c", 'a'+i),
+			Method:  FromNewsSitemap,
 			Lastmod: ago(time.Duration(40+i) * day), Source: news})
 		a.Add(&Sighting{Loc: fmt.Appendf(nil, "https://www.mom.gov.sg/p%d/contact", i), Method: FromSitemap,
 			Lastmod: ago(time.Duration(i) * 7 * day), Source: sitemap})
-		a.Add(&Sighting{Loc: fmt.Appendf(nil, "https://www.mom.gov.sg/p%d/events", i), Method: FromSitemap, Source: sitemap})
+		a.Add(&Sighting{Loc: fmt.Appendf(nil, "https://www.mom.gov.sg/p%d/events", i), Method: FromSitemap,
+			Source: sitemap})
 	}
 	add(a, releases, FromResearch, time.Time{})
 	expires := testNow.Add(24 * time.Hour)
@@ -38,8 +40,9 @@ func TestContract(t *testing.T) {
 	press, stories := classify.PressRelease, classify.News
 	allowed := true
 	want := []EntryPoint{
-		{Method: RSSEntry, URL: "https://www.mom.gov.sg/rss/press-releases.xml", ContentType: &press, IntervalMinutes: 720,
-			Confidence: 0.9},
+		{Method: RSSEntry, URL: "https://www.mom.gov.sg/rss/press-releases.xml", ContentType: &press,
+			IntervalMinutes: 720,
+			Confidence:      0.9},
 		{Method: AtomEntry, URL: "https://www.mom.gov.sg/declared.atom", IntervalMinutes: 4320, Confidence: 0.5},
 		{Method: NewsSitemapEntry, URL: "https://www.mom.gov.sg/news.xml", ContentType: &stories, IntervalMinutes: 720,
 			Confidence: 0.6},
@@ -95,7 +98,8 @@ func TestHomeIsAnEntryPoint(t *testing.T) {
 		test.change(&o)
 		c := NewAnalyser(o).Contract(test.terms)
 		if len(c.EntryPoints) != test.want || test.want > 0 &&
-			(c.EntryPoints[0].URL != home || c.EntryPoints[0].Method != HTMLEntry || c.EntryPoints[0].IntervalMinutes == 0) {
+			(c.EntryPoints[0].URL != home || c.EntryPoints[0].Method != HTMLEntry ||
+				c.EntryPoints[0].IntervalMinutes == 0) {
 			t.Errorf("%s: %+v", name, c.EntryPoints)
 		}
 	}
@@ -185,7 +189,8 @@ func TestListsByItself(t *testing.T) {
 	for _, before := range []string{"https://www.mom.gov.sg/", "https://www.mom.gov.sg/news"} {
 		a := ministry()
 		for url, want := range map[string]bool{
-			"https://www.mom.gov.sg/news": true, "https://www.mom.gov.sg/story-1": false, "https://www.mom.gov.sg/": false,
+			"https://www.mom.gov.sg/news": true, "https://www.mom.gov.sg/story-1": false,
+			"https://www.mom.gov.sg/": false,
 		} {
 			add(a, url, FromSitemap, time.Time{})
 			a.classifier.Best(before)
@@ -225,14 +230,16 @@ func TestSourceTwice(t *testing.T) {
 func TestFailures(t *testing.T) {
 	a := ministry()
 	for i := range 60 {
-		a.Fail(Failure{Type: TimeoutFailure, URL: fmt.Sprintf("https://www.mom.gov.sg/%d", i), Message: "no answer", RetryCount: 3})
+		a.Fail(Failure{Type: TimeoutFailure, URL: fmt.Sprintf("https://www.mom.gov.sg/%d", i), Message: "no answer",
+			RetryCount: 3})
 	}
 	e := a.Result().Errors
 	if len(e) != 50 {
 		t.Errorf("%d failures, want the first 50", len(e))
 	}
 	for i := range e {
-		if want := (Failure{Type: TimeoutFailure, URL: fmt.Sprintf("https://www.mom.gov.sg/%d", i), Message: "no answer", RetryCount: 3}); e[i] != want {
+		if want := (Failure{Type: TimeoutFailure, URL: fmt.Sprintf("https://www.mom.gov.sg/%d", i),
+			Message: "no answer", RetryCount: 3}); e[i] != want {
 			t.Errorf("failure %d is %+v, want %+v", i, e[i], want)
 		}
 	}
@@ -257,7 +264,8 @@ func TestManySources(t *testing.T) {
 			a.Source(Source{Method: RSSEntry, URL: fmt.Sprintf("https://x.gov/feeds/%d.xml", i)})
 		}
 		took := time.Since(began)
-		if id := a.Source(Source{Method: AtomEntry, URL: "https://x.gov/feeds/7.xml", Read: true}); id != 8 || len(a.sources) != n || a.sources[7].Method != AtomEntry {
+		if id := a.Source(Source{Method: AtomEntry, URL: "https://x.gov/feeds/7.xml", Read: true}); id != 8 ||
+			len(a.sources) != n || a.sources[7].Method != AtomEntry {
 			t.Fatalf("a feed found again is source %d of %d", id, len(a.sources))
 		}
 		return took

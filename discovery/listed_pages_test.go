@@ -43,7 +43,9 @@ func TestPagesAreTheBest(t *testing.T) {
 		if len(got) != kept {
 			t.Fatalf("%d pages", len(got))
 		}
-		if !slices.IsSortedFunc(got, func(x, y discovery.Page) int { return int(1000*y.Priority) - int(1000*x.Priority) }) {
+		if !slices.IsSortedFunc(got, func(x, y discovery.Page) int {
+			return int(1000*y.Priority) - int(1000*x.Priority)
+		}) {
 			t.Error("they are not in the order of their priorities")
 		}
 		if want == nil {
@@ -152,14 +154,16 @@ func TestPagesThatMayBeFetched(t *testing.T) {
 		got = append(got, p.URL)
 	}
 	slices.Sort(got)
-	if want := []string{"https://example.com/news/good-story", "https://other.example.com/news/of-another-host"}; !slices.Equal(got, want) {
+	if want := []string{"https://example.com/news/good-story",
+		"https://other.example.com/news/of-another-host"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 // TestPagesHaveTitles: a title survives a better sighting without one, and may come from a worse one.
 func TestPagesHaveTitles(t *testing.T) {
-	a := discovery.NewAnalyser(discovery.Options{Model: embedded.Model(), Domain: "example.com", Now: pagesNow, Pages: 10})
+	a := discovery.NewAnalyser(discovery.Options{Model: embedded.Model(), Domain: "example.com", Now: pagesNow,
+		Pages: 10})
 	add := func(path string, m discovery.Method, title string) {
 		a.Add(&discovery.Sighting{Loc: []byte("https://example.com/news/" + path), Method: m, Title: []byte(title)})
 	}
@@ -174,7 +178,8 @@ func TestPagesHaveTitles(t *testing.T) {
 	for _, p := range a.Pages() {
 		got[strings.TrimPrefix(p.URL, "https://example.com/news/")] = p.Title
 	}
-	if got["first"] != "Of the raw file" || got["second"] != "Of the raw file" || got["third"] != "Of the feed" || got["long"] != strings.Repeat("가", 66) {
+	if got["first"] != "Of the raw file" || got["second"] != "Of the raw file" || got["third"] != "Of the feed" ||
+		got["long"] != strings.Repeat("가", 66) {
 		t.Errorf("%q", got)
 	}
 }
@@ -199,7 +204,8 @@ func TestPagesOfAStateAreWhatIsNew(t *testing.T) {
 func BenchmarkPages(b *testing.B) {
 	for _, kept := range []int{0, 500} {
 		b.Run(fmt.Sprint(kept), func(b *testing.B) {
-			a := discovery.NewAnalyser(discovery.Options{Model: embedded.Model(), Domain: "example.com", Now: pagesNow, Pages: kept})
+			a := discovery.NewAnalyser(discovery.Options{Model: embedded.Model(), Domain: "example.com", Now: pagesNow,
+				Pages: kept})
 			for n := 0; b.Loop(); n++ {
 				a.Add(article(50_000 - n%50_000))
 			}

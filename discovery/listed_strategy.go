@@ -33,7 +33,8 @@ func (a strategy) allowedPatterns(useful []URLPattern, best []candidate) []strin
 	}
 	var needed []nodeID
 	for n := range a.tree.nodes {
-		if node := &a.tree.nodes[n]; node.movedTo == noNode && (node.good && !a.closed(nodeID(n)) || a.scored[nodeID(n)]) {
+		if node := &a.tree.nodes[n]; node.movedTo == noNode &&
+			(node.good && !a.closed(nodeID(n)) || a.scored[nodeID(n)]) {
 			needed = append(needed, nodeID(n))
 		}
 	}

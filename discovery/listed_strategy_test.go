@@ -176,8 +176,9 @@ func TestNextArticle(t *testing.T) {
 		"/newsroom/press-releases/2026/02/road-closes": true,
 		"/stories/mayor-elected.html":                  true, "/news": true, "/newsroom/press-releases": true,
 		"/updates":   true,
-		"/downloads": false, "/downloads/form-1": false, "/newsroom/speeches": false, "/stories/mayor-elected.pdf": false,
-		"/about": false,
+		"/downloads": false, "/downloads/form-1": false, "/newsroom/speeches": false,
+		"/stories/mayor-elected.pdf": false,
+		"/about":                     false,
 	} {
 		if matchPatterns(got, "https://www.mom.gov.sg"+path) != want {
 			t.Errorf("%s: want %t of %q", path, want, got)

@@ -30,7 +30,8 @@ func (d *Discovery) Strike(excluded func(url string) bool) bool {
 	patterns := len(d.Strategy.AllowedPatterns)
 	d.Strategy.AllowedPatterns = slices.DeleteFunc(d.Strategy.AllowedPatterns, func(p string) bool {
 		p = specimen.Replace(p)
-		return len(origins) > 0 && !slices.ContainsFunc(origins, func(origin string) bool { return !excluded(origin + p) })
+		return len(origins) > 0 && !slices.ContainsFunc(origins,
+			func(origin string) bool { return !excluded(origin + p) })
 	})
 	changed = changed || len(d.Strategy.AllowedPatterns) < patterns
 	for i := range d.Patterns {

@@ -36,16 +36,19 @@ func TestMinistry(t *testing.T) {
 	u := d.URLs[0]
 	c := embedded.Model().Classify(releases+"/2026", classify.Context{Authority: "gov"})
 	// 0.4 × 0.8 press release, 0.3 × 0.8 two days, 0.2 × 1 gov.sg, 0.1 × 0.8 three segments
-	want := NewsValue{Relevance: 0.8, Timeliness: 0.8, Authority: 1, Accessibility: 0.8, Frequency: Weekly, Overall: 0.84}
+	want := NewsValue{Relevance: 0.8, Timeliness: 0.8, Authority: 1, Accessibility: 0.8, Frequency: Weekly,
+		Overall: 0.84}
 	if c.PrimaryType != classify.PressRelease || u.URL != releases+"/2026" || u.NewsValue != want ||
 		!reflect.DeepEqual(u.Classification, c) {
 		t.Errorf("%+v, want %+v and %+v", u, c, want)
 	}
 	// 0.5 × 0.84 + 0.2 × confidence + 0.2 × 1 + 0.1 × 0.8, which is 0.88 and more
-	if p := round(0.42 + 0.2*c.Confidence + 0.2 + 0.08); c.Confidence < 0.9 || u.Priority != p || u.Action != ImmediateCrawl {
+	if p := round(0.42 + 0.2*c.Confidence + 0.2 + 0.08); c.Confidence < 0.9 || u.Priority != p ||
+		u.Action != ImmediateCrawl {
 		t.Errorf("confidence %v, priority %v %s, want %v %s", c.Confidence, u.Priority, u.Action, p, ImmediateCrawl)
 	}
-	pattern := URLPattern{releases[len("https://www.mom.gov.sg"):] + "/{year}", classify.PressRelease, 0.3, []string{releases + "/2026", releases + "/2025"}}
+	pattern := URLPattern{releases[len("https://www.mom.gov.sg"):] + "/{year}", classify.PressRelease, 0.3,
+		[]string{releases + "/2026", releases + "/2025"}}
 	if !reflect.DeepEqual(d.Patterns[0], pattern) {
 		t.Errorf("%+v, want %+v", d.Patterns[0], pattern)
 	}
@@ -62,7 +65,8 @@ func TestMinistry(t *testing.T) {
 	s := a.Score(releases)
 	// Research found it, which is no reason to fetch it at once, undated: 0.5 × (0.32 + 0.09 + 0.2 + 0.1) + 0.2 × confidence + 0.2 + 0.09
 	c = embedded.Model().Classify(releases, classify.Context{Authority: "gov"})
-	if p := round(0.355 + 0.2*c.Confidence + 0.29); s.Type != classify.PressRelease || s.Priority != p || s.Action != ScheduledCrawl || s.Allowed == nil || !*s.Allowed {
+	if p := round(0.355 + 0.2*c.Confidence + 0.29); s.Type != classify.PressRelease || s.Priority != p ||
+		s.Action != ScheduledCrawl || s.Allowed == nil || !*s.Allowed {
 		t.Errorf("%+v, want priority %v", s, p)
 	}
 }
@@ -80,11 +84,14 @@ func TestMinistryPages(t *testing.T) {
 		action  Action
 	}{
 		// 0.4 × 0.8 + 0.3 × 0.4 + 0.2 × 1 + 0.1 × 0.8; 0.36 + 0.2 × 1 + 0.1 × 0.8
-		{"/newsroom/speeches/speech-2", 54 * day, classify.PressRelease, NewsValue{0.8, 0.4, 1, 0.8, Weekly, 0.72}, 0.64, ImmediateCrawl},
+		{"/newsroom/speeches/speech-2", 54 * day, classify.PressRelease, NewsValue{0.8, 0.4, 1, 0.8, Weekly, 0.72},
+			0.64, ImmediateCrawl},
 		// 0.4 × 0.6 + 0.3 × 0.2 + 0.2 × 1 + 0.1 × 0.8; 0.29 + 0.2 + 0.08
-		{"/newsroom/announcements/announcement-5", 100 * day, classify.Announcement, NewsValue{0.6, 0.2, 1, 0.8, Weekly, 0.58}, 0.57, ScheduledCrawl},
+		{"/newsroom/announcements/announcement-5", 100 * day, classify.Announcement,
+			NewsValue{0.6, 0.2, 1, 0.8, Weekly, 0.58}, 0.57, ScheduledCrawl},
 		// 0.4 × 0 + 0.3 × 0.2 + 0.2 × 1 + 0.1 × 1; 0.18 + 0.2 + 0.08
-		{"/legislation/act-3", 453 * day, classify.Legislation, NewsValue{0, 0.2, 1, 1, Irregular, 0.36}, 0.46, ScheduledCrawl},
+		{"/legislation/act-3", 453 * day, classify.Legislation, NewsValue{0, 0.2, 1, 1, Irregular, 0.36}, 0.46,
+			ScheduledCrawl},
 		// undated: 0.4 × 0 + 0.3 × 0.3 + 0.2 × 1 + 0.1 × 1; 0.195 + 0.2 + 0.08
 		{"/faq/question-4", 0, classify.FAQ, NewsValue{0, 0.3, 1, 1, Irregular, 0.39}, 0.475, ScheduledCrawl},
 		// the same but for two parameters: 0.195 + 0.2 × 0.9 + 0.08; a search is never worth more than this
@@ -216,7 +223,8 @@ func TestExcluded(t *testing.T) {
 	if d.Stats.Analyzed != 1 || len(d.URLs) != 1 || d.URLs[0].URL != "https://www.mom.gov.sg/news" {
 		t.Errorf("%+v %+v", d.Stats, d.URLs)
 	}
-	for _, u := range []string{"https://www.mom.gov.sg/forbidden/news", "https://www.mom.gov.sg/a/a/a", "https://www.mom.gov.sg/logo.png", "nonsense"} {
+	for _, u := range []string{"https://www.mom.gov.sg/forbidden/news", "https://www.mom.gov.sg/a/a/a",
+		"https://www.mom.gov.sg/logo.png", "nonsense"} {
 		if s := a.Score(u); s.Action != Ignore {
 			t.Errorf("%s: %+v", u, s)
 		}
@@ -231,7 +239,8 @@ func TestFoundTwice(t *testing.T) {
 	add(a, releases, FromResearch, ago(2*day))
 	add(a, releases, FromLink, testNow.AddDate(1, 0, 0)) // cannot be true
 	d := a.Result()
-	if d.Stats.Analyzed != 1 || d.URLs[0].Method != FromFeed || d.URLs[0].NewsValue.Timeliness != 0.8 || d.Categories[classify.PressRelease].Count != 1 {
+	if d.Stats.Analyzed != 1 || d.URLs[0].Method != FromFeed || d.URLs[0].NewsValue.Timeliness != 0.8 ||
+		d.Categories[classify.PressRelease].Count != 1 {
 		t.Errorf("%+v", d)
 	}
 	if d.Stats.High+d.Stats.Medium+d.Stats.Low != 1 || d.Categories[classify.PressRelease].AveragePriority < 0.8 {
@@ -291,7 +300,8 @@ func TestGovernmentLibrary(t *testing.T) {
 		}
 		for _, p := range list {
 			generate(p, testNow)
-			if _, ok := classify.ClassOf(p.ContentType); !ok || p.Confidence <= 0 || p.Confidence > 0.9 || p.Pattern[0] != '/' {
+			if _, ok := classify.ClassOf(p.ContentType); !ok || p.Confidence <= 0 || p.Confidence > 0.9 ||
+				p.Pattern[0] != '/' {
 				t.Errorf("%+v", p)
 			}
 		}
@@ -333,7 +343,8 @@ func FuzzState(f *testing.F) {
 	a := ministry()
 	a.Source(Source{Method: RSSEntry, URL: "https://www.mom.gov.sg/rss", Read: true})
 	for i := range 3 {
-		a.Add(&Sighting{Loc: fmt.Appendf(nil, "%s/%c", releases, 'a'+i), Method: FromSitemap, Lastmod: ago(day), Source: 1})
+		a.Add(&Sighting{Loc: fmt.Appendf(nil, "%s/%c", releases, 'a'+i), Method: FromSitemap, Lastmod: ago(day),
+			Source: 1})
 	}
 	data, err := json.Marshal(a.State())
 	if err != nil {
@@ -403,12 +414,14 @@ func TestCategoriesOfTexts(t *testing.T) {
 		}
 		return a.Result()
 	}
-	if alone := result(false, 400); alone.Categories[classify.PressRelease].Count > 0 || alone.Patterns[0].ContentType == classify.PressRelease {
+	if alone := result(false, 400); alone.Categories[classify.PressRelease].Count > 0 ||
+		alone.Patterns[0].ContentType == classify.PressRelease {
 		t.Fatalf("without the menu %+v, %+v", alone.Categories, alone.Patterns[0])
 	}
 	for _, pages := range []int{2, 4, 40, 400} {
 		got := result(true, pages)
-		if k := got.Categories[classify.PressRelease]; len(got.Categories) != 1 || k.Count != pages || len(k.Examples) != min(pages, categoryExamples) || k.AveragePriority < 0.6 || k.AveragePriority > 0.9 {
+		if k := got.Categories[classify.PressRelease]; len(got.Categories) != 1 || k.Count != pages ||
+			len(k.Examples) != min(pages, categoryExamples) || k.AveragePriority < 0.6 || k.AveragePriority > 0.9 {
 			t.Errorf("%d pages: %+v", pages, got.Categories)
 		}
 		if p := got.Patterns[0]; p.Pattern != "/b7/{id}" || p.ContentType != classify.PressRelease {

@@ -40,7 +40,8 @@ func (a *Analyser) Score(url string) Scored {
 		a.scored[a.node(p.url)] = true
 	}
 	forbidden := s.Allowed != nil && !*s.Allowed
-	if !inside || forbidden || len(p.url) > MaxURLLength || p.trapOf(a.o.Now) != markup.NoTrap || assetExtensions[p.ext] {
+	if !inside || forbidden || len(p.url) > MaxURLLength || p.trapOf(a.o.Now) != markup.NoTrap ||
+		assetExtensions[p.ext] {
 		s.Action = Ignore
 	}
 	if s.Action != Ignore {

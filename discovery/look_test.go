@@ -23,10 +23,12 @@ func TestAssess(t *testing.T) {
 	if _, found := a.Assess(url, FromLink, time.Time{}, ""); found >= plain {
 		t.Errorf("found on a page %v, by research %v", found, plain)
 	}
-	if kind, priority := a.Assess(url, FromResearch, time.Time{}, classify.FAQ); kind != classify.FAQ || priority >= plain {
+	if kind, priority := a.Assess(url, FromResearch, time.Time{}, classify.FAQ); kind != classify.FAQ ||
+		priority >= plain {
 		t.Errorf("known to be another type: %s %v", kind, priority)
 	}
-	if kind, priority := a.Assess("mailto:a@b.sg", FromResearch, now, classify.News); kind != classify.Unknown || priority != 0 {
+	if kind, priority := a.Assess("mailto:a@b.sg", FromResearch, now, classify.News); kind != classify.Unknown ||
+		priority != 0 {
 		t.Errorf("no URL: %s %v", kind, priority)
 	}
 	if n := a.Result().Stats.Analyzed; n != 0 {

@@ -49,7 +49,8 @@ func TestRhythm(t *testing.T) {
 		return k
 	}
 	want := classified(noStreams["none"])
-	if want.PrimaryType == classify.News || slices.Contains(want.Evidence.DomainContext, "neighbours_dated_day_by_day") {
+	if want.PrimaryType == classify.News || slices.Contains(
+		want.Evidence.DomainContext, "neighbours_dated_day_by_day") {
 		t.Fatalf("without dates %+v", want)
 	}
 	for name, at := range streams {

@@ -215,7 +215,8 @@ func (a siteView) classification(p *page) classify.Classification {
 		settled, confidence = vouch(class, k.Confidence, r.rank)
 	}
 	if settled != class {
-		k.SecondaryTypes = slices.DeleteFunc(k.SecondaryTypes, func(t classify.Type) bool { return t == settled.Type() })
+		k.SecondaryTypes = slices.DeleteFunc(k.SecondaryTypes,
+			func(t classify.Type) bool { return t == settled.Type() })
 		k.PrimaryType, k.Confidence = settled.Type(), confidence
 	}
 	return k

@@ -25,7 +25,9 @@ func TestQueriesGiveWay(t *testing.T) {
 		"parameters of one file": func(i int) string {
 			return fmt.Sprintf("https://www.example.gov/news/index.html;version=1.%d", i)
 		},
-		"below names": func(i int) string { return fmt.Sprintf("https://www.example.gov/s%d/a%d?field%d=1", i%60, i%5, i) },
+		"below names": func(i int) string {
+			return fmt.Sprintf("https://www.example.gov/s%d/a%d?field%d=1", i%60, i%5, i)
+		},
 	} {
 		var urls []string
 		for i := range 4 * maxQueries {

@@ -104,7 +104,8 @@ func TestRanking(t *testing.T) {
 		for i, u := range a.Result().URLs {
 			got = append(got, r.grades[u.URL])
 			if i < 12 {
-				fmt.Fprintf(&shown, "\n\t%d %.3f %s %s", r.grades[u.URL], u.Priority, u.Classification.PrimaryType, u.URL)
+				fmt.Fprintf(&shown, "\n\t%d %.3f %s %s", r.grades[u.URL], u.Priority, u.Classification.PrimaryType,
+					u.URL)
 			}
 		}
 		for _, g := range r.grades {
@@ -142,7 +143,8 @@ func TestAside(t *testing.T) {
 	for _, path := range []string{
 		"/", "/en/", "/index.html", "/newsroom/press-releases/2024", "/newsroom/press-releases/2024/11",
 		"/press-releases-2019", "/archive/2021",
-		"/news/page/3", "/news?page=3", "/news?year=2023", "/news/privacy-policy", "/terms-of-use", "/login", "/news/login",
+		"/news/page/3", "/news?page=3", "/news?year=2023", "/news/privacy-policy", "/terms-of-use", "/login",
+		"/news/login",
 	} {
 		a := ministry()
 		add(a, "https://www.mom.gov.sg"+old, FromSitemap, ago(900*day))
@@ -177,7 +179,8 @@ func TestFeedItemsAreNews(t *testing.T) {
 			u := a.Result().URLs[0]
 			s := a.Score(u.URL)
 			e := a.Contract(Terms{}).EntryPoints[0]
-			if u.Classification.PrimaryType != classify.News || s.Type != classify.News || u.NewsValue.Relevance != 0.9 ||
+			if u.Classification.PrimaryType != classify.News || s.Type != classify.News ||
+				u.NewsValue.Relevance != 0.9 ||
 				e.ContentType == nil || *e.ContentType != classify.News {
 				t.Errorf("%v: %+v, %+v, the feed %v", order, u, s, e.ContentType)
 			}
@@ -224,7 +227,8 @@ func TestTies(t *testing.T) {
 	}
 	if len(dates) == 0 || len(numbers) == 0 || dates[0] != "/newsroom/story-of-the-town-000" ||
 		numbers[0] != "/stories/1199/a-story-of-the-town" ||
-		!slices.IsSorted(dates) || !slices.IsSortedFunc(numbers, func(x, y string) int { return strings.Compare(y, x) }) {
+		!slices.IsSorted(dates) || !slices.IsSortedFunc(numbers,
+		func(x, y string) int { return strings.Compare(y, x) }) {
 		t.Errorf("%q\n%q", dates, numbers)
 	}
 	b := ministry()
@@ -242,7 +246,8 @@ func TestOneSection(t *testing.T) {
 	a := ministry()
 	for i := range 60 {
 		for _, desk := range []string{"asia", "europe", "africa"} {
-			add(a, fmt.Sprintf("https://www.mom.gov.sg/world/%s/%d/a-story-of-the-day", desk, i), FromFeed, ago(time.Hour))
+			add(a, fmt.Sprintf("https://www.mom.gov.sg/world/%s/%d/a-story-of-the-day", desk, i), FromFeed,
+				ago(time.Hour))
 		}
 		add(a, fmt.Sprintf("https://www.mom.gov.sg/local/%d/a-story-of-the-town", i), FromSitemap, ago(900*day))
 		add(a, fmt.Sprintf("https://www.mom.gov.sg/culture/%d/a-concert-of-the-day", i), FromSitemap, ago(900*day))
@@ -322,7 +327,8 @@ func TestMixed(t *testing.T) {
 		return alike
 	}
 	for i := range 300 {
-		add(a, fmt.Sprintf("https://www.mom.gov.sg/newsroom/minister-opens-bridge-number-%d", i), FromFeed, ago(time.Hour))
+		add(a, fmt.Sprintf("https://www.mom.gov.sg/newsroom/minister-opens-bridge-number-%d", i), FromFeed,
+			ago(time.Hour))
 	}
 	if n := count(); n != MaxDiscovered {
 		t.Errorf("%d of a site that has nothing else", n)
@@ -342,7 +348,8 @@ func harbourTimes(robots func(string) (bool, bool)) *Analyser {
 	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "harbour-times.sg", Now: testNow, Robots: robots})
 	for i := range 20 {
 		for _, desk := range []string{"singapore", "business"} {
-			add(a, fmt.Sprintf("%s2026/01/%s-story-%d", home, desk, i+1), FromFeed, ago(time.Duration(i+1)*day+time.Hour))
+			add(a, fmt.Sprintf("%s2026/01/%s-story-%d", home, desk, i+1), FromFeed,
+				ago(time.Duration(i+1)*day+time.Hour))
 		}
 	}
 	var menu []Link

@@ -29,7 +29,7 @@ type seen struct {
 	keys    []uint64 // 0 is free
 	records []record
 	count   int
-	// The place of a key is the top bits of its product with a random odd number, as many as a table of this size needs.
+	// The place of a key is the top bits of its product with a random odd number, as many as a table this large needs.
 	// Anyone can compute keys, but not make a sitemap of URLs whose keys all fall into one place.
 	factor uint64
 	shift  int
@@ -198,7 +198,8 @@ func (s *seen) decode(b []byte, node func(uint64) (nodeID, bool)) error {
 		number, ok2 := next()
 		id, ok3 := node(number)
 		key += delta
-		if !ok1 || !ok2 || !ok3 || int(r.class) >= classify.Classes || int(r.rank) >= len(methods) || lastmod>>32 != 0 ||
+		if !ok1 || !ok2 || !ok3 || int(r.class) >= classify.Classes || int(r.rank) >= len(methods) ||
+			lastmod>>32 != 0 ||
 			key>>keyBits != 0 {
 			return errDamaged
 		}

@@ -15,7 +15,8 @@ func TestSaid(t *testing.T) {
 	places := []Sighting{
 		{Loc: []byte(copied + "/print"), Method: FromLink},
 		{Loc: []byte(copied + "/amp?utm_source=x"), Method: FromFeed, Title: []byte("Copied"), Lastmod: ago(day)},
-		{Loc: []byte(story + "?utm_source=rss#comments"), Method: FromFeed, Title: []byte("The story"), Lastmod: ago(day)},
+		{Loc: []byte(story + "?utm_source=rss#comments"), Method: FromFeed, Title: []byte("The story"),
+			Lastmod: ago(day)},
 		{Loc: []byte(story + "/amp"), Method: FromFeed, Title: []byte("The story"), Lastmod: ago(day)},
 		{Loc: []byte(story), Method: FromSitemap, Lastmod: ago(2 * day), Language: "en-SG"},
 		{Loc: []byte(story + "?print=1"), Method: FromResearch, Language: "ko", Title: []byte("a story")},

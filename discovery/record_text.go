@@ -135,8 +135,10 @@ func (p *page) directory(n int) string {
 
 // menuNames are the names of fields that choose the section of a site, in lower case without separators.
 var menuNames = words(
-	"mid menuid menuno menucd menucode menukey mcode mno mn mcd key pid pageid bbsid bbsno boardid boardno bid board bname botable" +
-		" cid catid category cat categoryid ctgr code sitecode cmscode section sectionid sec sid n node nodeid channel channelid topic type tab kind div gubun")
+	"mid menuid menuno menucd menucode menukey mcode mno mn mcd key pid pageid bbsid bbsno boardid boardno bid board " +
+		"bname botable" +
+		" cid catid category cat categoryid ctgr code sitecode cmscode section sectionid sec sid n node nodeid " +
+		"channel channelid topic type tab kind div gubun")
 
 // separators stand in names of fields or not.
 var separators = strings.NewReplacer("_", "", "-", "")

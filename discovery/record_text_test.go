@@ -43,11 +43,13 @@ func TestTextsAreEvidence(t *testing.T) {
 		source           classify.Source
 	}{
 		{"title", host + "/kor/view.do?q1=88", "보도자료", Link{}, classify.PressRelease, "보도자료", classify.FromTitle},
-		{"anchor", host + "/kor/menu.es?mid=a1010", "", Link{host + "/kor/menu.es?mid=a1010", "공지사항"}, classify.Announcement,
+		{"anchor", host + "/kor/menu.es?mid=a1010", "", Link{host + "/kor/menu.es?mid=a1010", "공지사항"},
+			classify.Announcement,
 			"공지사항", classify.FromAnchor},
 		{"menu key", host + "/kor/board.es?mid=a1010&bid=7&act=view&list_no=12", "",
 			Link{host + "/kor/menu.es?mid=a1010", "공지사항"}, classify.Announcement, "공지사항", classify.FromSite},
-		{"path", host + "/a1/b2/c3", "", Link{host + "/a1/b2/", "보도자료"}, classify.PressRelease, "보도자료", classify.FromSite},
+		{"path", host + "/a1/b2/c3", "", Link{host + "/a1/b2/", "보도자료"}, classify.PressRelease, "보도자료",
+			classify.FromSite},
 		{"index page", host + "/a1/c3.html", "", Link{host + "/a1/index.html", "보도자료"}, classify.PressRelease, "보도자료",
 			classify.FromSite},
 	} {
@@ -125,7 +127,8 @@ func TestSectionFront(t *testing.T) {
 	add(a, front, FromSitemap, ago(day))
 	before := found(t, a, front)
 	for i := range 200 {
-		add(a, fmt.Sprintf("%s/2026/01/%02d/minister-opens-bridge-after-%d-years", front, 1+i%28, i), FromSitemap, ago(day))
+		add(a, fmt.Sprintf("%s/2026/01/%02d/minister-opens-bridge-after-%d-years", front, 1+i%28, i), FromSitemap,
+			ago(day))
 	}
 	if got := found(t, a, front); before.PrimaryType == classify.News || got.PrimaryType != classify.News {
 		t.Errorf("%+v, by itself %+v", got, before)
@@ -218,7 +221,8 @@ func TestNewestArticleInTheMenu(t *testing.T) {
 	const host = "https://www.example.gov.sg"
 	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "example.gov.sg", Now: testNow, Robots: open})
 	for i := range 9 {
-		a.Add(&Sighting{Loc: fmt.Appendf(nil, "%s/news-and-publications/media-release-%d", host, i+1), Method: FromSitemap,
+		a.Add(&Sighting{Loc: fmt.Appendf(nil, "%s/news-and-publications/media-release-%d", host, i+1),
+			Method:  FromSitemap,
 			Lastmod: testNow.AddDate(0, 0, -i)})
 	}
 	a.Learn([]Link{{host + "/news-and-publications/media-release-1", "Media"}})

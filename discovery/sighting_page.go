@@ -65,7 +65,8 @@ func (p *page) parse(url string) {
 // endsInTitle reports whether the URL ends in a title that has a word.
 func (p *page) endsInTitle() bool {
 	last := p.depth - 1
-	return last >= 0 && last < len(p.segments) && p.kinds[last] == slugKind && p.query == "" && containsWord(p.body(last))
+	return last >= 0 && last < len(p.segments) && p.kinds[last] == slugKind && p.query == "" &&
+		containsWord(p.body(last))
 }
 
 // isLong reports whether a URL is longer than readers like.
@@ -282,5 +283,6 @@ const maxLoginWord = 14
 
 var loginWords = words(
 	"login logon logout logoff signin signon signup register registration account myaccount useraccount wplogin" +
-		" auth sso password forgotpassword resetpassword lostpassword anmelden anmeldung einloggen connexion seconnecter inscription" +
+		" auth sso password forgotpassword resetpassword lostpassword anmelden anmeldung einloggen connexion " +
+		"seconnecter inscription" +
 		" iniciarsesion acceso registro entrar cadastro accedi inloggen logowanie masuk dangnhap uyegirisi")

@@ -194,7 +194,8 @@ func TestIsLogin(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/login": true, "/Log-In.aspx": true, "/user/sign_up/step": true, "/forgot-password": true,
 		"/forgot-passwords":                false,
-		"/news/login-page-of-the-ministry": false, "/": false, "/-": false, "/se-connecter": true, "/forgotpassword1": false,
+		"/news/login-page-of-the-ministry": false, "/": false, "/-": false, "/se-connecter": true,
+		"/forgotpassword1": false,
 	} {
 		p := parsePage("https://example.gov" + path)
 		if p.isLogin() != want {

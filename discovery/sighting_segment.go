@@ -181,7 +181,8 @@ func isDate(s string) bool {
 	case 10:
 		return !isDigit(s[4]) && s[4] == s[7] && between(s[:4], urlword.FirstYear, urlword.LastYear) &&
 			between(s[5:7], 1, 12) && between(s[8:], 1, 31) ||
-			!isDigit(s[2]) && s[2] == s[5] && between(s[6:], urlword.FirstYear, urlword.LastYear) && between(s[3:5], 1, 12) &&
+			!isDigit(s[2]) && s[2] == s[5] && between(s[6:], urlword.FirstYear, urlword.LastYear) &&
+				between(s[3:5], 1, 12) &&
 				between(s[:2], 1, 31)
 	}
 	return false

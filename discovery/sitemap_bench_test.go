@@ -43,7 +43,8 @@ func BenchmarkSitemapWithDiscovery(b *testing.B) {
 			Read: true})
 		_, err := sitemap.Parse(strings.NewReader(text.String()), "https://www.example.gov/sitemap.xml",
 			sitemap.Options{Now: now}, func(e *sitemap.Entry) {
-				a.Add(&discovery.Sighting{Loc: e.Loc, Lastmod: e.Lastmod, Method: discovery.FromSitemap, Source: source})
+				a.Add(&discovery.Sighting{Loc: e.Loc, Lastmod: e.Lastmod, Method: discovery.FromSitemap,
+					Source: source})
 			})
 		if d := a.Result(); err != nil || d.Stats.Analyzed != 50_000 {
 			b.Fatal(err, d.Stats)

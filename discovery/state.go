@@ -40,7 +40,7 @@ type State struct {
 	Titles []StateTitle `json:"titles,omitempty"`
 	Links  []Link       `json:"links,omitempty"` // of the home page, in its order
 	// By key, the forms of URLs in the places that list them; by rank and language, the keys of URLs, see
-	// storeURLSources.
+	// urlSources.store.
 	Raw       []StateTitle      `json:"raw,omitempty"`
 	Languages map[string][]byte `json:"languages,omitempty"`
 }

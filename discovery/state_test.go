@@ -19,7 +19,8 @@ func TestNumbersOfTheStoredState(t *testing.T) {
 		"service contact about archive search multimedia download form calendar directory unknown] " +
 		"[ generated link sitemap research news_sitemap feed]"
 	if got := fmt.Sprintf("version %d: %v %v", stateVersion, types, methods); got != want {
-		t.Errorf("raise stateVersion with the numbers, and write down here what it stands for:\n%s\nwant\n%s", got, want)
+		t.Errorf("raise stateVersion with the numbers, and write down here what it stands for:\n%s\nwant\n%s", got,
+			want)
 	}
 	if classify.Classes > 1<<5 || len(methods) > 1<<3 {
 		t.Errorf("%d types, %d methods", classify.Classes, len(methods))

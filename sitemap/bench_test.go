@@ -38,7 +38,8 @@ var (
 		entry: func(i int) string {
 			return fmt.Sprintf(
 				"  <url>\n    <loc>https://www.herald.example/politics/2026/02/%06d-budget-vote-passes-after-a-long-night</loc>\n"+
-					"    <lastmod>2026-02-%02dT%02d:30:00+09:00</lastmod>\n    <changefreq>daily</changefreq>\n    <priority>0.8</priority>\n  </url>\n", i, i%28+1, i%24)
+					"    <lastmod>2026-02-%02dT%02d:30:00+09:00</lastmod>\n    <changefreq>daily</changefreq>\n    "+
+					"<priority>0.8</priority>\n  </url>\n", i, i%28+1, i%24)
 		},
 		tail: "</urlset>\n",
 		n:    220_000,
@@ -49,8 +50,10 @@ var (
 		entry: func(i int) string {
 			return fmt.Sprintf(
 				"<url><loc>https://www.herald.example/a?id=%d&amp;s=1</loc><news:news><news:publication><news:name>The Herald</news:name><news:language>en</news:language></news:publication>"+
-					"<news:publication_date>2026-02-%02dT08:15:00Z</news:publication_date><news:title>Café &amp; bar no. %d opens after the long renovation</news:title></news:news>"+
-					"<image:image><image:loc>https://cdn.herald.example/%d.jpg</image:loc></image:image></url>", i, i%28+1, i, i)
+					"<news:publication_date>2026-02-%02dT08:15:00Z</news:publication_date><news:title>Café &amp; bar "+
+					"no. %d opens after the long renovation</news:title></news:news>"+
+					"<image:image><image:loc>https://cdn.herald.example/%d.jpg</image:loc></image:image></url>", i,
+				i%28+1, i, i)
 		},
 		tail: "</urlset>",
 		n:    50_000,
@@ -63,8 +66,10 @@ var (
 		head: `<rss version="2.0"><channel><title>Herald</title>`,
 		entry: func(i int) string {
 			return fmt.Sprintf(
-				"<item><title><![CDATA[Story %d]]></title><link>https://www.herald.example/%d</link><pubDate>Thu, %02d Feb 2026 12:34:51 +0000</pubDate>"+
-					"<description>&lt;p&gt;Some text of the story, and more of it&lt;/p&gt;</description><guid isPermaLink=\"false\">%d</guid></item>\n", i, i, i%28+1, i)
+				"<item><title><![CDATA[Story %d]]></title><link>https://www.herald.example/%d</link><pubDate>Thu, "+
+					"%02d Feb 2026 12:34:51 +0000</pubDate>"+
+					"<description>&lt;p&gt;Some text of the story, and more of it&lt;/p&gt;</description><guid "+
+					"isPermaLink=\"false\">%d</guid></item>\n", i, i, i%28+1, i)
 		},
 		tail: "</channel></rss>",
 		n:    50_000,
@@ -95,7 +100,8 @@ func BenchmarkParse(b *testing.B) {
 			c.open()
 			b.ResetTimer()
 			for range b.N {
-				s, _ = Parse(c.open(), "https://www.herald.example/sitemap.xml", Options{MaxBytes: 1 << 30}, func(*Entry) {})
+				s, _ = Parse(c.open(), "https://www.herald.example/sitemap.xml", Options{MaxBytes: 1 << 30},
+					func(*Entry) {})
 			}
 			b.SetBytes(s.Bytes)
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(s.URLs), "ns/URL")

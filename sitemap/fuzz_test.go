@@ -23,8 +23,10 @@ func FuzzParse(f *testing.F) {
 	}
 	for _, doc := range []string{
 		"<rss><channel><item><link>/1</link><pubDate>Thu, 05 Jan 2017 12:34:51 +0000</pubDate><description><p>",
-		"<rss><item><link>/1</link><media:group><media:content url='/i' medium='image'/></media:group><enclosure url='/j' type='image/x'/></item>",
-		"<rss><item><link>/1</link><description>x</description><pubDate>Thu, 05 Jan 2017 12:34:51 +0000</pubDate></item><item><summary/><link>/2</link>",
+		"<rss><item><link>/1</link><media:group><media:content url='/i' medium='image'/></media:group><enclosure " +
+			"url='/j' type='image/x'/></item>",
+		"<rss><item><link>/1</link><description>x</description><pubDate>Thu, 05 Jan 2017 12:34:51 " +
+			"+0000</pubDate></item><item><summary/><link>/2</link>",
 		"<feed xml:base='/x/'><entry><link href='1?a&amp;b'/><title type='html'>&amp;lt;</title></entry></feed>",
 		"<!DOCTYPE x [ ]><urlset><url><loc><![CDATA[ /1 ]]>&#x41;&eacute;&zz;</loc><news:title>\xe9\xff</news:title>",
 		"https://a.example/1\r\n# x\rhttp://b.example/ \n",

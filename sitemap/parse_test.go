@@ -101,7 +101,8 @@ func TestForms(t *testing.T) {
 		{"cut in the end of the root", "<urlset>" + u + "</urls", "urlset /1 truncated"},
 		{"cut in the root", "<?xml version='1.0'?>\n<urlset xmlns='http://www.site", "urlset truncated"},
 		{"cut in an entry of no root", "<url><loc>/1</loc>", "urlset /1 truncated"},
-		{"cut in a second document", "<urlset>" + u + "</urlset><urlset><url><loc>/2</loc></url>", "urlset /1 /2 truncated"},
+		{"cut in a second document", "<urlset>" + u + "</urlset><urlset><url><loc>/2</loc></url>",
+			"urlset /1 /2 truncated"},
 
 		{"index",
 			"<sitemapindex" + ns + "><sitemap><loc>/a.xml</loc></sitemap><sitemap><loc>b.xml.gz</loc></sitemap></sitemapindex>",
@@ -135,7 +136,8 @@ func TestForms(t *testing.T) {
 		{"other XML", `<?xml version="1.0"?><Error><Code>AccessDenied</Code><url>https://a.example/1</url></Error>`,
 			"invalid"},
 		{"items without a feed",
-			"<channel><item><link>https://a.example/1</link></item></channel><entry><link href='/2'/></entry>", "invalid"},
+			"<channel><item><link>https://a.example/1</link></item></channel><entry><link href='/2'/></entry>",
+			"invalid"},
 		{"JSON", `{"version":"https://jsonfeed.org/version/1.1","items":[]}`, "invalid"},
 		{"JSON with markup", `{"html":"<urlset/>"}`, "urlset"},
 		{"escaped", "&lt;urlset&gt;&lt;url&gt;", "invalid"},
@@ -271,7 +273,8 @@ func TestPageFields(t *testing.T) {
 	for in, want := range map[string]float32{"0": 0, "1": 1, "1.0": 1, "0,5": 0.5, ".3": 0.3, "": -1, "2": -1, "-1": -1,
 		"high": -1, "0.5.5": -1, "0.1234567890": -1} {
 		if e, _ := entryOf(t, "<urlset><url><loc>/1</loc><priority>"+in+
-			"</priority><changefreq>now and then</changefreq></url></urlset>"); e.Priority != want || e.Changefreq != "" {
+			"</priority><changefreq>now and then</changefreq></url></urlset>"); e.Priority != want ||
+			e.Changefreq != "" {
 			t.Errorf("%q: %v %q", in, e.Priority, e.Changefreq)
 		}
 	}
@@ -300,7 +303,8 @@ func TestExtensions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e, d := entryOf(t, c)
 			n := e.News
-			if !n.Present || string(n.Title) != "A & B" || string(n.Name) != "The Herald" || string(n.Language) != "en" ||
+			if !n.Present || string(n.Title) != "A & B" || string(n.Name) != "The Herald" ||
+				string(n.Language) != "en" ||
 				n.Date.Format(time.RFC3339) != "2026-03-02T07:15:00Z" {
 				t.Errorf("%q %q %q %v", n.Title, n.Name, n.Language, n.Date)
 			}
@@ -323,7 +327,8 @@ func TestExtensions(t *testing.T) {
 		func(e *Entry) { images = append(images, string(e.Loc)+" "+string(e.Image)) }); err != nil {
 		t.Error(err)
 	}
-	if got := strings.Join(images, ", "); got != "https://a.example/0 , https://a.example/1 /1.jpg?a&b, https://a.example/2 /2.jpg, https://a.example/3 " {
+	if got := strings.Join(images, ", "); got != "https://a.example/0 , https://a.example/1 /1.jpg?a&b, "+
+		"https://a.example/2 /2.jpg, https://a.example/3 " {
 		t.Error(got)
 	}
 	// What an extension says is not the page's, in any order.
@@ -335,7 +340,8 @@ func TestExtensions(t *testing.T) {
 		<xhtml:link rel="alternate" hreflang="de" href="/de"/><link rel="alternate" hreflang="fr" href="/fr"></link>
 		<xhtml:link rel="amphtml" href="/amp"/><xhtml:link rel="alternate" hreflang="" href="/x"/><mobile:mobile/>
 		<data><display><title>no</title></display></data></url></urlset>`)
-	if string(e.Loc) != "https://a.example/1" || !e.Lastmod.Equal(day(2024, 5, 1)) || e.News.Present || e.News.Title != nil ||
+	if string(e.Loc) != "https://a.example/1" || !e.Lastmod.Equal(day(2024, 5, 1)) || e.News.Present ||
+		e.News.Title != nil ||
 		e.Images != 4 || e.Videos != 1 || e.Alternates != 2 {
 		t.Errorf("%s %+v", e.Loc, e)
 	}
@@ -396,10 +402,12 @@ func TestFeeds(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if d.Kind != c.kind || loc != c.loc || title != c.title || stamp(date) != c.date || d.Summary.Title != c.feed {
+			if d.Kind != c.kind || loc != c.loc || title != c.title || stamp(date) != c.date ||
+				d.Summary.Title != c.feed {
 				t.Errorf("%s loc %q title %q date %s feed %q", d.Kind, loc, title, stamp(date), d.Summary.Title)
 			}
-			if d.Truncated != (c.extra == "truncated") || (d.Skipped > 0) != (c.extra == "skipped") || d.NewsTitles != 0 {
+			if d.Truncated != (c.extra == "truncated") || (d.Skipped > 0) != (c.extra == "skipped") ||
+				d.NewsTitles != 0 {
 				t.Errorf("%+v", d.Summary)
 			}
 		})
@@ -428,7 +436,8 @@ func TestCharsets(t *testing.T) {
 			if c.declared != "" {
 				declaration = fmt.Sprintf("\n<?xml version=\"1.0\" encoding=\"%s\"?>", c.declared)
 			}
-			doc, err := c.enc.NewEncoder().String(declaration + "<urlset><url><loc>/1</loc><news:news><news:title>" + title + "</news:title></news:news></url><url><loc>/2</loc></url></urlset>")
+			doc, err := c.enc.NewEncoder().String(declaration + "<urlset><url><loc>/1</loc><news:news><news:title>" +
+				title + "</news:title></news:news></url><url><loc>/2</loc></url></urlset>")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -439,12 +448,14 @@ func TestCharsets(t *testing.T) {
 		})
 	}
 	// A stray byte is repaired where it stands; the rest stays UTF-8.
-	d := parseEveryWay(t, "<urlset><url><loc>/1</loc><news:title>Caf\xe9 \x96 정부</news:title></url></urlset>", Options{})
+	d := parseEveryWay(t, "<urlset><url><loc>/1</loc><news:title>Caf\xe9 \x96 정부</news:title></url></urlset>",
+		Options{})
 	if !slices.Equal(d.titles, []string{"Café – 정부"}) {
 		t.Errorf("titles %q", d.titles)
 	}
 	// A text sitemap has a charset too.
-	doc, _ := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String("https://a.example/정부\r\nhttps://a.example/2")
+	doc, _ := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(
+		"https://a.example/정부\r\nhttps://a.example/2")
 	if d := parseEveryWay(t, doc, Options{}); short(d) != "text /%EC%A0%95%EB%B6%80 /2" {
 		t.Errorf("%s", short(d))
 	}
@@ -604,27 +615,33 @@ func TestHostile(t *testing.T) {
 	for _, c := range []struct{ name, doc, want string }{
 		{"long loc", "<urlset><url><loc>/" + fill("a") + "</loc></url>" + after, "urlset /2"},
 		{"long loc in CDATA", "<urlset><url><loc><![CDATA[" + fill("a") + "]]></loc></url>" + after, "urlset /2"},
-		{"long title", "<urlset><url><loc>/1</loc><news:title>" + fill("제목") + "</news:title></url>" + after, "urlset /1 /2"},
+		{"long title", "<urlset><url><loc>/1</loc><news:title>" + fill("제목") + "</news:title></url>" +
+			after, "urlset /1 /2"},
 		{"long tag", "<urlset><x " + fill("a='b' ") + "><url><loc>/1</loc></url>" + after, "urlset /1 /2"},
 		{"quote never closed", "<urlset><x a=\"" + fill("b") + "><url><loc>/1</loc></url>" + after, "urlset /1 /2"},
 		{"angle brackets", "<urlset>" + fill("<") + after, "urlset /2"},
 		{"ampersands in a loc", "<urlset><url><loc>/1" + fill("&") + "</loc></url>" + after, "urlset /2"},
-		{"unknown entities", "<urlset><url><loc>/1</loc><news:title>" + fill("&zzzzzz;") + "</news:title></url>" + after, "urlset /1 /2"},
+		{"unknown entities", "<urlset><url><loc>/1</loc><news:title>" + fill("&zzzzzz;") + "</news:title></url>" +
+			after, "urlset /1 /2"},
 		{"long comment", "<urlset><!--" + fill("- -") + "-->" + after, "urlset /2"},
 		{"comments", "<urlset>" + fill("<!---->") + after, "urlset /2"},
 		{"declarations", "<urlset>" + fill("<!x>") + after, "urlset /2"},
 		{"doctype", "<!DOCTYPE x [" + fill("] ]") + "]><urlset>" + after, "urlset /2"},
 		{"white space in a doctype", "<!DOCTYPE x []" + fill(" ") + "><urlset>" + after, "urlset /2"},
 		{"depth", "<urlset>" + fill("<a>") + after, "urlset /2"},
-		{"fields that are not kept", "<urlset><url><loc>/1</loc>" + fill("<lastmod>bad</lastmod>") + "</url>" + after, "urlset /1 /2"},
-		{"links that are not kept", "<feed><entry><link href='/1'/>" + fill("<link rel='self' href='/no'/><id>x</id>") + "</entry></feed>", "atom /1"},
+		{"fields that are not kept", "<urlset><url><loc>/1</loc>" + fill("<lastmod>bad</lastmod>") + "</url>" +
+			after, "urlset /1 /2"},
+		{"links that are not kept", "<feed><entry><link href='/1'/>" + fill("<link rel='self' href='/no'/><id>x</id>") +
+			"</entry></feed>", "atom /1"},
 		{"roots with a base", fill("<feed xml:base='/x/'>") + "<entry><link href='/1'/></entry></feed>", "atom /1"},
 		{"prefixes", "<urlset>" + fill("<url xmlns:a='b' xmlns:c='d'/>") + after, "urlset /2"},
 		{"one line", fill("a"), "invalid"},
 		{"one line in front", fill(" \t") + "<urlset>" + after, "urlset /2"},
 		{"carriage returns", "https://a.example/1" + fill("\r"), "text /1"},
-		{"long line of text", "https://a.example/1\nhttps://a.example/" + fill("a") + "\nhttps://a.example/3", "text /1 /3"},
-		{"digits for a date", "<urlset><url><loc>/1</loc><lastmod>" + fill("1") + "</lastmod></url>" + after, "urlset /1 /2"},
+		{"long line of text", "https://a.example/1\nhttps://a.example/" + fill("a") + "\nhttps://a.example/3",
+			"text /1 /3"},
+		{"digits for a date", "<urlset><url><loc>/1</loc><lastmod>" + fill("1") + "</lastmod></url>" +
+			after, "urlset /1 /2"},
 		{"UTF-16", "\xff\xfe" + fill("<\x00"), "invalid truncated"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

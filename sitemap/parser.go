@@ -383,7 +383,8 @@ func (p feedReader) feedTag(e element, local, prefix, attrs []byte, closing, emp
 		p.picture(e, attrs)
 	case p.entry == none: // only the feed's own title and language
 		p.buf = p.buf[:0]
-		wanted = s == ownNS && p.open && (e == tagTitle && p.sum.Title == "" || e == tagLanguage && p.sum.Language == "")
+		wanted = s == ownNS && p.open && (e == tagTitle && p.sum.Title == "" || e == tagLanguage &&
+			p.sum.Language == "")
 	case e == tagTitle:
 		wanted = s == ownNS && p.e.Title == nil
 	case e == tagLink:

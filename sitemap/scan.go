@@ -292,7 +292,8 @@ func (p *parser) declaration(b []byte, last bool) int {
 		return 0
 	}
 	if len(b) >= len(doctypeStart) && markup.EqualFold(b[:len(doctypeStart)], doctypeStart) {
-		if name := bytes.TrimLeft(b[len(doctypeStart):i], " \t\r\n"); len(name) >= 4 && markup.EqualFold(name[:4], "html") {
+		if name := bytes.TrimLeft(b[len(doctypeStart):i], " \t\r\n"); len(name) >= 4 &&
+			markup.EqualFold(name[:4], "html") {
 			p.webPage()
 		}
 		if b[i] == '[' {

@@ -249,7 +249,8 @@ func classify(u string) class {
 		switch word {
 		case "news", "googlenews", "newssitemap", "sitemapnews", "latest", "breaking":
 			return newsClass
-		case "image", "images", "photo", "photos", "video", "videos", "tag", "tags", "category", "categories", "taxonomies",
+		case "image", "images", "photo", "photos", "video", "videos", "tag", "tags", "category", "categories",
+			"taxonomies",
 			"author", "authors", "user", "users":
 			result = auxiliaryClass
 		}

@@ -186,7 +186,8 @@ func TestWalkOrder(t *testing.T) {
 		w.Child(index, []byte(origin+c.path), c.lastmod)
 	}
 	w.Read(index, &Summary{Kind: Index, Children: 9})
-	want := []string{"/news-sitemap.xml", "/extra.xml", "/new.xml", "/2026/02/14.xml", "/archive-2025-11.xml", "/old.xml",
+	want := []string{"/news-sitemap.xml", "/extra.xml", "/new.xml", "/2026/02/14.xml", "/archive-2025-11.xml",
+		"/old.xml",
 		"/undated.xml", "/future.xml", "/post_tag-sitemap.xml"}
 	if got := drain(w); !slices.Equal(got, want) {
 		t.Errorf("asked for\n%q, want\n%q", got, want)

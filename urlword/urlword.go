@@ -14,7 +14,8 @@ const (
 // languages are codes of two or three letters as sites use them, which includes those of countries for their
 // languages.
 var languages = set(
-	"en ko kr ja jp zh cn tw hk tc sc de fr es pt it nl id ms vi vn th ar ru uk ua pl cs cz sk tr sv se da dk no nb nn " +
+	"en ko kr ja jp zh cn tw hk tc sc de fr es pt it nl id ms vi vn th ar ru uk ua pl cs cz sk tr sv se da dk no nb " +
+		"nn " +
 		"fi el gr hu ro bg hr sr sl et lv lt he fa hi bn ur ca eu gl cy ga mt is sq mk ka hy az kk uz " +
 		"eng kor jpn chi chn chs cht fra fre deu ger spa ita rus por")
 

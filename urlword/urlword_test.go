@@ -4,7 +4,8 @@ import "testing"
 
 func TestIsLanguage(t *testing.T) {
 	for segment, want := range map[string]bool{
-		"ko": true, "KR": true, "en-GB": true, "pt_br": true, "zh-Hans": true, "zh_hant": true, "es-419": true, "por": true,
+		"ko": true, "KR": true, "en-GB": true, "pt_br": true, "zh-Hans": true, "zh_hant": true, "es-419": true,
+		"por":     true,
 		"english": true, "tc": true,
 		"": false, "e": false, "us": false, "int": false, "it-jobs": false, "no-war": false, "news": false, "xx": false,
 		"xx-GB": false, "en-12": false, "enGB": false, "en-gb-oxendict": false,

@@ -29,7 +29,8 @@ var reservations = map[Sector]reserved{
 		labels: "gov gob gouv govt mil",
 		suffixes: "go.kr go.jp lg.jp go.id go.th go.ke go.tz go.ug go.cr go.ci go.bw gub.uy gv.at admin.ch gc.ca" +
 			" fed.us nsn.us jus.br leg.br parliament.uk police.uk muni.il",
-		domains: "un.org europa.eu bund.de bayern.de nrw.de service-bw.de gouvernement.fr overheid.nl rijksoverheid.nl" +
+		domains: "un.org europa.eu bund.de bayern.de nrw.de service-bw.de gouvernement.fr overheid.nl " +
+			"rijksoverheid.nl" +
 			" government.nl belgium.be fgov.be vlaanderen.be wallonie.be regeringen.se government.se government.bg",
 	},
 	Education: {

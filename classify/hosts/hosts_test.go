@@ -13,7 +13,8 @@ func TestSectorOf(t *testing.T) {
 		"mit.edu": Education, "ox.ac.uk": Education, "kyoto-u.ac.jp": Education, "x.es.kr": Education,
 		"x.es.de":  OtherSector,
 		"icrc.org": Organisation, "x.or.kr": Organisation, "x.or.de": OtherSector,
-		"example.com": OtherSector, "notgov.example": OtherSector, "gov.example.com": OtherSector, "gov.com": OtherSector,
+		"example.com": OtherSector, "notgov.example": OtherSector, "gov.example.com": OtherSector,
+		"gov.com":  OtherSector,
 		"10.0.0.1": OtherSector, "[::1]": OtherSector, "": OtherSector, "ac": OtherSector,
 	} {
 		if got := SectorOf(host); got != want {

@@ -55,7 +55,8 @@ func readPatterns(dir fs.FS) ([]*example, error) {
 					if err != nil {
 						return err
 					}
-					all = append(all, &example{url: url, label: first, secondary: secondary, origin: fromPattern, fold: everyFold})
+					all = append(all, &example{url: url, label: first, secondary: secondary, origin: fromPattern,
+						fold: everyFold})
 				}
 			}
 			return nil
@@ -199,7 +200,8 @@ func (x *expander) host(kind string) (string, error) {
 		return www + topic +
 			x.pick(
 				strings.Fields(
-					".gov .gov.uk .go.kr .go.jp .gov.au .gouv.fr .gob.mx .gov.br .gov.cn .gov.vn .go.id .go.th .gov.tr .gov.pl .gov.in .bund.de .admin.ch")), nil
+					".gov .gov.uk .go.kr .go.jp .gov.au .gouv.fr .gob.mx .gov.br .gov.cn .gov.vn .go.id .go.th "+
+						".gov.tr .gov.pl .gov.in .bund.de .admin.ch")), nil
 	case "org":
 		return www + topic + x.pick(strings.Fields(".org .org .or.kr .org.uk .eu .int")), nil
 	case "edu":

@@ -66,7 +66,8 @@ func printFigures(w io.Writer, predictions []*prediction, errors string) {
 	})
 	sort.SliceStable(wrong, func(i, j int) bool { return wrong[i].label < wrong[j].label })
 	for _, p := range wrong {
-		fmt.Fprintf(w, "%s %v → %s %.2f %s %s%s\n", p.label, p.secondary, p.best(), p.confidence(), p.url, p.title, p.anchor)
+		fmt.Fprintf(w, "%s %v → %s %.2f %s %s%s\n", p.label, p.secondary, p.best(), p.confidence(), p.url, p.title,
+			p.anchor)
 	}
 }
 
@@ -154,7 +155,8 @@ func summaryTable(all, held []*prediction) string {
 func textTable(predictions []*prediction) string {
 	var b strings.Builder
 	b.WriteString(
-		"| | URLs | accuracy | with secondary | macro-F1 | of the URL alone: accuracy | with secondary | macro-F1 |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+		"| | URLs | accuracy | with secondary | macro-F1 | of the URL alone: accuracy | with secondary | macro-F1 " +
+			"|\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	row := func(name string, kept func(p *prediction) bool) {
 		with := measure(filter(from(pair, predictions), kept), (*prediction).best)
 		alone := measure(filter(from(bare, predictions), kept), (*prediction).best)
@@ -203,7 +205,8 @@ func peopleTable(held []*prediction) string {
 func typeTable(all, predictions, held []*prediction) string {
 	var b strings.Builder
 	b.WriteString(
-		"| type | URLs | precision | recall | F1 | F1 of the substring rules | URLs with texts | F1 | held out | F1 of the URL alone | F1 with text |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
+		"| type | URLs | precision | recall | F1 | F1 of the substring rules | URLs with texts | F1 | held out | F1 " +
+			"of the URL alone | F1 with text |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for c := range lexicon.Role(linear.Classes) {
 		of := func(part []*prediction) score { return scoreOf(c, part, (*prediction).best) }
 		s, before, texts := of(all), scoreOf(c, all, baseline), of(from(pair, predictions))
@@ -262,12 +265,14 @@ func languageTable(all []*prediction) string {
 	})
 	var b strings.Builder
 	b.WriteString(
-		"| language | URLs | accuracy | with secondary | at 0.9 and more | right of these | accuracy of the substring rules |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+		"| language | URLs | accuracy | with secondary | at 0.9 and more | right of these | accuracy of the " +
+			"substring rules |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	row := func(name string, part []*prediction) {
 		ours, before := measure(part, (*prediction).best), measure(part, baseline)
 		sure := filter(part, func(p *prediction) bool { return p.confidence() >= 0.9 })
 		right := measure(sure, (*prediction).best).accuracy
-		fmt.Fprintf(&b, "| %s | %d | %.2f | %.2f | %d | %.2f | %.2f |\n", name, len(part), ours.accuracy, ours.secondary,
+		fmt.Fprintf(&b, "| %s | %d | %.2f | %.2f | %d | %.2f | %.2f |\n", name, len(part), ours.accuracy,
+			ours.secondary,
 			len(sure), right, before.accuracy)
 	}
 	for _, lang := range langs {
@@ -281,7 +286,8 @@ func languageTable(all []*prediction) string {
 func reliabilityTable(alone, pairs []*prediction) string {
 	var b strings.Builder
 	b.WriteString(
-		"| confidence | URLs alone | mean confidence | right | with texts | mean confidence | right |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+		"| confidence | URLs alone | mean confidence | right | with texts | mean confidence | right |\n| --- | --- | " +
+			"--- | --- | --- | --- | --- |\n")
 	for _, bin := range [][2]float64{{0, 0.3}, {0.3, 0.5}, {0.5, 0.7}, {0.7, 0.8}, {0.8, 0.9}, {0.9, 1.01}} {
 		cells := func(all []*prediction) string {
 			var n, sum, right float64
@@ -344,10 +350,12 @@ func confusionTable(all []*prediction) string {
 func curveTable(curve []point) string {
 	var b strings.Builder
 	b.WriteString(
-		"| labelled URLs in training | accuracy | with secondary | macro-F1 | of URLs with texts: accuracy | with secondary | macro-F1 |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+		"| labelled URLs in training | accuracy | with secondary | macro-F1 | of URLs with texts: accuracy | with " +
+			"secondary | macro-F1 |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for i, p := range curve {
 		fmt.Fprintf(&b, "| %d %% | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f |\n", i*100/(len(curve)-1),
-			p.labelled.accuracy, p.labelled.secondary, p.labelled.macroF1, p.texts.accuracy, p.texts.secondary, p.texts.macroF1)
+			p.labelled.accuracy, p.labelled.secondary, p.labelled.macroF1, p.texts.accuracy, p.texts.secondary,
+			p.texts.macroF1)
 	}
 	return b.String()
 }

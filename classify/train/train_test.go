@@ -105,7 +105,8 @@ func testCalibrated(t *testing.T, predictions []*prediction) {
 		}
 		for lang, n := range urls {
 			f := measure(filter(sure, func(p *prediction) bool { return p.lang == lang }), (*prediction).best)
-			if deviation := math.Sqrt(0.9 * 0.1 / float64(max(f.n, 1))); n >= 50 && f.n >= 10 && f.accuracy < 0.9-deviation {
+			if deviation := math.Sqrt(0.9 * 0.1 / float64(max(f.n, 1))); n >= 50 && f.n >= 10 &&
+				f.accuracy < 0.9-deviation {
 				t.Errorf("of predictions of 0.9 and more in %s: %s", lang, f)
 			}
 		}

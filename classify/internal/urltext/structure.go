@@ -64,9 +64,12 @@ const (
 // Keys of the query that indicate what a page does.
 var (
 	searchKeys = wordSet(
-		"q s query search keyword keywords searchword searchterm searchtext srch k text wd term terms suche suchbegriff recherche busca buscar pesquisa cerca ricerca sok zoek searchkey searchvalue searchquery searchstring szukaj arama keys schstr stext find kw")
+		"q s query search keyword keywords searchword searchterm searchtext srch k text wd term terms suche " +
+			"suchbegriff recherche busca buscar pesquisa cerca ricerca sok zoek searchkey searchvalue searchquery " +
+			"searchstring szukaj arama keys schstr stext find kw")
 	trackingKeys = wordSet(
-		"utmsource utmmedium utmcampaign utmterm utmcontent fbclid gclid cmpid ref refurl from src source mcid mceid icid ito ocid smid share xtor wtmc")
+		"utmsource utmmedium utmcampaign utmterm utmcontent fbclid gclid cmpid ref refurl from src source mcid mceid " +
+			"icid ito ocid smid share xtor wtmc")
 	pageKeys = wordSet("page p pageno pageindex pagenum paged start offset seite pagina currentpage cp pg")
 )
 
