@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestClassifyClearCut: URLs without any doubt, in many languages and spellings.
-func TestClassifyClearCut(t *testing.T) {
+// TestClassify_ClearCut: URLs without any doubt, in many languages and spellings.
+func TestClassify_ClearCut(t *testing.T) {
 	for url, want := range map[string]Type{
 		"https://www.example.gov/newsroom/press-releases/2026":                                       PressRelease,
 		"https://www.example.gov/about-us":                                                           About,
@@ -58,7 +58,7 @@ func TestClassifyClearCut(t *testing.T) {
 	}
 }
 
-func TestClassifyEvidence(t *testing.T) {
+func TestClassify_Evidence(t *testing.T) {
 	got := model().Classify("https://www.mom.gov.sg/newsroom/press-releases/2026", Context{})
 	want := Evidence{
 		URLPatterns:     []string{"/newsroom", "/press-releases", "/{year}"},
@@ -76,8 +76,8 @@ func TestClassifyEvidence(t *testing.T) {
 	}
 }
 
-// TestClassifyContext: the authority of the source is used where the host has no sector.
-func TestClassifyContext(t *testing.T) {
+// TestClassify_Context: the authority of the source is used where the host has no sector.
+func TestClassify_Context(t *testing.T) {
 	const url = "https://portal.example.com/a1"
 	if got := model().Classify(url, Context{Authority: "gov"}).Evidence.DomainContext; len(got) != 1 ||
 		got[0] != "government" {
@@ -128,8 +128,8 @@ func TestClassifyText(t *testing.T) {
 	}
 }
 
-// TestClassifierRepeats: a result depends on the URL only, not on the URLs before.
-func TestClassifierRepeats(t *testing.T) {
+// TestClassifier_Repeats: a result depends on the URL only, not on the URLs before.
+func TestClassifier_Repeats(t *testing.T) {
 	c := model().NewClassifier(Context{})
 	for range 2 {
 		for _, u := range benchmarkURLs {

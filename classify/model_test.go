@@ -27,7 +27,7 @@ var model = sync.OnceValue(func() *Model {
 })
 
 // Another model, a truncated one and other files are refused.
-func TestModelOfAnotherBuild(t *testing.T) {
+func TestModel_OtherBuild(t *testing.T) {
 	file := modelBytes()
 	other := bytes.Clone(file)
 	other[len(other)-1] ^= 1
@@ -86,8 +86,8 @@ func TestLoader(t *testing.T) {
 	}
 }
 
-// TestLoaderGivesUp: waiting for the load of another ends with the caller's context.
-func TestLoaderGivesUp(t *testing.T) {
+// TestLoader_GivesUp: waiting for the load of another ends with the caller's context.
+func TestLoader_GivesUp(t *testing.T) {
 	begun, end := make(chan struct{}), make(chan struct{})
 	l := NewLoader(func(context.Context, string) ([]byte, error) {
 		close(begun)

@@ -18,9 +18,9 @@ func readFile(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestEveryTypeIsDescribed: the contract's schema takes every content type and no other, the dashboard
+// TestTypes_Described: the contract's schema takes every content type and no other, the dashboard
 // names it in every language, and docs/classification.md says what belongs to it.
-func TestEveryTypeIsDescribed(t *testing.T) {
+func TestTypes_Described(t *testing.T) {
 	var all []string
 	for _, typ := range types {
 		all = append(all, string(typ))

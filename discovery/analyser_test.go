@@ -90,9 +90,9 @@ func outcome(t *testing.T, a *Analyser) string {
 	return string(b)
 }
 
-// TestOrderAndMerges: neither the order of the sightings nor when they come, with the state stored in
+// TestAnalyser_OrderAndMerges: neither the order of the sightings nor when they come, with the state stored in
 // between, changes anything.
-func TestOrderAndMerges(t *testing.T) {
+func TestAnalyser_OrderAndMerges(t *testing.T) {
 	menu := []Link{{"https://www.example.gov/reports", "Publications"},
 		{"https://www.example.gov/bbs/list.do?menuId=3", "Press releases"},
 		{"https://www.example.gov/services/", "Tenders"}}
@@ -160,8 +160,8 @@ func firstDifference(got, want string) string {
 	return "one is longer"
 }
 
-// TestHints: the hints of a URL do not depend on their order, and survive the state.
-func TestHints(t *testing.T) {
+// TestAnalyser_Hints: the hints of a URL do not depend on their order, and survive the state.
+func TestAnalyser_Hints(t *testing.T) {
 	for changefreq, want := range map[string]Frequency{
 		"always": RealTime, "hourly": RealTime, "daily": Daily, "weekly": Weekly, "monthly": Monthly, "yearly": Yearly,
 		"never": Static,
@@ -222,8 +222,8 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// TestStateWithoutHints: states that were stored before there were hints are read.
-func TestStateWithoutHints(t *testing.T) {
+// TestState_WithoutHints: states that were stored before there were hints are read.
+func TestState_WithoutHints(t *testing.T) {
 	a := ministry()
 	add(a, "https://www.mom.gov.sg/news/a", FromSitemap, testNow)
 	if stored := text(t, a.State()); strings.Contains(stored, "hint") {
@@ -243,8 +243,8 @@ func TestStateWithoutHints(t *testing.T) {
 	}
 }
 
-// TestURLsInARow: what an analyser keeps of a URL for those behind it changes no result.
-func TestURLsInARow(t *testing.T) {
+// TestAnalyser_URLsInARow: what an analyser keeps of a URL for those behind it changes no result.
+func TestAnalyser_URLsInARow(t *testing.T) {
 	for seed := range uint64(20) {
 		rnd := rand.New(rand.NewPCG(seed, 4))
 		o := Options{

@@ -8,8 +8,8 @@ import (
 	"github.com/newsfork/seed-engine/classify/embedded"
 )
 
-// TestOneSector: the evidence shows the sector that the score counts, host by host.
-func TestOneSector(t *testing.T) {
+// TestAuthority_OneSector: the evidence shows the sector that the score counts, host by host.
+func TestAuthority_OneSector(t *testing.T) {
 	named := map[string]float64{"government": 1, "education": 0.8, "organisation": 0.6}
 	for host, want := range map[string]float64{
 		"www.bayern.de": 1, "www.land.nrw.de": 1, "www.service-bw.de": 1, "www.vlaanderen.be": 1, "news.un.org": 1,
@@ -36,8 +36,8 @@ func TestOneSector(t *testing.T) {
 	}
 }
 
-// TestGovernmentPatternsOfEvidence: what the evidence calls a government's has its patterns.
-func TestGovernmentPatternsOfEvidence(t *testing.T) {
+// TestGovernmentPatterns_Sector: what the evidence calls a government's has its patterns.
+func TestGovernmentPatterns_Sector(t *testing.T) {
 	for _, domain := range []string{"bayern.de", "vlaanderen.be", "mom.gov.sg"} {
 		context := embedded.Model().Classify("https://www."+domain+"/", classify.Context{}).Evidence.DomainContext
 		if !slices.Contains(context, "government") || len(governmentPatterns(domain)) == 0 {

@@ -48,9 +48,9 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestSureFrames: a frame that leaves no doubt decides for its titles, in whatever order they come; any other does
+// TestShapes_SureFrames: a frame that leaves no doubt decides for its titles, in whatever order they come; any other does
 // not.
-func TestSureFrames(t *testing.T) {
+func TestShapes_SureFrames(t *testing.T) {
 	c := embedded.Model().NewClassifier(classify.Context{})
 	sure := []string{
 		"https://www.herald.example/news/2026/01/28/minister-opens-new-bridge-over-river",
@@ -88,9 +88,9 @@ func TestSureFrames(t *testing.T) {
 	}
 }
 
-// TestTitleBeforeQuery: a URL that ends in a title, after a frame that leaves doubt, is the same the first time, when
+// TestShapes_TitleBeforeQuery: a URL that ends in a title, after a frame that leaves doubt, is the same the first time, when
 // its frame is scored, and later; what follows the title in the URL stays behind it.
-func TestTitleBeforeQuery(t *testing.T) {
+func TestShapes_TitleBeforeQuery(t *testing.T) {
 	c := embedded.Model().NewClassifier(classify.Context{})
 	for _, url := range []string{
 		"https://www.example.gov/minister-opens-new-bridge-over-river?id=7",

@@ -89,8 +89,8 @@ func TestCrawl(t *testing.T) {
 	}
 }
 
-// TestCrawlForbidden: without a word of robots.txt there is no crawl.
-func TestCrawlForbidden(t *testing.T) {
+// TestCrawl_Forbidden: without a word of robots.txt there is no crawl.
+func TestCrawl_Forbidden(t *testing.T) {
 	for name, robots := range map[string]func(string) (bool, bool){
 		"unknown":   nil,
 		"forbidden": func(string) (bool, bool) { return false, true },
@@ -106,7 +106,7 @@ func TestCrawlForbidden(t *testing.T) {
 func open(string) (allowed, decided bool) { return true, true }
 
 // A site without a usable home page is crawled from raw URLs and sitemaps.
-func TestCrawlFromPatterns(t *testing.T) {
+func TestCrawl_FromPatterns(t *testing.T) {
 	for name, home := range map[string]Reply{
 		"missing":   {Status: 404, ContentType: "text/html", Links: untitled("https://x.com/news/of-the-error-page")},
 		"no page":   {Status: 200, ContentType: "application/json"},
@@ -139,8 +139,8 @@ func TestCrawlFromPatterns(t *testing.T) {
 	}
 }
 
-// TestCrawlRedirected: what answers is what was redirected to.
-func TestCrawlRedirected(t *testing.T) {
+// TestCrawl_Redirected: what answers is what was redirected to.
+func TestCrawl_Redirected(t *testing.T) {
 	for led, want := range map[string]string{
 		"":                                     "https://www.x.gov/press-releases",
 		"https://www.x.gov/press-releases":     "https://www.x.gov/press-releases",
@@ -177,8 +177,8 @@ func TestCrawlRedirected(t *testing.T) {
 	}
 }
 
-// TestCrawlLastModified: the date of a page that was looked at counts for its timeliness.
-func TestCrawlLastModified(t *testing.T) {
+// TestCrawl_LastModified: the date of a page that was looked at counts for its timeliness.
+func TestCrawl_LastModified(t *testing.T) {
 	for _, c := range []struct {
 		at   time.Time
 		want float64
@@ -196,8 +196,8 @@ func TestCrawlLastModified(t *testing.T) {
 	}
 }
 
-// TestCrawlEnds: a site where every page is new cannot keep the crawl going.
-func TestCrawlEnds(t *testing.T) {
+// TestCrawl_Ends: a site where every page is new cannot keep the crawl going.
+func TestCrawl_Ends(t *testing.T) {
 	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.gov", Now: testNow, Robots: open})
 	sections := []string{"news", "press-releases", "policies", "reports", "statistics"}
 	links := func(n int) (list []string) {
@@ -220,7 +220,7 @@ func TestCrawlEnds(t *testing.T) {
 }
 
 // The crawl keeps and requests no more of one category than the contract recommends, which leaves space for others.
-func TestCrawlCategories(t *testing.T) {
+func TestCrawl_Categories(t *testing.T) {
 	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.com", Now: testNow, Robots: open})
 	c := a.Crawl("https://x.com/", htmlPage())
 	keep := func(kind string, n int) (asked int) {
@@ -251,7 +251,7 @@ func TestCrawlCategories(t *testing.T) {
 	}
 }
 
-func TestGenerate(t *testing.T) {
+func TestCrawl_Generate(t *testing.T) {
 	january := time.Date(2026, 1, 15, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		pattern string
@@ -279,9 +279,9 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// TestCrawlManyLinks: a page costs in proportion to its links. Comparing each link with all others
+// TestCrawl_ManyLinks: a page costs in proportion to its links. Comparing each link with all others
 // would make four times as many cost some sixteen times as much.
-func TestCrawlManyLinks(t *testing.T) {
+func TestCrawl_ManyLinks(t *testing.T) {
 	cost := func(n int) time.Duration {
 		links := make([]string, n)
 		for i := range links {
@@ -306,8 +306,8 @@ func TestCrawlManyLinks(t *testing.T) {
 	}
 }
 
-// TestCrawlWeighsTheFirstLinks: a page of links alone must not keep the program from all else for seconds.
-func TestCrawlWeighsTheFirstLinks(t *testing.T) {
+// TestCrawl_WeighsFirstLinks: a page of links alone must not keep the program from all else for seconds.
+func TestCrawl_WeighsFirstLinks(t *testing.T) {
 	const best = "https://x.gov/press-releases/2026/01/15/minister-opens-hospital"
 	for others, want := range map[int]bool{maxWeighed - 1: true, maxWeighed: false} {
 		a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.gov", Now: testNow, Robots: open})
@@ -323,9 +323,9 @@ func TestCrawlWeighsTheFirstLinks(t *testing.T) {
 	}
 }
 
-// TestCrawlAsksRobotsOfWhatItTakes: of many links only those that would be requested are matched
+// TestCrawl_RobotsOfTaken: of many links only those that would be requested are matched
 // against robots.txt, which may be slow.
-func TestCrawlAsksRobotsOfWhatItTakes(t *testing.T) {
+func TestCrawl_RobotsOfTaken(t *testing.T) {
 	asked := 0
 	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.gov", Now: testNow,
 		Robots: func(string) (bool, bool) { asked++; return true, true }})

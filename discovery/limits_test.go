@@ -8,9 +8,9 @@ import (
 	"github.com/newsfork/seed-engine/classify/embedded"
 )
 
-// TestFiveDomains: five domains with 50,000 URLs each are analysed at once in less than 64 MB,
+// TestAnalyser_FiveDomains: five domains with 50,000 URLs each are analysed at once in less than 64 MB,
 // results and states included.
-func TestFiveDomains(t *testing.T) {
+func TestAnalyser_FiveDomains(t *testing.T) {
 	const limit = 64_000_000
 	sightings := sitemapSightings(50_000)
 	// lexicon and model are there in any case

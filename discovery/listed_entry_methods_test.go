@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestEntryMethodsAreNamed: the dashboard names, in all its languages, every method that a document may
+// TestEntryMethod_Schema: the dashboard names, in all its languages, every method that a document may
 // state of an entry point, and the manual of the contract has it.
-func TestEntryMethodsAreNamed(t *testing.T) {
+func TestEntryMethod_Schema(t *testing.T) {
 	read := func(path string) string {
 		t.Helper()
 		text, err := os.ReadFile(path)

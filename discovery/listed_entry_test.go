@@ -65,8 +65,8 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// TestEntrySpellings: an entry point has the canonical form, and its own beside it; in two spellings it is one.
-func TestEntrySpellings(t *testing.T) {
+// TestContract_Spellings: an entry point has the canonical form, and its own beside it; in two spellings it is one.
+func TestContract_Spellings(t *testing.T) {
 	a := ministry()
 	a.Source(Source{Method: RSSEntry, URL: "https://www.MOM.gov.sg//rss.xml?utm_source=menu#top"})
 	a.Source(Source{Method: RSSEntry, URL: "https://www.mom.gov.sg/rss.xml", Read: true})
@@ -79,8 +79,8 @@ func TestEntrySpellings(t *testing.T) {
 	}
 }
 
-// TestHomeIsAnEntryPoint: a site that may be crawled and has nothing better has its home page as an entry point.
-func TestHomeIsAnEntryPoint(t *testing.T) {
+// TestContract_HomePage: a site that may be crawled and has nothing better has its home page as an entry point.
+func TestContract_HomePage(t *testing.T) {
 	const home = "https://www.mom.gov.sg/"
 	for name, test := range map[string]struct {
 		change func(*Options)
@@ -106,7 +106,7 @@ func TestHomeIsAnEntryPoint(t *testing.T) {
 }
 
 // One of many numbered pages of a name does not list news.
-func TestNumberedIsNoList(t *testing.T) {
+func TestContract_NumberedPages(t *testing.T) {
 	a := ministry()
 	add(a, "https://www.mom.gov.sg/news-3", FromSitemap, ago(day))
 	add(a, "https://www.mom.gov.sg/news", FromSitemap, ago(day))
@@ -184,8 +184,8 @@ func TestContract_ListingsBesideManyArticles(t *testing.T) {
 	}
 }
 
-// TestListsByItself: whether a page lists others does not depend on what was classified before.
-func TestListsByItself(t *testing.T) {
+// TestLists_ByItself: whether a page lists others does not depend on what was classified before.
+func TestLists_ByItself(t *testing.T) {
 	for _, before := range []string{"https://www.mom.gov.sg/", "https://www.mom.gov.sg/news"} {
 		a := ministry()
 		for url, want := range map[string]bool{
@@ -202,7 +202,7 @@ func TestListsByItself(t *testing.T) {
 }
 
 // Absent lists are [] or {}, and the domain is collected again all the same.
-func TestEmptyContract(t *testing.T) {
+func TestContract_Empty(t *testing.T) {
 	c := ministry().Contract(Terms{UserAgent: "Bot/1.0"})
 	if got := text(t, c); got != `{"user_agent":"Bot/1.0","allowed":false,"crawl_delay_seconds":0,"max_concurrency":1,"robots_expires_at":null,"content_signals":{},"entry_points":[]}` {
 		t.Error(got)
@@ -217,7 +217,7 @@ func TestEmptyContract(t *testing.T) {
 	}
 }
 
-func TestSourceTwice(t *testing.T) {
+func TestSource_Twice(t *testing.T) {
 	a := ministry()
 	s := Source{Method: RSSEntry, URL: "https://www.mom.gov.sg/rss"}
 	one := a.Source(s)
@@ -227,7 +227,7 @@ func TestSourceTwice(t *testing.T) {
 	}
 }
 
-func TestFailures(t *testing.T) {
+func TestFail_Limit(t *testing.T) {
 	a := ministry()
 	for i := range 60 {
 		a.Fail(Failure{Type: TimeoutFailure, URL: fmt.Sprintf("https://www.mom.gov.sg/%d", i), Message: "no answer",
@@ -254,9 +254,9 @@ func text(t *testing.T, v any) string {
 	return string(b)
 }
 
-// TestManySources: a page may declare thousands of feeds; each is found again without comparing it
+// TestSource_Many: a page may declare thousands of feeds; each is found again without comparing it
 // with all others, which would make four times as many cost some 16 times as much.
-func TestManySources(t *testing.T) {
+func TestSource_Many(t *testing.T) {
 	cost := func(n int) time.Duration {
 		a := NewAnalyser(testOptions())
 		began := time.Now()

@@ -22,9 +22,9 @@ func article(n int) *discovery.Sighting {
 	}
 }
 
-// TestPagesAreTheBest: whatever the order in which URLs come, in whatever spelling and however often, the
+// TestPages_Best: whatever the order in which URLs come, in whatever spelling and however often, the
 // same ones are kept, the best first.
-func TestPagesAreTheBest(t *testing.T) {
+func TestPages_Best(t *testing.T) {
 	const all, kept = 3000, 100
 	var want []discovery.Page
 	for seed := range uint64(4) {
@@ -65,9 +65,9 @@ func TestPagesAreTheBest(t *testing.T) {
 	}
 }
 
-// TestPagesOfAllSections: a section whose URLs look surer does not keep out the others, the listed and the raw URLs
+// TestPages_AllSections: a section whose URLs look surer does not keep out the others, the listed and the raw URLs
 // are among the pages, and the order in which they come makes no difference.
-func TestPagesOfAllSections(t *testing.T) {
+func TestPages_AllSections(t *testing.T) {
 	const kept = 300
 	type sighting struct {
 		url string
@@ -127,9 +127,9 @@ func TestPagesOfAllSections(t *testing.T) {
 	}
 }
 
-// TestPagesThatMayBeFetched: what is forbidden, excluded, foreign, a trap or part of a page is left out, even
+// TestPages_Forbidden: what is forbidden, excluded, foreign, a trap or part of a page is left out, even
 // when that became known after it was added.
-func TestPagesThatMayBeFetched(t *testing.T) {
+func TestPages_Forbidden(t *testing.T) {
 	late := false
 	a := discovery.NewAnalyser(discovery.Options{
 		Model:  embedded.Model(),
@@ -160,8 +160,8 @@ func TestPagesThatMayBeFetched(t *testing.T) {
 	}
 }
 
-// TestPagesHaveTitles: a title survives a better sighting without one, and may come from a worse one.
-func TestPagesHaveTitles(t *testing.T) {
+// TestPages_Titles: a title survives a better sighting without one, and may come from a worse one.
+func TestPages_Titles(t *testing.T) {
 	a := discovery.NewAnalyser(discovery.Options{Model: embedded.Model(), Domain: "example.com", Now: pagesNow,
 		Pages: 10})
 	add := func(path string, m discovery.Method, title string) {
@@ -184,8 +184,8 @@ func TestPagesHaveTitles(t *testing.T) {
 	}
 }
 
-// TestPagesOfAStateAreWhatIsNew: an analysis that goes on lists what it was given since.
-func TestPagesOfAStateAreWhatIsNew(t *testing.T) {
+// TestPages_AfterRestore: an analysis that goes on lists what it was given since.
+func TestPages_AfterRestore(t *testing.T) {
 	o := discovery.Options{Model: embedded.Model(), Domain: "example.com", Now: pagesNow, Pages: 10}
 	a := discovery.NewAnalyser(o)
 	a.Add(article(1))

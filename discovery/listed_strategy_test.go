@@ -32,8 +32,8 @@ func matchPatterns(patterns []string, url string) bool {
 	})
 }
 
-// TestPatternsByPages: patterns stand in the order of how many pages they have, however many of those are listed.
-func TestPatternsByPages(t *testing.T) {
+// TestAllowedPatterns_ByPages: patterns stand in the order of how many pages they have, however many of those are listed.
+func TestAllowedPatterns_ByPages(t *testing.T) {
 	a := NewAnalyser(testOptions())
 	var press []candidate
 	add := func(section string, pages int) {
@@ -151,7 +151,7 @@ func TestStrategy(t *testing.T) {
 }
 
 // The patterns of a site with few pages match tomorrow's article, and no section that was not seen.
-func TestNextArticle(t *testing.T) {
+func TestAllowedPatterns_NextArticle(t *testing.T) {
 	a := ministry()
 	var urls []string
 	see := func(path string) {
@@ -186,9 +186,9 @@ func TestNextArticle(t *testing.T) {
 	}
 }
 
-// TestNumberedArticles: numbered names of the first level are articles if there are three of one series, recommended
+// TestAllowedPatterns_NumberedArticles: numbered names of the first level are articles if there are three of one series, recommended
 // or not.
-func TestNumberedArticles(t *testing.T) {
+func TestAllowedPatterns_NumberedArticles(t *testing.T) {
 	a := NewAnalyser(testOptions())
 	var best []candidate
 	see := func(path string, recommended bool) {
@@ -214,9 +214,9 @@ func TestNumberedArticles(t *testing.T) {
 	}
 }
 
-// TestDeepPagesAreNotExcluded: a page that is worth fetching and too deep for a pattern leaves the strategy without
+// TestAllowedPatterns_DeepPages: a page that is worth fetching and too deep for a pattern leaves the strategy without
 // any.
-func TestDeepPagesAreNotExcluded(t *testing.T) {
+func TestAllowedPatterns_DeepPages(t *testing.T) {
 	a := ministry()
 	add(a, releases+"/2026", FromFeed, ago(time.Hour))
 	add(a, "https://www.mom.gov.sg/news/a/b/c/d/e/f/g/minister-opens-bridge-over-the-river", FromFeed, ago(time.Hour))

@@ -27,8 +27,8 @@ func ministry() *Analyser {
 
 const releases = "https://www.mom.gov.sg/newsroom/press-releases"
 
-// TestMinistry works the formulas out by hand for the example of the contract.
-func TestMinistry(t *testing.T) {
+// TestResult_Formulas works the formulas out by hand for the example of the contract.
+func TestResult_Formulas(t *testing.T) {
 	a := ministry()
 	add(a, releases+"/2026", FromSitemap, ago(2*day))
 	add(a, releases+"/2025", FromSitemap, ago(40*day))
@@ -71,9 +71,9 @@ func TestMinistry(t *testing.T) {
 	}
 }
 
-// TestMinistryPages works out what the other pages of the example's site are worth: the news value,
+// TestResult_Ministry works out what the other pages of the example's site are worth: the news value,
 // and the priority without the share of the confidence, which decides no action here.
-func TestMinistryPages(t *testing.T) {
+func TestResult_Ministry(t *testing.T) {
 	const site = "https://www.mom.gov.sg"
 	for _, c := range []struct {
 		path    string
@@ -116,9 +116,9 @@ func TestMinistryPages(t *testing.T) {
 	}
 }
 
-// TestEachInput moves one input of the formulas after the other, and works out where the priority
+// TestResult_EachInput moves one input of the formulas after the other, and works out where the priority
 // goes.
-func TestEachInput(t *testing.T) {
+func TestResult_EachInput(t *testing.T) {
 	type input struct {
 		url        string
 		class      classify.Type
@@ -165,8 +165,8 @@ func TestEachInput(t *testing.T) {
 	}
 }
 
-// TestInputsMoveTheResult: each input of the scores moves what is shown.
-func TestInputsMoveTheResult(t *testing.T) {
+// TestResult_InputsMoveIt: each input of the scores moves what is shown.
+func TestResult_InputsMoveIt(t *testing.T) {
 	score := func(url string, m Method, lastmod time.Time) float64 {
 		a := NewAnalyser(Options{Model: embedded.Model(), Domain: domainOf(url), Now: testNow})
 		add(a, url, m, lastmod)
@@ -199,7 +199,7 @@ func domainOf(url string) string {
 	return strings.TrimPrefix(p.host, "www.")
 }
 
-func TestExcluded(t *testing.T) {
+func TestResult_Excluded(t *testing.T) {
 	a := ministry()
 	for _, u := range []string{
 		"https://www.mom.gov.sg/a/a/a", "https://www.mom.gov.sg/a/a/a", // once
@@ -231,8 +231,8 @@ func TestExcluded(t *testing.T) {
 	}
 }
 
-// TestFoundTwice: a URL in several places counts once, with the best method and the latest date.
-func TestFoundTwice(t *testing.T) {
+// TestResult_FoundTwice: a URL in several places counts once, with the best method and the latest date.
+func TestResult_FoundTwice(t *testing.T) {
 	a := ministry()
 	add(a, releases, FromSitemap, ago(40*day))
 	add(a, releases, FromFeed, time.Time{})
@@ -248,7 +248,7 @@ func TestFoundTwice(t *testing.T) {
 	}
 }
 
-func TestTopList(t *testing.T) {
+func TestResult_TopList(t *testing.T) {
 	a := ministry()
 	for i := range 500 {
 		add(a, fmt.Sprintf("https://www.mom.gov.sg/newsroom/%d", i), FromSitemap, ago(time.Duration(i)*time.Hour))
@@ -268,8 +268,8 @@ func TestTopList(t *testing.T) {
 	}
 }
 
-// TestUnlimited: beyond the URLs that are remembered, nothing grows and everything still counts.
-func TestUnlimited(t *testing.T) {
+// TestResult_Unlimited: beyond the URLs that are remembered, nothing grows and everything still counts.
+func TestResult_Unlimited(t *testing.T) {
 	if testing.Short() {
 		t.Skip("250,000 URLs")
 	}
@@ -283,7 +283,7 @@ func TestUnlimited(t *testing.T) {
 	}
 }
 
-func TestGovernmentLibrary(t *testing.T) {
+func TestResult_GovernmentPatterns(t *testing.T) {
 	seen := map[string]bool{}
 	for _, g := range governmentLibrary {
 		suffix, expected := g.suffix, g.patterns
@@ -314,8 +314,8 @@ func TestGovernmentLibrary(t *testing.T) {
 	}
 }
 
-// TestStateDamaged: a state that cannot be used is an error, never a panic.
-func TestStateDamaged(t *testing.T) {
+// TestState_Damaged: a state that cannot be used is an error, never a panic.
+func TestState_Damaged(t *testing.T) {
 	a := ministry()
 	add(a, releases+"/2026", FromSitemap, ago(2*day))
 	for name, spoil := range map[string]func(*State){
@@ -367,8 +367,8 @@ func FuzzState(f *testing.F) {
 	})
 }
 
-// TestCategoriesAgreeWithList: a listed URL counts for the type with which it is listed, and is an example of no other.
-func TestCategoriesAgreeWithList(t *testing.T) {
+// TestCategories_AgreeWithList: a listed URL counts for the type with which it is listed, and is an example of no other.
+func TestCategories_AgreeWithList(t *testing.T) {
 	contradicted := 0
 	for r, a := range rankings(t, 500) {
 		d := a.Result()
@@ -400,9 +400,9 @@ func TestCategoriesAgreeWithList(t *testing.T) {
 	}
 }
 
-// TestCategoriesOfTexts: the pages of a section count by what is known of it, those that are not listed too, and so does
+// TestCategories_Texts: the pages of a section count by what is known of it, those that are not listed too, and so does
 // their pattern.
-func TestCategoriesOfTexts(t *testing.T) {
+func TestCategories_Texts(t *testing.T) {
 	const board = "https://www.example.go.kr/b7/"
 	result := func(learn bool, pages int) Discovery {
 		a := NewAnalyser(Options{Model: embedded.Model(), Domain: "example.go.kr", Now: testNow})
@@ -431,7 +431,7 @@ func TestCategoriesOfTexts(t *testing.T) {
 }
 
 // Unassessed URLs of a group have the class of most assessed ones, from three on.
-func TestUsual(t *testing.T) {
+func TestCategories_Usual(t *testing.T) {
 	for _, c := range []struct {
 		found  map[classify.Class]int32
 		to     classify.Class

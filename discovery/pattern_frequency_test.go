@@ -66,9 +66,9 @@ func TestRhythm(t *testing.T) {
 	}
 }
 
-// TestRhythmOfSureWords: no dates change the type of pages whose words leave no doubt, nor make news of other items
+// TestRhythm_SureWords: no dates change the type of pages whose words leave no doubt, nor make news of other items
 // that are dated.
-func TestRhythmOfSureWords(t *testing.T) {
+func TestRhythm_SureWords(t *testing.T) {
 	rules := map[string]func(i int) time.Time{
 		"random": func(i int) time.Time { return ago(time.Duration(keyOf(fmt.Sprint(i))%900) * day) }}
 	for _, lies := range []map[string]func(int) time.Time{streams, noStreams} {
@@ -94,8 +94,8 @@ func TestRhythmOfSureWords(t *testing.T) {
 	}
 }
 
-// TestRhythmBounded: dates alone make a page that says nothing likely news, never sure.
-func TestRhythmBounded(t *testing.T) {
+// TestRhythm_Bounded: dates alone make a page that says nothing likely news, never sure.
+func TestRhythm_Bounded(t *testing.T) {
 	const path = "https://www.x.com/view/%d"
 	k, _ := section(path, streams["a day each"]).Classify(fmt.Sprintf(path, 7))
 	if k.Confidence > 0.8 {
@@ -103,8 +103,8 @@ func TestRhythmBounded(t *testing.T) {
 	}
 }
 
-// TestSpread: over how many days pages are spread.
-func TestSpread(t *testing.T) {
+// TestEffectiveDays: over how many days pages are spread.
+func TestEffectiveDays(t *testing.T) {
 	for _, c := range []struct {
 		days []uint16
 		want float64

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestQueriesGiveWay: queries of which each URL has another, as with numbers that keep pages from being cached, do not
+// TestPattern_QueriesGiveWay: queries of which each URL has another, as with numbers that keep pages from being cached, do not
 // become patterns without end, among which every further URL would be looked up. Nor does their order matter, or
 // whether they come in two parts.
-func TestQueriesGiveWay(t *testing.T) {
+func TestPattern_QueriesGiveWay(t *testing.T) {
 	for name, url := range map[string]func(i int) string{
 		"numbers that are no field": func(i int) string {
 			return fmt.Sprintf("https://www.example.gov/news/%d-title?%d", i%500, 1_700_000_000+i)

@@ -137,8 +137,8 @@ func shown(a *Analyser) (paths []string) {
 	return paths
 }
 
-// TestAside: nothing that an editor would not lead with stands above a dated article, however high its priority.
-func TestAside(t *testing.T) {
+// TestRanking_Aside: nothing that an editor would not lead with stands above a dated article, however high its priority.
+func TestRanking_Aside(t *testing.T) {
 	const old = "/news/bridge-over-the-river-opened-to-all"
 	for _, path := range []string{
 		"/", "/en/", "/index.html", "/newsroom/press-releases/2024", "/newsroom/press-releases/2024/11",
@@ -155,8 +155,8 @@ func TestAside(t *testing.T) {
 	}
 }
 
-// TestUnknownStandsAside: a page of which nothing says what it is does not stand above a dated article.
-func TestUnknownStandsAside(t *testing.T) {
+// TestRanking_Unknown: a page of which nothing says what it is does not stand above a dated article.
+func TestRanking_Unknown(t *testing.T) {
 	a := ministry()
 	add(a, "https://www.mom.gov.sg/news/bridge-over-the-river-opened-to-all", FromSitemap, ago(900*day))
 	add(a, "https://www.mom.gov.sg/a/8812", FromSitemap, ago(time.Hour))
@@ -165,9 +165,9 @@ func TestUnknownStandsAside(t *testing.T) {
 	}
 }
 
-// TestFeedItemsAreNews: what a feed or news sitemap lists is never unknown, whatever its URL, in whatever order it is
+// TestRanking_FeedItems: what a feed or news sitemap lists is never unknown, whatever its URL, in whatever order it is
 // found.
-func TestFeedItemsAreNews(t *testing.T) {
+func TestRanking_FeedItems(t *testing.T) {
 	for _, m := range []Method{FromFeed, FromNewsSitemap} {
 		for _, order := range [][]Method{{m, FromSitemap}, {FromSitemap, m}} {
 			a := ministry()
@@ -188,8 +188,8 @@ func TestFeedItemsAreNews(t *testing.T) {
 	}
 }
 
-// TestPastYears: the list of a past year is an archive, and stands below the releases that it lists, dated or not.
-func TestPastYears(t *testing.T) {
+// TestRanking_PastYears: the list of a past year is an archive, and stands below the releases that it lists, dated or not.
+func TestRanking_PastYears(t *testing.T) {
 	for _, list := range []string{"/2024", "?year=2024", "/2024/page/2", "/2024/11", "-2024"} {
 		a := ministry()
 		add(a, releases+list, FromFeed, ago(time.Hour))
@@ -209,8 +209,8 @@ func TestPastYears(t *testing.T) {
 	}
 }
 
-// TestTies: of equals the newest comes first, never the first in alphabetical order.
-func TestTies(t *testing.T) {
+// TestRanking_Ties: of equals the newest comes first, never the first in alphabetical order.
+func TestRanking_Ties(t *testing.T) {
 	a := ministry()
 	for i := range 200 {
 		add(a, fmt.Sprintf("https://www.mom.gov.sg/newsroom/story-of-the-town-%03d", i), FromSitemap,
@@ -241,8 +241,8 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// TestOneSection: at most a third of the list is of one section, however many pages it has and however they are named.
-func TestOneSection(t *testing.T) {
+// TestRanking_OneSection: at most a third of the list is of one section, however many pages it has and however they are named.
+func TestRanking_OneSection(t *testing.T) {
 	a := ministry()
 	for i := range 60 {
 		for _, desk := range []string{"asia", "europe", "africa"} {
@@ -262,8 +262,8 @@ func TestOneSection(t *testing.T) {
 	}
 }
 
-// TestResearchAloneIsNotUrgent: that Research names a page makes it no page to fetch at once.
-func TestResearchAloneIsNotUrgent(t *testing.T) {
+// TestRanking_ResearchAlone: that Research names a page makes it no page to fetch at once.
+func TestRanking_ResearchAlone(t *testing.T) {
 	for m, want := range map[Method]Action{FromResearch: ScheduledCrawl, FromFeed: ImmediateCrawl} {
 		a := ministry()
 		add(a, releases+"/minister-opens-bridge-over-the-river", m, time.Time{})
@@ -275,9 +275,9 @@ func TestResearchAloneIsNotUrgent(t *testing.T) {
 	}
 }
 
-// TestLeading: the current listings of sections lead, one of each and no more than three sections; further ones of
+// TestRanking_Leading: the current listings of sections lead, one of each and no more than three sections; further ones of
 // a section do not stand above its articles.
-func TestLeading(t *testing.T) {
+func TestRanking_Leading(t *testing.T) {
 	a := ministry()
 	for i := range 20 {
 		add(a, fmt.Sprintf("https://www.mom.gov.sg/newsroom/press-releases/2026/minister-opens-bridge-number-%d", i),
@@ -301,9 +301,9 @@ func TestLeading(t *testing.T) {
 	}
 }
 
-// TestNewestFirst: of articles of equal worth the newest comes first, and the day in the URL counts more than a
+// TestRanking_NewestFirst: of articles of equal worth the newest comes first, and the day in the URL counts more than a
 // lastmod that all pages share.
-func TestNewestFirst(t *testing.T) {
+func TestRanking_NewestFirst(t *testing.T) {
 	a := ministry()
 	want := []string{"/news/2026/01/27/minister-opens-new-bridge", "/news/2026/01/25/minister-opens-new-school",
 		"/news/2015/06/02/minister-opens-new-road"}
@@ -315,8 +315,8 @@ func TestNewestFirst(t *testing.T) {
 	}
 }
 
-// TestMixed: of one pattern there are at most a third, unless nothing else is left.
-func TestMixed(t *testing.T) {
+// TestRanking_Mixed: of one pattern there are at most a third, unless nothing else is left.
+func TestRanking_Mixed(t *testing.T) {
 	a := ministry()
 	count := func() (alike int) {
 		for _, path := range shown(a) {
@@ -363,9 +363,9 @@ func harbourTimes(robots func(string) (bool, bool)) *Analyser {
 	return a
 }
 
-// TestLeadingOfANewspaper: no more than three listings stand above its stories, though it has more sections and all of
+// TestRanking_LeadingNewspaper: no more than three listings stand above its stories, though it has more sections and all of
 // them changed just now; that with www. is the same section, and does not lead where its robots.txt was not read.
-func TestLeadingOfANewspaper(t *testing.T) {
+func TestRanking_LeadingNewspaper(t *testing.T) {
 	for name, robots := range map[string]func(string) (bool, bool){
 		"www not read": func(url string) (bool, bool) { return true, !strings.HasPrefix(url, "https://www.") },
 		"both read":    func(string) (bool, bool) { return true, true },

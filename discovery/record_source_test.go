@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestSaid: what the places that list a URL say of it is in the document, whatever their order, and in that of a
+// TestURLSources: what the places that list a URL say of it is in the document, whatever their order, and in that of a
 // merge.
-func TestSaid(t *testing.T) {
+func TestURLSources(t *testing.T) {
 	const story = "https://www.mom.gov.sg/newsroom/2026/01/27/story-of-the-year"
 	const copied = "https://www.mom.gov.sg/newsroom/2026/01/26/a-copied-story"
 	places := []Sighting{
@@ -57,9 +57,9 @@ func TestSaid(t *testing.T) {
 	}
 }
 
-// TestSaidOfMany: what is said of URLs does not depend on the order of the places that list them when there are more
+// TestURLSources_Many: what is said of URLs does not depend on the order of the places that list them when there are more
 // than are kept, nor on where the analysis was stored.
-func TestSaidOfMany(t *testing.T) {
+func TestURLSources_Many(t *testing.T) {
 	var places []Sighting
 	for i := range 4 * maxURLSources {
 		url := fmt.Sprintf("https://www.mom.gov.sg/newsroom/a-story-of-the-town-%d", i)
@@ -96,9 +96,9 @@ func TestSaidOfMany(t *testing.T) {
 	}
 }
 
-// TestSaidOfManyInResult: of which URLs it is kept what places say does not depend on their order where there are too
+// TestURLSources_ManyInResult: of which URLs it is kept what places say does not depend on their order where there are too
 // many.
-func TestSaidOfManyInResult(t *testing.T) {
+func TestURLSources_ManyInResult(t *testing.T) {
 	places := make([]Sighting, 5*maxURLSources/2)
 	for i := range places {
 		loc := fmt.Sprintf("https://www.mom.gov.sg/newsroom/2026/01/27/story-of-the-year-%d", i)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestKeys: keys of URLs of any length are those that were stored before.
-func TestKeys(t *testing.T) {
+// TestKeyOf: keys of URLs of any length are those that were stored before.
+func TestKeyOf(t *testing.T) {
 	const url = "https://www.example.gov/news/2026/01/28/minister-opens-bridge"
 	for n := range len(url) + 1 {
 		f := fnv.New64a()
@@ -20,9 +20,9 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestCraftedKeys: keys chosen so that they agree in their lowest or highest bits, as a hostile sitemap could have
+// TestSeen_CraftedKeys: keys chosen so that they agree in their lowest or highest bits, as a hostile sitemap could have
 // them, do not gather in one place of the table.
-func TestCraftedKeys(t *testing.T) {
+func TestSeen_CraftedKeys(t *testing.T) {
 	const n = 20_000
 	for name, key := range map[string]func(i uint64) uint64{
 		"lowest":  func(i uint64) uint64 { return i << 20 },

@@ -31,9 +31,9 @@ func sourceOf(e classify.Evidence, word string) classify.Source {
 	return ""
 }
 
-// TestTextsAreEvidence: a title, the text of a link, and the name that the menu gives a section decide where the URL
+// TestTexts_Evidence: a title, the text of a link, and the name that the menu gives a section decide where the URL
 // says nothing, and the evidence says so. A raw URL gets the same type in urls[].
-func TestTextsAreEvidence(t *testing.T) {
+func TestTexts_Evidence(t *testing.T) {
 	const host = "https://www.example.go.kr"
 	for _, c := range []struct {
 		name, url, title string
@@ -68,8 +68,8 @@ func TestTextsAreEvidence(t *testing.T) {
 	}
 }
 
-// TestAmbiguousMenu: a field of a query that several links have names no section.
-func TestAmbiguousMenu(t *testing.T) {
+// TestTexts_AmbiguousMenu: a field of a query that several links have names no section.
+func TestTexts_AmbiguousMenu(t *testing.T) {
 	const host = "https://www.example.go.kr"
 	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "example.go.kr", Now: testNow})
 	a.Learn([]Link{{host + "/a.do?menuId=m10&sub=1", "보도자료"}, {host + "/a.do?menuId=m10&sub=2", "조직도"},
@@ -82,8 +82,8 @@ func TestAmbiguousMenu(t *testing.T) {
 	}
 }
 
-// TestNeighbours: pages of one pattern are judged together, so that a single misleading title changes nothing.
-func TestNeighbours(t *testing.T) {
+// TestSite_Neighbours: pages of one pattern are judged together, so that a single misleading title changes nothing.
+func TestSite_Neighbours(t *testing.T) {
 	const odd = "https://www.x.com/stories/how-to-apply-for-a-driving-licence"
 	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.com", Now: testNow})
 	add(a, odd, FromSitemap, ago(day))
@@ -99,8 +99,8 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
-// TestListsVouch: a news sitemap vouches for what it lists, and for pages like it.
-func TestListsVouch(t *testing.T) {
+// TestSite_ListsVouch: a news sitemap vouches for what it lists, and for pages like it.
+func TestSite_ListsVouch(t *testing.T) {
 	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.com", Now: testNow})
 	url := func(i int) string { return fmt.Sprintf("https://www.x.com/view?no=%d", 1000+i) }
 	for i := range 20 {
@@ -120,8 +120,8 @@ func TestListsVouch(t *testing.T) {
 	}
 }
 
-// TestSectionFront: a page with hundreds of news below it is the front of a section, whatever its name.
-func TestSectionFront(t *testing.T) {
+// TestSite_SectionFront: a page with hundreds of news below it is the front of a section, whatever its name.
+func TestSite_SectionFront(t *testing.T) {
 	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.com", Now: testNow})
 	const front = "https://www.x.com/lorem"
 	add(a, front, FromSitemap, ago(day))
@@ -135,9 +135,9 @@ func TestSectionFront(t *testing.T) {
 	}
 }
 
-// TestTextsBounded: however many titles and links there are, a bounded number stays, and which does not depend on
+// TestTexts_Bounded: however many titles and links there are, a bounded number stays, and which does not depend on
 // their order.
-func TestTextsBounded(t *testing.T) {
+func TestTexts_Bounded(t *testing.T) {
 	state := func(step int) *State {
 		a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.com", Now: testNow})
 		const n = 20_000
@@ -167,8 +167,8 @@ func TestTextsBounded(t *testing.T) {
 	}
 }
 
-// TestTextsOfOldStates: a state of before there were texts can be continued.
-func TestTextsOfOldStates(t *testing.T) {
+// TestTexts_OldStates: a state of before there were texts can be continued.
+func TestTexts_OldStates(t *testing.T) {
 	a := ministry()
 	a.Add(&Sighting{Loc: []byte(releases), Method: FromFeed, Title: []byte("Press releases")})
 	a.Learn([]Link{{releases, "Press releases"}})
@@ -183,9 +183,9 @@ func TestTextsOfOldStates(t *testing.T) {
 	}
 }
 
-// TestMenuIsAnEntryPoint: the crawl looks at the pages that the menu names, and those that list news are entry
+// TestContract_Menu: the crawl looks at the pages that the menu names, and those that list news are entry
 // points, whatever their URLs.
-func TestMenuIsAnEntryPoint(t *testing.T) {
+func TestContract_Menu(t *testing.T) {
 	const host = "https://www.example.go.kr"
 	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "example.go.kr", Now: testNow, Robots: open})
 	c := a.Crawl(host, Reply{Status: 200, ContentType: "text/html", Links: []Link{
@@ -217,7 +217,7 @@ func TestMenuIsAnEntryPoint(t *testing.T) {
 }
 
 // An article that the menu links to by its section's name is not an entry point.
-func TestNewestArticleInTheMenu(t *testing.T) {
+func TestContract_ArticleInMenu(t *testing.T) {
 	const host = "https://www.example.gov.sg"
 	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "example.gov.sg", Now: testNow, Robots: open})
 	for i := range 9 {

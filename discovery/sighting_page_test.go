@@ -8,7 +8,7 @@ import (
 	"github.com/newsfork/seed-engine/markup"
 )
 
-func TestCanonical(t *testing.T) {
+func TestPage_Canonical(t *testing.T) {
 	for in, want := range map[string]string{
 		"https://www.x.gov/a/b":                             "https://www.x.gov/a/b",
 		" HTTPS://WWW.X.GOV:443/A/b#part ":                  "https://www.x.gov/A/b",
@@ -33,7 +33,7 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-func TestTrap(t *testing.T) {
+func TestPage_Trap(t *testing.T) {
 	for url, want := range map[string]markup.Trap{
 		"/news/2026/01/28/title":            markup.NoTrap,
 		"/a/b/a/b":                          markup.NoTrap,
@@ -67,7 +67,7 @@ func TestTrap(t *testing.T) {
 	}
 }
 
-func TestLogin(t *testing.T) {
+func TestPage_LoginPriority(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/login": true, "/user/sign-in.html": true, "/wp-login.php": true, "/Account/LogOn": true,
 		"/blog/login-problems": false, "/news": false, "/": false,
@@ -120,8 +120,8 @@ func TestPattern(t *testing.T) {
 	}
 }
 
-// TestNamesBecomeVariables: where too many names stand side by side, they are one {slug}.
-func TestNamesBecomeVariables(t *testing.T) {
+// TestPattern_Variables: where too many names stand side by side, they are one {slug}.
+func TestPattern_Variables(t *testing.T) {
 	tr := newTree()
 	var last nodeID
 	add := func(path string) {
@@ -168,8 +168,8 @@ func FuzzPage(f *testing.F) {
 	})
 }
 
-// TestInternationalDomain: hosts in native letters and in A-labels are the same.
-func TestInternationalDomain(t *testing.T) {
+// TestPage_InternationalDomain: hosts in native letters and in A-labels are the same.
+func TestPage_InternationalDomain(t *testing.T) {
 	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "xn--3e0bj9ghtquur.kr", Now: testNow})
 	for _, u := range []string{"https://한국뉴스.kr/news/1", "https://www.한국뉴스.kr/news/2",
 		"https://xn--3e0bj9ghtquur.kr/news/1", "https://한국.kr/"} {
@@ -183,7 +183,7 @@ func TestInternationalDomain(t *testing.T) {
 	}
 }
 
-func TestIsLogin(t *testing.T) {
+func TestPage_IsLogin(t *testing.T) {
 	longest := 0
 	for word := range loginWords {
 		longest = max(longest, len(word))

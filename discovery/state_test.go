@@ -7,9 +7,9 @@ import (
 	"github.com/newsfork/seed-engine/classify"
 )
 
-// TestNumbersOfTheStoredState: discovery.json has types and methods by their numbers (seen.encode), five bits
+// TestState_Numbers: discovery.json has types and methods by their numbers (seen.encode), five bits
 // and three. Where these change, a state that is stored already would be read as something else.
-func TestNumbersOfTheStoredState(t *testing.T) {
+func TestState_Numbers(t *testing.T) {
 	var types []classify.Type
 	for c := range classify.Classes {
 		types = append(types, classify.Class(c).Type())

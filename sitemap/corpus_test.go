@@ -217,7 +217,7 @@ func (c *pieces) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func TestCorpus(t *testing.T) {
+func TestParse_Corpus(t *testing.T) {
 	for _, x := range corpus(t) {
 		t.Run(x.File, func(t *testing.T) {
 			data, err := os.ReadFile(filepath.Join("testdata/corpus", x.File))

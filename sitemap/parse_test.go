@@ -52,7 +52,7 @@ func parseEveryWay(t *testing.T, doc string, o Options) document {
 
 const ns = ` xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"`
 
-func TestForms(t *testing.T) {
+func TestParse_Forms(t *testing.T) {
 	const u = "<url><loc>https://a.example/1</loc></url>"
 	for _, c := range []struct{ name, doc, want string }{
 		{"urlset", "<urlset" + ns + ">" + u + "</urlset>", "urlset /1"},
@@ -156,7 +156,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-func TestProblems(t *testing.T) {
+func TestParse_Problems(t *testing.T) {
 	for doc, want := range map[string]string{
 		"":                           "an empty document",
 		" \n\t\ufeff\x00":            "an empty document",
@@ -173,7 +173,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-func TestLocs(t *testing.T) {
+func TestParse_Locs(t *testing.T) {
 	for in, want := range map[string]string{
 		"https://a.example/x?a=1&amp;b=2":                         "https://a.example/x?a=1&b=2",
 		"https://a.example/x?a=1&b=2&c":                           "https://a.example/x?a=1&b=2&c",
@@ -260,7 +260,7 @@ func entryOf(t *testing.T, doc string) (e Entry, d document) {
 	return e, d
 }
 
-func TestPageFields(t *testing.T) {
+func TestParse_PageFields(t *testing.T) {
 	e, d := entryOf(t,
 		`<urlset><url><priority> 0.8 </priority><lastmod>bad</lastmod><lastmod>2024-05-01</lastmod><changefreq> Daily</changefreq><loc>/1</loc></url></urlset>`)
 	if e.Priority != 0.8 || e.Changefreq != "daily" || !e.Lastmod.Equal(day(2024, 5, 1)) || e.Child || e.Title != nil ||
@@ -280,7 +280,7 @@ func TestPageFields(t *testing.T) {
 	}
 }
 
-func TestExtensions(t *testing.T) {
+func TestParse_Extensions(t *testing.T) {
 	const publication = `<%[1]spublication><%[1]sname>The Herald</%[1]sname><%[1]slanguage>en</%[1]slanguage></%[1]spublication><%[1]spublication_date>2026-03-02T08:15:00+01:00</%[1]spublication_date>`
 	for name, c := range map[string]string{
 		"usual": `<urlset xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>/1</loc><news:news>` +
@@ -350,7 +350,7 @@ func TestExtensions(t *testing.T) {
 	}
 }
 
-func TestFeeds(t *testing.T) {
+func TestParse_Feeds(t *testing.T) {
 	for _, c := range []struct {
 		name, doc   string
 		kind        Kind
@@ -414,9 +414,9 @@ func TestFeeds(t *testing.T) {
 	}
 }
 
-// TestCharsets: documents are decoded before they are read, whether the document, its header or its bytes
+// TestParse_Charsets: documents are decoded before they are read, whether the document, its header or its bytes
 // name the charset. Which charsets there are is tested in package markup.
-func TestCharsets(t *testing.T) {
+func TestParse_Charsets(t *testing.T) {
 	const title = "정부, 새로운 경제 정책 발표"
 	for _, c := range []struct {
 		name     string
@@ -471,7 +471,7 @@ func zip(members ...string) string {
 	return b.String()
 }
 
-func TestGzip(t *testing.T) {
+func TestParse_Gzip(t *testing.T) {
 	const doc = "<urlset><url><loc>/1</loc></url><url><loc>/2</loc></url></urlset>"
 	long := "<urlset>" + strings.Repeat("<url><loc>/1</loc></url>", 20000)
 	whole := zip(doc)
@@ -518,7 +518,7 @@ func TestGzip(t *testing.T) {
 	}
 }
 
-func TestLimits(t *testing.T) {
+func TestParse_Limits(t *testing.T) {
 	const doc = "<urlset><url><loc>/1</loc></url></urlset>"
 	n := int64(len(doc))
 	for _, c := range []struct {
@@ -556,7 +556,7 @@ func TestLimits(t *testing.T) {
 }
 
 // A layer within a layer is limited too, though nothing of it is ever kept.
-func TestNestedBomb(t *testing.T) {
+func TestParse_NestedBomb(t *testing.T) {
 	inner := zip(strings.Repeat("\x00", 4<<20))
 	var members strings.Builder
 	for range 400 {
@@ -572,7 +572,7 @@ func TestNestedBomb(t *testing.T) {
 	}
 }
 
-func TestReaderAndTeeErrors(t *testing.T) {
+func TestParse_ReaderErrors(t *testing.T) {
 	broken, full := errors.New("connection reset"), errors.New("store is full")
 	const doc = "<urlset><url><loc>/1</loc></url><url><loc>/2</loc></url>"
 	for _, in := range []string{doc, zip(doc)[:40]} {
@@ -596,7 +596,7 @@ type failingWriter struct{ err error }
 func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
 
 // The tee gets the document as it is, decompressed but not decoded.
-func TestTee(t *testing.T) {
+func TestParse_Tee(t *testing.T) {
 	doc, _ := charmap.Windows1251.NewEncoder().String("<?xml version='1.0' encoding='windows-1251'?><urlset><url><loc>/1</loc><news:title>Выборы</news:title></url></urlset>" + strings.Repeat(" ", 200_000))
 	for _, in := range []string{doc, zip(doc)} {
 		var tee bytes.Buffer
@@ -608,7 +608,7 @@ func TestTee(t *testing.T) {
 }
 
 // What a hostile document can make long is bounded, or takes no more than linear time.
-func TestHostile(t *testing.T) {
+func TestParse_Hostile(t *testing.T) {
 	const size = 4 << 20
 	fill := func(s string) string { return strings.Repeat(s, size/len(s)) }
 	const after = "<url><loc>/2</loc></url></urlset>"
@@ -677,7 +677,7 @@ func TestHostile(t *testing.T) {
 }
 
 // Entities of the document's own are never expanded, and nothing outside is read.
-func TestEntitiesAreInert(t *testing.T) {
+func TestParse_Entities(t *testing.T) {
 	doc := `<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY lol "lol"><!ENTITY lol2 "&lol;&lol;&lol;">
 		<!ENTITY host "https://a.example"><!ENTITY file SYSTEM "file:///etc/passwd"> %pe; ]>
 		<urlset><url><loc>&host;/1</loc></url><url><loc>/2</loc><news:news><news:title>&lol2; &file;</news:title></news:news></url></urlset>`
@@ -688,7 +688,7 @@ func TestEntitiesAreInert(t *testing.T) {
 }
 
 // Memory does not grow with the document, and nothing is allocated for an entry.
-func TestFlatMemory(t *testing.T) {
+func TestParse_FlatMemory(t *testing.T) {
 	for name, g := range map[string]generated{"urlset": pages, "news": newsPages, "text": urlLines, "rss": items} {
 		t.Run(name, func(t *testing.T) {
 			cost := func(n int) (allocs, size uint64) {

@@ -101,7 +101,7 @@ func (s *site) walk(t *testing.T, budget int) outcome {
 	return o
 }
 
-func TestWalkTrees(t *testing.T) {
+func TestWalk_Trees(t *testing.T) {
 	data, err := os.ReadFile("testdata/discovery_trees.json")
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func drain(w *Walk) []string {
 	}
 }
 
-func TestWalkOrder(t *testing.T) {
+func TestWalk_Order(t *testing.T) {
 	const origin = "https://a.example"
 	w := NewWalk(origin, []string{origin + "/index.xml", origin + "/extra.xml"}, 20, clock)
 	index, _ := w.Next()
@@ -194,7 +194,7 @@ func TestWalkOrder(t *testing.T) {
 	}
 }
 
-func TestWalkGuessesOnlyWhileNothingIsFound(t *testing.T) {
+func TestWalk_Guesses(t *testing.T) {
 	const origin = "https://a.example"
 	if got := drain(NewWalk(origin+"/", nil, 20, clock)); !slices.Equal(got, WellKnown) {
 		t.Errorf("asked for %q", got)
@@ -222,7 +222,7 @@ func TestWalkGuessesOnlyWhileNothingIsFound(t *testing.T) {
 	}
 }
 
-func TestWalkRedirects(t *testing.T) {
+func TestWalk_Redirects(t *testing.T) {
 	const origin = "https://a.example"
 	w := NewWalk(origin, []string{"http://a.example/one.xml", origin + "/two.xml", origin + "/three.xml"}, 20, clock)
 	one, _ := w.Next()
@@ -242,7 +242,7 @@ func TestWalkRedirects(t *testing.T) {
 	}
 }
 
-func TestWalkCycles(t *testing.T) {
+func TestWalk_Cycles(t *testing.T) {
 	const origin = "https://a.example"
 	w := NewWalk(origin, []string{origin + "/a.xml"}, 20, clock)
 	a, _ := w.Next()
@@ -263,7 +263,7 @@ func TestWalkCycles(t *testing.T) {
 }
 
 // An index of any size costs the memory of what can be fetched.
-func TestWalkKeepsTheBest(t *testing.T) {
+func TestWalk_Best(t *testing.T) {
 	const origin = "https://a.example"
 	w := NewWalk(origin, []string{origin + "/index.xml"}, 5, clock)
 	index, _ := w.Next()
@@ -287,8 +287,8 @@ func TestWalkKeepsTheBest(t *testing.T) {
 	}
 }
 
-// TestWalkCountsWhatIsNotRead: every sitemap that is named counts once, however often and wherever.
-func TestWalkCountsWhatIsNotRead(t *testing.T) {
+// TestWalk_Unread: every sitemap that is named counts once, however often and wherever.
+func TestWalk_Unread(t *testing.T) {
 	const origin = "https://a.example"
 	w := NewWalk(origin, []string{origin + "/index.xml", origin + "/other.xml"}, 5, clock)
 	index, _ := w.Next()
@@ -320,7 +320,7 @@ func TestWalkCountsWhatIsNotRead(t *testing.T) {
 }
 
 // A number of names without end costs a bounded amount of memory.
-func TestWalkForgetsBounded(t *testing.T) {
+func TestWalk_ForgetsBounded(t *testing.T) {
 	w := NewWalk("https://a.example", nil, 5, clock)
 	for i := range 3 * maxForgotten {
 		w.Child(Candidate{}, fmt.Appendf(nil, "https://a.example/%d.xml", i), time.Time{})
@@ -331,7 +331,7 @@ func TestWalkForgetsBounded(t *testing.T) {
 }
 
 // A news sitemap lists two days only, so the walk still looks for the site's main sitemap, but for no other news.
-func TestWalkLooksOnAfterNews(t *testing.T) {
+func TestWalk_AfterNews(t *testing.T) {
 	const origin = "https://a.example"
 	w := NewWalk(origin, nil, 20, clock)
 	var asked []string
@@ -376,7 +376,7 @@ func TestWalkLooksOnAfterNews(t *testing.T) {
 }
 
 // A host written in Unicode and in A-labels is one.
-func TestWalkInternationalHosts(t *testing.T) {
+func TestWalk_InternationalHosts(t *testing.T) {
 	if identity("https://한국뉴스.kr/x") != identity("https://xn--3e0bj9ghtquur.kr/x") {
 		t.Error("one sitemap is asked for twice")
 	}

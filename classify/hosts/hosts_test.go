@@ -43,9 +43,9 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestReservations: a suffix is reserved for one sector, and what stands before a reserved suffix is the
+// TestSectorOf_Reservations: a suffix is reserved for one sector, and what stands before a reserved suffix is the
 // name: the two readings of a host agree.
-func TestReservations(t *testing.T) {
+func TestSectorOf_Reservations(t *testing.T) {
 	seen := map[string]bool{}
 	once := func(suffix string) {
 		if seen[suffix] {

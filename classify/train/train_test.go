@@ -113,8 +113,8 @@ func testCalibrated(t *testing.T, predictions []*prediction) {
 	}
 }
 
-// TestAddressesAreRefused: nothing is learned from rows that name a person's mailbox or telephone.
-func TestAddressesAreRefused(t *testing.T) {
+// TestExamples_Addresses: nothing is learned from rows that name a person's mailbox or telephone.
+func TestExamples_Addresses(t *testing.T) {
 	row := func(url, title, anchor string) []byte {
 		return fmt.Appendf(nil, `{"url": %q, "title": %q, "anchor": %q, "label": "contact"}`, url, title, anchor)
 	}
@@ -140,9 +140,9 @@ func TestAddressesAreRefused(t *testing.T) {
 	}
 }
 
-// TestCopiesAreRefused: a written URL that is a labelled one but for case and numbers would
+// TestExamples_Copies: a written URL that is a labelled one but for case and numbers would
 // leak into the measured predictions.
-func TestCopiesAreRefused(t *testing.T) {
+func TestExamples_Copies(t *testing.T) {
 	for _, same := range [][2]string{
 		{"https://www.example.com/News/123/", "http://example.com/news/7"},
 		{"https://example.com/a?id=1", "https://example.com/A?id=22"},
@@ -156,15 +156,15 @@ func TestCopiesAreRefused(t *testing.T) {
 	}
 }
 
-// TestFoldIsByDomain: hosts of a registrable domain share a fold.
-func TestFoldIsByDomain(t *testing.T) {
+// TestFoldOf_Domain: hosts of a registrable domain share a fold.
+func TestFoldOf_Domain(t *testing.T) {
 	if foldOf("https://a.example.co.uk/x") != foldOf("http://b.example.co.uk:8080/y") {
 		t.Error("hosts of one domain are in two folds")
 	}
 }
 
-// TestThinned: a step of training leaves out the share of features that it is told, and every hashed one that is rare.
-func TestThinned(t *testing.T) {
+// TestExamples_Thinned: a step of training leaves out the share of features that it is told, and every hashed one that is rare.
+func TestExamples_Thinned(t *testing.T) {
 	const last = uint16(urltext.PlainFeatures - 1) // a hashed feature
 	f := &urltext.Features{}
 	for p := range uint16(10_000) {
@@ -186,8 +186,8 @@ func TestThinned(t *testing.T) {
 	}
 }
 
-// TestPeople: what annotators said of URLs that are held out is read with them.
-func TestPeople(t *testing.T) {
+// TestExamples_People: what annotators said of URLs that are held out is read with them.
+func TestExamples_People(t *testing.T) {
 	row := `{"url": "https://example.org/a", "label": "news", "first": "news", "second": "guide", "alone": %q}`
 	all, err := parseLabelled(fmt.Appendf(nil, row, "unknown"))
 	if err != nil || all[0].people != (people{lexicon.News, lexicon.Guide, lexicon.Unknown}) {
