@@ -40,8 +40,8 @@ func checkChanges(list []frontier.Change) error {
 
 // hasContract reports whether a domain has a contract in a partition that this version, or a later one, has written.
 func hasContract(c *call, m *store.Domain, p contract.Partition) (bool, error) {
-	records, err := m.ContractsOf()
-	return slices.ContainsFunc(records, func(r store.ContractRecord) bool { return c.partitionOf(r.Class, r.Day) == p }), err
+	records, err := m.Contracts()
+	return slices.ContainsFunc(records, func(r store.Contract) bool { return c.partitionOf(r.Class, r.Day) == p }), err
 }
 
 // contractsChanged records that contracts of a domain were rewritten. One that is known in this revision, or a
@@ -50,7 +50,7 @@ func contractsChanged(c *call, m *store.Domain, changes []frontier.Change) error
 	if len(changes) == 0 {
 		return nil
 	}
-	records, err := m.ContractsOf()
+	records, err := m.Contracts()
 	if err != nil {
 		return err
 	}
@@ -58,58 +58,35 @@ func contractsChanged(c *call, m *store.Domain, changes []frontier.Change) error
 	for _, change := range changes {
 		class := c.tx.State().Class(frontier.Class{Country: change.Partition.Country, Category: change.Partition.Category})
 		day := dayOf(change.Partition)
-		at := slices.IndexFunc(records, func(r store.ContractRecord) bool { return r.Class == class && r.Day == day })
+		at := slices.IndexFunc(records, func(r store.Contract) bool { return r.Class == class && r.Day == day })
 		if at < 0 {
 			at = len(records)
-			records = append(records, store.ContractRecord{Class: class, Day: day})
+			records = append(records, store.Contract{Class: class, Day: day})
 		}
 		r := &records[at]
 		if r.Revision >= int64(change.Revision) {
 			continue
 		}
-		r.Revision, r.ChangedAt, r.Flags = int64(change.Revision), change.ChangedAt, 0
-		if change.Reachable {
-			r.Flags |= store.ContractReachable
-		}
-		if m.Excluded {
-			r.Flags |= store.ContractExcluded
-		}
+		r.Revision, r.ChangedAt, r.Reachable, r.Excluded = int64(change.Revision), change.ChangedAt, change.Reachable, m.Excluded
 		changed = append(changed, at)
 	}
-	return writeContracts(c, m, records, changed)
+	return m.SaveContracts(records, changed)
 }
 
 // contractsExcluded records that a domain was excluded, or allowed again, for the readers of its contracts.
 func contractsExcluded(c *call, m *store.Domain) error {
-	records, err := m.ContractsOf()
+	records, err := m.Contracts()
 	if err != nil {
 		return err
 	}
 	var changed []int
 	for i := len(records) - 1; i >= 0; i-- { // the newest is the last again
-		if excluded := records[i].Flags&store.ContractExcluded != 0; excluded != m.Excluded {
-			records[i].Flags ^= store.ContractExcluded
-			records[i].ChangedAt = c.now
+		if records[i].Excluded != m.Excluded {
+			records[i].Excluded, records[i].ChangedAt = m.Excluded, c.now
 			changed = append(changed, i)
 		}
 	}
-	return writeContracts(c, m, records, changed)
-}
-
-// writeContracts appends pointers to the contracts that changed, and keeps the contracts with their domain.
-func writeContracts(c *call, m *store.Domain, records []store.ContractRecord, changed []int) error {
-	if len(changed) == 0 {
-		return nil
-	}
-	list := make([]*store.ContractRecord, len(changed))
-	for i, at := range changed {
-		list[i] = &records[at]
-	}
-	if err := c.tx.Logs.AppendChanges(m, list); err != nil {
-		return err
-	}
-	c.tx.SetContracts(m, records)
-	return nil
+	return m.SaveContracts(records, changed)
 }
 
 // Changes returns the contracts that changed, in the order of their last change.
@@ -118,56 +95,19 @@ func (s *Shard) Changes(now int64, r frontier.ChangesRequest) (page frontier.Cha
 		return page, err
 	}
 	err = s.run(now, func(c *call) error {
-		page.Next, page.More, err = c.tx.Logs.Read(store.ChangesLog, r.After, func(records []store.LogRecord) (int, error) {
-			return followPointers(c, &page, records, r.Limit)
-		})
-		page.Expired = store.Expired(r.After, c.tx.State().Deleted.Changes)
+		changes, read, err := c.tx.ReadChanges(r.After, r.Limit)
+		page.Next, page.More, page.Expired = read.Next, read.More, read.Expired
+		for i := range changes {
+			page.Items = append(page.Items, describeChange(c, &changes[i]))
+		}
 		return err
 	})
 	return page, err
 }
 
-// followPointers adds the contracts to which pointers lead, until the page is full.
-func followPointers(c *call, page *frontier.ChangesPage, records []store.LogRecord, limit int) (taken int, err error) {
-	for taken < len(records) && len(page.Items) < limit && err == nil {
-		// No more than fit on the page, so that only the needed domains are loaded.
-		next := records[taken:min(taken+limit-len(page.Items), len(records))]
-		err = followAll(c, page, next)
-		taken += len(next)
-	}
-	return taken, err
-}
-
-func followAll(c *call, page *frontier.ChangesPage, records []store.LogRecord) error {
-	pointers, err := store.DecodeChangePointers(records)
-	if err != nil {
-		return err
-	}
-	ids := make([]int64, len(pointers))
-	for i, p := range pointers {
-		ids[i] = p.Domain
-	}
-	domains, err := c.tx.Domains(ids)
-	if err != nil {
-		return err
-	}
-	for i, r := range records {
-		if domains[i] == nil {
-			continue
-		}
-		contracts, err := domains[i].ContractsOf()
-		if err != nil {
-			return err
-		}
-		at := slices.IndexFunc(contracts, func(k store.ContractRecord) bool { return k.Number == r.Number })
-		if at < 0 {
-			continue
-		}
-		k := &contracts[at]
-		page.Items = append(page.Items, frontier.ChangeItem{Sequence: r.Number, Domain: domains[i].Name, Excluded: k.Flags&store.ContractExcluded != 0,
-			Change: frontier.Change{Partition: c.partitionOf(k.Class, k.Day), Revision: int(k.Revision), ChangedAt: k.ChangedAt, Reachable: k.Flags&store.ContractReachable != 0}})
-	}
-	return nil
+func describeChange(c *call, k *store.ChangedContract) frontier.ChangeItem {
+	return frontier.ChangeItem{Sequence: k.Number, Domain: k.Domain.Name, Excluded: k.Excluded,
+		Change: frontier.Change{Partition: c.partitionOf(k.Class, k.Day), Revision: int(k.Revision), ChangedAt: k.ChangedAt, Reachable: k.Reachable}}
 }
 
 // dayOf is a partition's date in days since 1970; 0 for what is no date.

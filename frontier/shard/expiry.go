@@ -26,22 +26,20 @@ func (c *call) sweep() error {
 	if err != nil {
 		return err
 	}
-	if err := c.expire(ended.Hosts, ended.Leases); err != nil {
+	if err := c.expire(ended.Hosts); err != nil {
 		return err
 	}
-	return c.wake(ended.Domains)
+	for _, m := range ended.Domains {
+		if len(m.Parked) > 0 {
+			m.Change() // so that the next end is noted, if the collector's time was renewed
+		}
+	}
+	return c.unparkAll()
 }
 
 // expire takes back what hosts were leased for.
-func (c *call) expire(ids []int64, swept map[int64]bool) error {
-	hosts, err := c.tx.Hosts(ids)
-	if err != nil {
-		return err
-	}
+func (c *call) expire(hosts []*store.Host) error {
 	for _, h := range hosts {
-		if h == nil || h.Lease == 0 || !swept[h.Lease] {
-			continue
-		}
 		for _, p := range h.Leased {
 			c.tryAgain(h, p, 0)
 		}
@@ -74,18 +72,4 @@ func (c *call) free(h *store.Host, ready int64) error {
 	m := h.Domain
 	c.leave(m, &m.Active, h.ID)
 	return c.queue(h)
-}
-
-// wake looks at domains for which a collector's time may be over.
-func (c *call) wake(ids []int64) error {
-	domains, err := c.tx.Domains(ids)
-	if err != nil {
-		return err
-	}
-	for _, m := range domains {
-		if m != nil && len(m.Parked) > 0 {
-			m.Change() // so that the next end is noted, if the collector's time was renewed
-		}
-	}
-	return c.unparkAll()
 }

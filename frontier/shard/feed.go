@@ -42,23 +42,16 @@ func (s *Shard) Feed(now int64, r frontier.FeedRequest) (page frontier.FeedPage,
 		if err != nil {
 			return err
 		}
-		page.Next, page.More, err = c.tx.Logs.Read(store.FeedLog, r.After, func(records []store.LogRecord) (int, error) {
-			for i, record := range records {
-				if len(page.Items) == r.Limit {
-					return i, nil
-				}
-				item, err := record.FeedItem()
-				if err != nil {
-					return 0, err
-				}
-				if !f.Item(&item) || float64(item.Score)/1000 < r.MinScore {
-					continue
-				}
-				page.Items = append(page.Items, describeItem(c, record.Number, &item))
+		read, err := c.tx.ReadFeed(r.After, func(number int64, item *store.FeedItem) bool {
+			if len(page.Items) == r.Limit {
+				return false
 			}
-			return len(records), nil
+			if f.Item(item) && float64(item.Score)/1000 >= r.MinScore {
+				page.Items = append(page.Items, describeItem(c, number, item))
+			}
+			return true
 		})
-		page.Expired = store.Expired(r.After, c.tx.State().Deleted.Feed)
+		page.Next, page.More, page.Expired = read.Next, read.More, read.Expired
 		return err
 	})
 	return page, err
@@ -88,7 +81,6 @@ type announced struct {
 	freshKey
 	host  *store.Host
 	dated bool
-	kind  uint8
 	item  store.FeedItem
 }
 
@@ -100,7 +92,7 @@ func (p *putBatch) announce(h *store.Host, l link.URL, n *frontier.NewPage) {
 	if len(n.Image) <= frontier.MaxURL {
 		item.Image = n.Image
 	}
-	p.news = append(p.news, announced{freshKey{h.ID, store.Hash48(l.Path)}, h, q.Lastmod > 0, q.Kind, item})
+	p.news = append(p.news, announced{freshKey{h.ID, store.Hash48(l.Path)}, h, q.Lastmod > 0, item})
 }
 
 // publish adds announced pages to the feed. A page that did not fit into the queues is announced all the same, and
@@ -116,8 +108,7 @@ func (p *putBatch) publish() error {
 		if !n.dated && undated > maxUndated {
 			continue
 		}
-		p.c.tx.Logs.AppendFeed(&n.item)
-		p.c.tx.State().CountFound(p.c.now, n.kind)
+		p.c.tx.AppendFeed(&n.item)
 		p.announced++
 		if n.host.Seen(n.hash) {
 			continue

@@ -14,7 +14,7 @@ func (s *Shard) Quarantine(now int64, r frontier.QuarantineRequest) (page fronti
 		return page, err
 	}
 	err = s.run(now, func(c *call) error {
-		rows, err := c.tx.Quarantine.List(r.After, int64(r.Limit))
+		rows, err := c.tx.Quarantined(r.After, int64(r.Limit))
 		for _, row := range rows {
 			page.Rows = append(page.Rows, frontier.QuarantinedRow{ID: row.ID, At: row.At, Table: row.Table, Key: row.Key, Name: row.Name, Reason: row.Reason, Bytes: row.Bytes})
 		}
@@ -29,12 +29,12 @@ func (s *Shard) Quarantine(now int64, r frontier.QuarantineRequest) (page fronti
 // DropRow deletes a damaged row, and reports whether there is one.
 func (s *Shard) DropRow(now int64, r frontier.QuarantinedID) (found bool, err error) {
 	err = s.run(now, func(c *call) error {
-		row, err := c.tx.Quarantine.Row(r.ID)
+		row, err := c.tx.QuarantinedRow(r.ID)
 		if err != nil || row == nil {
 			return err
 		}
 		found = true
-		return c.tx.Quarantine.Drop(row)
+		return row.Drop()
 	})
 	return found, err
 }
@@ -42,7 +42,7 @@ func (s *Shard) DropRow(now int64, r frontier.QuarantinedID) (found bool, err er
 // RestoreRow puts a quarantined row back that this version can read, and reports whether there is one.
 func (s *Shard) RestoreRow(now int64, r frontier.QuarantinedID) (found bool, err error) {
 	err = s.run(now, func(c *call) error {
-		row, err := c.tx.Quarantine.Row(r.ID)
+		row, err := c.tx.QuarantinedRow(r.ID)
 		if err != nil || row == nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func (s *Shard) RestoreRow(now int64, r frontier.QuarantinedID) (found bool, err
 		case err != nil:
 			return err
 		}
-		return c.tx.Quarantine.Drop(row)
+		return row.Drop()
 	})
 	return found, err
 }
@@ -62,14 +62,12 @@ func restoreRow(c *call, row *store.QuarantinedRow) error {
 	var restored bool
 	var err error
 	switch row.Table {
-	case "hosts":
+	case store.DamagedHost:
 		restored, err = restoreQuarantinedHost(c, row)
-	case "domains":
-		restored, err = true, c.tx.Quarantine.RestoreDomain(row)
-	case "parts":
+	case store.DamagedPages:
 		restored, err = restorePages(c, row)
-	case store.FeedLog, store.ChangesLog, "mirrors":
-		restored, err = c.tx.Quarantine.RestoreBlock(row)
+	default:
+		restored, err = row.Restore()
 	}
 	if err == nil && !restored {
 		return contract.Invalid("id", "row %d of %s cannot be restored, since something took its place; drop it", row.ID, row.Table)
@@ -83,7 +81,7 @@ func restoreQuarantinedHost(c *call, row *store.QuarantinedRow) (bool, error) {
 	if err != nil || hosts[0] == nil {
 		return false, err
 	}
-	record, parts, err := c.tx.Quarantine.Host(row)
+	record, parts, err := row.Host()
 	if err != nil {
 		return false, err
 	}
@@ -92,7 +90,7 @@ func restoreQuarantinedHost(c *call, row *store.QuarantinedRow) (bool, error) {
 
 // restorePages puts the pages of a segment back that their host does not have.
 func restorePages(c *call, row *store.QuarantinedRow) (bool, error) {
-	h, pages, err := c.tx.Quarantine.Segment(row)
+	h, pages, err := row.Pages()
 	if err != nil || h == nil {
 		return false, err
 	}

@@ -84,7 +84,7 @@ func (s *Shard) Stored(now int64, date string) error {
 		return contract.Invalid("date", "%.20q is no date", date)
 	}
 	return s.run(now, func(c *call) error {
-		if err := c.tx.Logs.Prune(c.now - c.settings.Retention); err != nil {
+		if err := c.tx.PruneLogs(c.now - c.settings.Retention); err != nil {
 			return err
 		}
 		c.tx.State().Snapshot = date

@@ -71,7 +71,7 @@ func (k *auditor) read() error {
 	if ids, err = k.ids("SELECT id FROM domains"); err != nil {
 		return err
 	}
-	if k.domains, err = k.c.Domains(ids); err != nil {
+	if k.domains, err = k.c.loadDomains(ids); err != nil {
 		return err
 	}
 	if ids, err = k.ids("SELECT key FROM parts"); err != nil {

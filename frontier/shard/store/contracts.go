@@ -13,51 +13,66 @@ import (
 // that is collected daily has a contract a day.
 const MaxContracts = 64
 
-// ContractRecord is a contract as its domain's row has it.
-type ContractRecord struct {
+// Contract is a contract as its domain's row has it.
+type Contract struct {
 	Class, Day int64
 	Revision   int64
 	ChangedAt  int64
-	Flags      int64
 	Number     int64 // of its record in the log
+	Reachable  bool
+	Excluded   bool
 }
 
 const (
-	ContractReachable = 1 << iota
-	ContractExcluded
+	contractReachable = 1 << iota
+	contractExcluded
 )
 
-func (r *ContractRecord) fields() []*int64 {
-	return []*int64{&r.Class, &r.Day, &r.Revision, &r.ChangedAt, &r.Flags, &r.Number}
-}
+// contractFields is the number of fields of a stored contract.
+const contractFields = 6
 
-func encodeContracts(records []ContractRecord) []byte {
-	var b []byte
-	for i := range records {
-		var record []byte
-		for _, v := range records[i].fields() {
-			record = appendUint(record, *v)
-		}
-		b = appendString(b, string(record))
+func (k *Contract) append(b []byte) []byte {
+	flags := int64(0)
+	if k.Reachable {
+		flags |= contractReachable
+	}
+	if k.Excluded {
+		flags |= contractExcluded
+	}
+	for _, v := range [contractFields]int64{k.Class, k.Day, k.Revision, k.ChangedAt, flags, k.Number} {
+		b = appendUint(b, v)
 	}
 	return b
 }
 
-func decodeContracts(data []byte) ([]ContractRecord, error) {
-	var records []ContractRecord
+func (d *decoder) contract() Contract {
+	k := Contract{Class: d.int(), Day: d.int(), Revision: d.int(), ChangedAt: d.int()}
+	flags := d.int()
+	k.Reachable, k.Excluded = flags&contractReachable != 0, flags&contractExcluded != 0
+	k.Number = d.int()
+	return k
+}
+
+func encodeContracts(contracts []Contract) []byte {
+	var b []byte
+	for i := range contracts {
+		b = appendString(b, string(contracts[i].append(nil)))
+	}
+	return b
+}
+
+func decodeContracts(data []byte) ([]Contract, error) {
+	var contracts []Contract
 	d := decode(data)
 	for d.at < len(d.text) {
 		one := &decoder{text: d.string()}
-		var r ContractRecord
-		for _, v := range r.fields() {
-			*v = one.int()
-		}
+		k := one.contract()
 		if one.err != nil {
 			return nil, one.err
 		}
-		records = append(records, r)
+		contracts = append(contracts, k)
 	}
-	return records, d.err
+	return contracts, d.err
 }
 
 // checkContracts returns an error if records cannot be decoded. Few of the domains that are loaded need theirs.
@@ -65,7 +80,7 @@ func checkContracts(records string) error {
 	d := &decoder{text: records}
 	for d.at < len(d.text) {
 		one := decoder{text: d.string()}
-		for range (&ContractRecord{}).fields() {
+		for range contractFields {
 			one.int()
 		}
 		if one.err != nil {
@@ -75,43 +90,77 @@ func checkContracts(records string) error {
 	return d.err
 }
 
-// ContractsOf returns the contracts of a domain.
-func (m *Domain) ContractsOf() ([]ContractRecord, error) { return decodeContracts([]byte(m.contracts)) }
+// Contracts returns the contracts of the domain.
+func (m *Domain) Contracts() ([]Contract, error) { return decodeContracts([]byte(m.contracts)) }
 
-// SetContracts keeps the newest contracts of a domain.
-func (c *Tx) SetContracts(m *Domain, records []ContractRecord) {
-	slices.SortFunc(records, func(a, b ContractRecord) int { return cmp.Compare(b.Number, a.Number) })
-	m.contracts = string(encodeContracts(records[:min(len(records), MaxContracts)]))
-	m.Change()
-}
-
-// LogChanges appends contracts of a domain to the log of changes, and notes their numbers.
-func (c *Logs) AppendChanges(m *Domain, changed []*ContractRecord) error {
-	pointers := make([][]byte, len(changed))
-	for i, r := range changed {
-		pointers[i] = appendUint(appendUint(appendID(nil, m.ID), r.Class), r.Day)
+// SaveContracts keeps the newest contracts of the domain. Those with the given indexes have changed: they go into the log.
+func (m *Domain) SaveContracts(contracts []Contract, changed []int) error {
+	if len(changed) == 0 {
+		return nil
 	}
-	given, err := c.append(ChangesLog, pointers)
+	pointers := make([][]byte, len(changed))
+	for i, at := range changed {
+		k := &contracts[at]
+		pointers[i] = appendUint(appendUint(appendID(nil, m.ID), k.Class), k.Day)
+	}
+	numbers, err := m.tx.logs.append(changesLog, pointers)
 	if err != nil {
 		return err
 	}
-	for i, r := range changed {
-		r.Number = given[i]
+	for i, at := range changed {
+		contracts[at].Number = numbers[i]
 	}
+	slices.SortFunc(contracts, func(a, b Contract) int { return cmp.Compare(b.Number, a.Number) })
+	m.contracts = string(encodeContracts(contracts[:min(len(contracts), MaxContracts)]))
+	m.Change()
 	return nil
 }
 
-// changePointer is a record of the log of changes: the domain of a contract that changed.
-type changePointer struct{ number, Domain int64 }
+// ChangedContract is a contract with its domain.
+type ChangedContract struct {
+	Domain *Domain
+	Contract
+}
 
-func DecodeChangePointers(records []LogRecord) ([]changePointer, error) {
-	list := make([]changePointer, len(records))
+// ReadChanges returns up to limit contracts that changed after a number, in the order of their last change.
+func (c *Tx) ReadChanges(after int64, limit int) (changes []ChangedContract, page LogPage, err error) {
+	page, err = c.logs.read(changesLog, after, func(records []logRecord) (taken int, err error) {
+		for taken < len(records) && len(changes) < limit && err == nil {
+			// No more than fit on the page, so that only the needed domains are loaded.
+			next := records[taken:min(taken+limit-len(changes), len(records))]
+			changes, err = c.followPointers(changes, next)
+			taken += len(next)
+		}
+		return taken, err
+	})
+	return changes, page, err
+}
+
+// followPointers adds the contracts to which records of the log lead.
+func (c *Tx) followPointers(changes []ChangedContract, records []logRecord) ([]ChangedContract, error) {
+	ids := make([]int64, len(records))
 	for i, r := range records {
 		d := &decoder{text: r.data}
-		list[i] = changePointer{r.Number, d.id()}
-		if d.err != nil {
-			return nil, d.err
+		if ids[i] = d.id(); d.err != nil {
+			return changes, d.err
 		}
 	}
-	return list, nil
+	domains, err := c.loadDomains(ids)
+	if err != nil {
+		return changes, err
+	}
+	for i, r := range records {
+		if domains[i] == nil {
+			continue
+		}
+		contracts, err := domains[i].Contracts()
+		if err != nil {
+			return changes, err
+		}
+		at := slices.IndexFunc(contracts, func(k Contract) bool { return k.Number == r.number })
+		if at >= 0 {
+			changes = append(changes, ChangedContract{domains[i], contracts[at]})
+		}
+	}
+	return changes, nil
 }

@@ -21,9 +21,6 @@ func (i *FeedItem) encode() []byte {
 	return b
 }
 
-// FeedItem decodes a record of the feed.
-func (r LogRecord) FeedItem() (FeedItem, error) { return decodeFeedItem(r.data) }
-
 func decodeFeedItem(record string) (i FeedItem, err error) {
 	d := &decoder{text: record}
 	i.FoundAt = d.int()
@@ -37,14 +34,33 @@ func decodeFeedItem(record string) (i FeedItem, err error) {
 	return i, d.err
 }
 
-// AppendFeed adds an item to the feed.
-func (c *Logs) AppendFeed(i *FeedItem) { c.news = append(c.news, i.encode()) }
+// AppendFeed adds an item to the feed, and counts it.
+func (c *Tx) AppendFeed(i *FeedItem) {
+	c.logs.news = append(c.logs.news, i.encode())
+	c.state.countFound(i.FoundAt, i.Kind)
+}
+
+// ReadFeed returns the items after a number, in the order in which they were found, to take, until it returns false.
+func (c *Tx) ReadFeed(after int64, take func(number int64, i *FeedItem) bool) (LogPage, error) {
+	return c.logs.read(feedLog, after, func(records []logRecord) (int, error) {
+		for i, r := range records {
+			item, err := decodeFeedItem(r.data)
+			if err != nil {
+				return 0, err
+			}
+			if !take(r.number, &item) {
+				return i, nil
+			}
+		}
+		return len(records), nil
+	})
+}
 
 // flushFeed writes what was announced.
-func (c *Logs) flushFeed() error {
+func (c *logTables) flushFeed() error {
 	if len(c.news) == 0 {
 		return nil
 	}
-	_, err := c.append(FeedLog, c.news)
+	_, err := c.append(feedLog, c.news)
 	return err
 }

@@ -20,8 +20,8 @@ type foundHour struct {
 
 const hourMS = 3_600_000
 
-// CountFound counts a URL that is announced now.
-func (s *State) CountFound(now int64, kind uint8) {
+// countFound counts a URL that is announced now.
+func (s *State) countFound(now int64, kind uint8) {
 	hour := now / hourMS
 	s.lately = slices.DeleteFunc(s.lately, func(f foundHour) bool { return f.hour <= hour-countedHours })
 	at := slices.IndexFunc(s.lately, func(f foundHour) bool { return f.hour >= hour })

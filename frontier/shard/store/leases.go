@@ -37,9 +37,8 @@ func (c *leaseTable) endsAt(ends int64) {
 
 // EndedLeases are leases whose time is over.
 type EndedLeases struct {
-	Leases  map[int64]bool
-	Hosts   []int64 // of the leases
-	Domains []int64 // whose parked hosts are to be looked at
+	Hosts   []*Host   // of the leases
+	Domains []*Domain // whose parked hosts are to be looked at
 }
 
 // maxEndedHosts is the number of hosts after which no further lease is taken.
@@ -51,23 +50,35 @@ func (c *Tx) TakeEnded(limit int64) (ended EndedLeases, err error) {
 	if err != nil {
 		return ended, err
 	}
-	ended.Leases = map[int64]bool{}
+	leases := map[int64]bool{}
+	var hosts, domains []int64
 	for rows.Next() {
 		id, data := rows.Int(), rows.Blob()
-		ended.Leases[id] = true
+		leases[id] = true
 		c.leases.rows[id] = leaseRow{}
 		if id < 0 {
-			ended.Domains = append(ended.Domains, -id-1)
+			domains = append(domains, -id-1)
 			continue
 		}
-		if ended.Hosts = append(ended.Hosts, unpackIDs(data)...); len(ended.Hosts) >= maxEndedHosts {
+		if hosts = append(hosts, unpackIDs(data)...); len(hosts) >= maxEndedHosts {
 			break
 		}
 	}
 	if err := rows.Err(); err != nil {
 		return ended, err
 	}
-	return ended, c.leases.nextEnd()
+	if err := c.leases.nextEnd(); err != nil {
+		return ended, err
+	}
+	if ended.Hosts, err = c.Hosts(hosts); err != nil {
+		return ended, err
+	}
+	ended.Hosts = slices.DeleteFunc(ended.Hosts, func(h *Host) bool { return h == nil || h.Lease == 0 || !leases[h.Lease] })
+	if ended.Domains, err = c.loadDomains(domains); err != nil {
+		return ended, err
+	}
+	ended.Domains = slices.DeleteFunc(ended.Domains, func(m *Domain) bool { return m == nil })
+	return ended, nil
 }
 
 // nextEnd finds out when the next lease is over.

@@ -10,8 +10,8 @@ import (
 // begins new ones. A record's number is its block's key plus its index there. Keys grow with the
 // clock, so that numbers are not given twice when a shard is lost and restored without its logs.
 const (
-	FeedLog    = "feed"
-	ChangesLog = "changes"
+	feedLog    = "feed"
+	changesLog = "changes"
 )
 
 // Limits of a packed log.
@@ -22,30 +22,30 @@ const (
 	maxLogBlocks = 64         // blocks that one operation reads
 )
 
-// Logs are the tables feed and changes.
-type Logs struct {
+// logTables are the tables feed and changes.
+type logTables struct {
 	tx   *Tx
 	news [][]byte // items of the feed that are not written yet
 }
 
-// LogRecord is a record with its number.
-type LogRecord struct {
-	Number int64
+// logRecord is a record with its number.
+type logRecord struct {
+	number int64
 	data   string
 }
 
 // logRecords takes a block apart.
-func logRecords(key int64, block []byte) ([]LogRecord, error) {
-	var records []LogRecord
+func logRecords(key int64, block []byte) ([]logRecord, error) {
+	var records []logRecord
 	d := decode(block)
 	for n := key; d.at < len(d.text); n++ {
-		records = append(records, LogRecord{n, d.string()})
+		records = append(records, logRecord{n, d.string()})
 	}
 	return records, d.err
 }
 
 // appendLog appends records to a log and gives their numbers.
-func (c *Logs) append(log string, records [][]byte) ([]int64, error) {
+func (c *logTables) append(log string, records [][]byte) ([]int64, error) {
 	rows, err := c.tx.db.Run("SELECT key, data FROM " + log + " ORDER BY key DESC LIMIT 1")
 	if err != nil {
 		return nil, err
@@ -78,16 +78,23 @@ func (c *Logs) append(log string, records [][]byte) ([]int64, error) {
 	return numbers, c.tx.writeData(log, changed)
 }
 
-// ReadLog returns the records of a log after a number to each, in their order, until it returns false or
-// maxLogBlocks are read. It reports the number of the last record that was given, and whether there may
-// be more.
-func (c *Logs) Read(log string, after int64, each func([]LogRecord) (taken int, err error)) (last int64, more bool, err error) {
-	last = after
+// LogPage describes what was read of a log.
+type LogPage struct {
+	Next    int64 // number of the last record that was read
+	More    bool  // there may be more
+	Expired bool  // records after the requested number were deleted
+}
+
+// read returns the records of a log after a number to each, in their order, until it does not take all of them or
+// maxLogBlocks are read.
+func (c *logTables) read(log string, after int64, each func([]logRecord) (taken int, err error)) (page LogPage, err error) {
+	page.Next = after
+	page.Expired = after > 0 && after < *c.deleted(log) // a reader that begins has missed nothing
 	from := after + 1
 	for range maxLogBlocks / logBatch {
 		rows, err := c.tx.db.Run("SELECT key, data FROM "+log+" WHERE key >= coalesce((SELECT max(key) FROM "+log+" WHERE key <= ?1), 0) ORDER BY key LIMIT ?2", from, int64(logBatch))
 		if err != nil {
-			return last, false, err
+			return page, err
 		}
 		blocks := 0
 		for ; rows.Next(); blocks++ {
@@ -102,30 +109,32 @@ func (c *Logs) Read(log string, after int64, each func([]LogRecord) (taken int, 
 			}
 			if errors.Is(err, ErrDamaged) {
 				if err := c.dropBlock(log, key, block); err != nil {
-					return last, false, err
+					return page, err
 				}
 				from = max(from, key+1)
 				continue
 			}
 			if err != nil {
-				return last, false, err
+				return page, err
 			}
 			if taken > 0 {
-				last = records[taken-1].Number
+				page.Next = records[taken-1].number
 			}
 			if taken < len(records) {
-				return last, true, nil
+				page.More = true
+				return page, nil
 			}
 			from = max(from, key+1)
 			if len(records) > 0 {
-				from = records[len(records)-1].Number + 1
+				from = records[len(records)-1].number + 1
 			}
 		}
 		if err := rows.Err(); err != nil || blocks < logBatch {
-			return last, false, err
+			return page, err
 		}
 	}
-	return last, true, nil
+	page.More = true
+	return page, nil
 }
 
 // deletedLogs are the numbers of the last records that were deleted of each log; 0 where none was.
@@ -133,14 +142,19 @@ type deletedLogs struct{ Feed, Changes int64 }
 
 func (d *deletedLogs) numbers() []*int64 { return []*int64{&d.Feed, &d.Changes} }
 
-// Expired reports whether records after a number were deleted. A reader that begins has missed nothing.
-func Expired(after, deleted int64) bool { return after > 0 && after < deleted }
+// deleted is the number of the last record of a log that was deleted.
+func (c *logTables) deleted(log string) *int64 {
+	if log == feedLog {
+		return &c.tx.state.deleted.Feed
+	}
+	return &c.tx.state.deleted.Changes
+}
 
-// PruneLogs deletes blocks whose records are all older than the time that logs are kept.
-func (c *Logs) Prune(kept int64) error {
-	for log, deleted := range map[string]*int64{FeedLog: &c.tx.state.Deleted.Feed, ChangesLog: &c.tx.state.Deleted.Changes} {
+// PruneLogs deletes blocks whose records are all older than an instant.
+func (c *Tx) PruneLogs(kept int64) error {
+	for _, log := range [...]string{feedLog, changesLog} {
 		// A block was begun after the last record of the one before, so that one is as old.
-		rows, err := c.tx.db.Run("SELECT key, data FROM "+log+" WHERE key < (SELECT max(key) FROM "+log+" WHERE key <= ?1) ORDER BY key DESC LIMIT 1", kept)
+		rows, err := c.db.Run("SELECT key, data FROM "+log+" WHERE key < (SELECT max(key) FROM "+log+" WHERE key <= ?1) ORDER BY key DESC LIMIT 1", kept)
 		if err != nil {
 			return err
 		}
@@ -153,9 +167,9 @@ func (c *Logs) Prune(kept int64) error {
 		key := rows.Int()
 		records, _ := logRecords(key, rows.Blob()) // a damaged block is deleted like the others
 		if n := len(records); n > 0 {
-			*deleted = records[n-1].Number
+			*c.logs.deleted(log) = records[n-1].number
 		}
-		if _, err := c.tx.db.Run("DELETE FROM "+log+" WHERE key <= ?1", key); err != nil {
+		if _, err := c.db.Run("DELETE FROM "+log+" WHERE key <= ?1", key); err != nil {
 			return err
 		}
 	}

@@ -17,7 +17,7 @@ func (c *Tx) Mirrors(digest string) ([]Mirror, error) {
 	data := rows.Blob()
 	list, err := decodeMirrors(data)
 	if err != nil {
-		c.Quarantine.add(damagedRow{table: "mirrors", key: key, reason: err.Error(), data: data})
+		c.quarantine.add(damagedRow{table: "mirrors", key: key, reason: err.Error(), data: data})
 		return nil, c.writeData("mirrors", map[int64][]byte{key: nil})
 	}
 	return list, nil

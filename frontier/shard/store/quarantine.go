@@ -22,8 +22,8 @@ const (
 // quarantineTable is made when the first row needs it.
 const quarantineTable = `CREATE TABLE IF NOT EXISTS quarantine (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, owner INTEGER NOT NULL, source TEXT NOT NULL, key INTEGER NOT NULL, name TEXT NOT NULL, reason TEXT NOT NULL, data BLOB NOT NULL)`
 
-// Quarantine is the table of damaged rows. The parts of a damaged host go with it: their owner is the host's row.
-type Quarantine struct {
+// quarantine is the table of damaged rows. The parts of a damaged host go with it: their owner is the host's row.
+type quarantine struct {
 	tx   *Tx
 	rows []damagedRow // that are not written yet
 }
@@ -45,13 +45,13 @@ type QuarantineCounters struct {
 
 func (q *QuarantineCounters) counters() []*int64 { return []*int64{&q.Rows, &q.Bytes, &q.Total} }
 
-func (c *Quarantine) add(r damagedRow) {
+func (c *quarantine) add(r damagedRow) {
 	r.data = slices.Clone(r.data)
 	c.rows = append(c.rows, r)
 }
 
 // write moves the rows that were added.
-func (c *Quarantine) write() error {
+func (c *quarantine) write() error {
 	if len(c.rows) == 0 {
 		return nil
 	}
@@ -103,7 +103,7 @@ const blankFor = frontier.MaxLeaseSeconds * 1000
 // replaceHost returns what takes the place of a damaged host: the same host without pages and entry points. Of what was
 // read of it, it keeps what is stricter. Its columns tell how many pages it had.
 func (c *Tx) replaceHost(damaged *Host, record []byte, urls, blocked int64) *Host {
-	c.Quarantine.add(damagedRow{"hosts", damaged.ID, damaged.Name, ErrDamaged.Error(), record})
+	c.quarantine.add(damagedRow{"hosts", damaged.ID, damaged.Name, ErrDamaged.Error(), record})
 	c.state.URLs = max(c.state.URLs-urls, 0)
 	const longest = frontier.MaxWait * 1000
 	h := &Host{tx: c, ID: damaged.ID, Name: damaged.Name, domain: damaged.domain, Excluded: damaged.Excluded,
@@ -116,7 +116,7 @@ func (c *Tx) replaceHost(damaged *Host, record []byte, urls, blocked int64) *Hos
 // replaceDomain returns what takes the place of a damaged domain: the same domain with its hosts, which scrapers get when
 // nobody can have them any more.
 func (c *Tx) replaceDomain(damaged *Domain, record []byte, reason string) (*Domain, error) {
-	c.Quarantine.add(damagedRow{"domains", damaged.ID, damaged.Name, reason, record})
+	c.quarantine.add(damagedRow{"domains", damaged.ID, damaged.Name, reason, record})
 	m := &Domain{tx: c, ID: damaged.ID, Name: damaged.Name, Excluded: damaged.Excluded, WaitEnds: c.now + blankFor, LostAt: c.now}
 	rows, err := c.db.Run(`SELECT id FROM hosts WHERE domain = ?1 LIMIT ?2`, m.ID, int64(MaxHosts))
 	if err != nil {
@@ -155,7 +155,7 @@ func (c *Tx) replaceMissingDomains(hosts []*Host) error {
 func (h *Host) dropSegment(i int) {
 	s := h.Segments[i]
 	key := h.segmentKey(s.number)
-	h.tx.Quarantine.add(damagedRow{"parts", key, h.Name, ErrDamaged.Error(), append(appendString(nil, string(s.append(nil))), h.tx.parts.rows[key]...)})
+	h.tx.quarantine.add(damagedRow{"parts", key, h.Name, ErrDamaged.Error(), append(appendString(nil, string(s.append(nil))), h.tx.parts.rows[key]...)})
 	h.Segments = slices.Delete(h.Segments, i, i+1)
 	h.tx.parts.set(key, nil)
 	left := int64(len(h.Buffer) + len(h.Leased))
@@ -169,7 +169,7 @@ func (h *Host) dropSegment(i int) {
 
 // dropBlock takes a damaged block of the queue away. Hosts that say that they stand there get other pointers.
 func (c *queueTable) dropBlock(key int64, data []byte) error {
-	c.tx.Quarantine.add(damagedRow{table: "queue", key: key, reason: fmt.Sprintf("it has %d bytes", len(data)), data: data})
+	c.tx.quarantine.add(damagedRow{table: "queue", key: key, reason: fmt.Sprintf("it has %d bytes", len(data)), data: data})
 	if err := c.tx.writeData("queue", map[int64][]byte{key: nil}); err != nil {
 		return err
 	}
@@ -202,15 +202,15 @@ func (c *queueTable) repoint(lane int, slot int64) error {
 }
 
 // dropBlock takes a damaged block of a log away.
-func (c *Logs) dropBlock(log string, key int64, data []byte) error {
-	c.tx.Quarantine.add(damagedRow{table: log, key: key, reason: ErrDamaged.Error(), data: data})
+func (c *logTables) dropBlock(log string, key int64, data []byte) error {
+	c.tx.quarantine.add(damagedRow{table: log, key: key, reason: ErrDamaged.Error(), data: data})
 	return c.tx.writeData(log, map[int64][]byte{key: nil})
 }
 
 // replaceState makes up for a damaged row of the table state.
 func (c *Tx) replaceState(key int64, data []byte) error {
 	s := &c.state
-	c.Quarantine.add(damagedRow{table: "state", key: key, reason: ErrDamaged.Error(), data: data})
+	c.quarantine.add(damagedRow{table: "state", key: key, reason: ErrDamaged.Error(), data: data})
 	s.stored[key] = ""
 	switch key {
 	case stateCounters:
@@ -227,7 +227,7 @@ func (c *Tx) replaceState(key int64, data []byte) error {
 	case stateRefreshing:
 		s.Refreshing = RefreshCounters{}
 	case stateDeleted:
-		s.Deleted = deletedLogs{}
+		s.deleted = deletedLogs{}
 	case stateClassSets:
 		for len(s.classSets) < min(len(data), maxClassSets) {
 			s.classSets = append(s.classSets, nil)
@@ -266,6 +266,12 @@ func (c *Tx) recountQuarantine() error {
 	return rows.Err()
 }
 
+// Tables whose damaged rows the rules restore; QuarantinedRow.Restore does it for the others.
+const (
+	DamagedHost  = "hosts"
+	DamagedPages = "parts"
+)
+
 // QuarantinedRow is a row of the quarantine.
 type QuarantinedRow struct {
 	ID     int64
@@ -276,24 +282,25 @@ type QuarantinedRow struct {
 	Reason string
 	Bytes  int64
 
+	tx   *Tx
 	data []byte
 }
 
-// List returns up to limit rows with larger ids, without the parts of hosts.
-func (c *Quarantine) List(after, limit int64) ([]QuarantinedRow, error) {
-	return c.read(`SELECT id, at, source, key, name, reason, length(data), NULL FROM quarantine WHERE id > ?1 AND owner = 0 ORDER BY id LIMIT ?2`, after, limit)
+// Quarantined returns up to limit rows with larger ids, without the parts of hosts.
+func (c *Tx) Quarantined(after, limit int64) ([]QuarantinedRow, error) {
+	return c.quarantine.read(`SELECT id, at, source, key, name, reason, length(data), NULL FROM quarantine WHERE id > ?1 AND owner = 0 ORDER BY id LIMIT ?2`, after, limit)
 }
 
-// Row returns a row; nil if there is none.
-func (c *Quarantine) Row(id int64) (*QuarantinedRow, error) {
-	rows, err := c.read(`SELECT id, at, source, key, name, reason, length(data), data FROM quarantine WHERE id = ?1 AND owner = 0`, id)
+// QuarantinedRow returns a row; nil if there is none.
+func (c *Tx) QuarantinedRow(id int64) (*QuarantinedRow, error) {
+	rows, err := c.quarantine.read(`SELECT id, at, source, key, name, reason, length(data), data FROM quarantine WHERE id = ?1 AND owner = 0`, id)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
 	return &rows[0], nil
 }
 
-func (c *Quarantine) read(sql string, args ...any) (list []QuarantinedRow, err error) {
+func (c *quarantine) read(sql string, args ...any) (list []QuarantinedRow, err error) {
 	if c.tx.state.Quarantine.Total == 0 { // there is no such table
 		return nil, nil
 	}
@@ -302,22 +309,22 @@ func (c *Quarantine) read(sql string, args ...any) (list []QuarantinedRow, err e
 		return nil, err
 	}
 	for rows.Next() {
-		list = append(list, QuarantinedRow{rows.Int(), rows.Int(), rows.Text(), rows.Int(), rows.Text(), rows.Text(), rows.Int(), rows.Blob()})
+		list = append(list, QuarantinedRow{rows.Int(), rows.Int(), rows.Text(), rows.Int(), rows.Text(), rows.Text(), rows.Int(), c.tx, rows.Blob()})
 	}
 	return list, rows.Err()
 }
 
 // Drop deletes a row, and the parts that went with it.
-func (c *Quarantine) Drop(r *QuarantinedRow) error {
-	c.tx.state.Quarantine.Rows--
-	c.tx.state.Quarantine.Bytes -= r.Bytes
-	_, err := c.tx.db.Run(`DELETE FROM quarantine WHERE id = ?1 OR owner = ?1`, r.ID)
+func (r *QuarantinedRow) Drop() error {
+	r.tx.state.Quarantine.Rows--
+	r.tx.state.Quarantine.Bytes -= r.Bytes
+	_, err := r.tx.db.Run(`DELETE FROM quarantine WHERE id = ?1 OR owner = ?1`, r.ID)
 	return err
 }
 
 // Host returns the record of a quarantined host and its parts.
-func (c *Quarantine) Host(r *QuarantinedRow) (record []byte, saved []frontier.Part, err error) {
-	rows, err := c.tx.db.Run(`SELECT key, data FROM quarantine WHERE owner = ?1`, r.ID)
+func (r *QuarantinedRow) Host() (record []byte, saved []frontier.Part, err error) {
+	rows, err := r.tx.db.Run(`SELECT key, data FROM quarantine WHERE owner = ?1`, r.ID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -327,8 +334,8 @@ func (c *Quarantine) Host(r *QuarantinedRow) (record []byte, saved []frontier.Pa
 	return r.data, saved, rows.Err()
 }
 
-// Segment returns the pages of a quarantined segment, and the host that had them.
-func (c *Quarantine) Segment(r *QuarantinedRow) (*Host, []Page, error) {
+// Pages returns the pages of a quarantined segment, and the host that had them.
+func (r *QuarantinedRow) Pages() (*Host, []Page, error) {
 	d := decode(r.data)
 	entry := decode([]byte(d.string()))
 	s := entry.segment()
@@ -339,20 +346,32 @@ func (c *Quarantine) Segment(r *QuarantinedRow) (*Host, []Page, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	hosts, err := c.tx.Hosts([]int64{r.Key >> partBits})
+	hosts, err := r.tx.Hosts([]int64{r.Key >> partBits})
 	if err != nil {
 		return nil, nil, err
 	}
 	return hosts[0], pages, nil
 }
 
-// RestoreDomain puts a quarantined domain in the place of the one that replaced it, with the hosts of both.
-func (c *Quarantine) RestoreDomain(r *QuarantinedRow) error {
+// Restore puts a row back whose record this version can read. It reports false if something took its place, or if the
+// row belongs to a host.
+func (r *QuarantinedRow) Restore() (restored bool, err error) {
+	switch r.Table {
+	case "domains":
+		return true, r.restoreDomain()
+	case feedLog, changesLog, "mirrors":
+		return r.restoreBlock()
+	}
+	return false, nil
+}
+
+// restoreDomain puts a quarantined domain in the place of the one that replaced it, with the hosts of both.
+func (r *QuarantinedRow) restoreDomain() error {
 	m, err := decodeDomain(r.Key, r.Name, r.data)
 	if err != nil {
 		return err
 	}
-	domains, err := c.tx.Domains([]int64{r.Key})
+	domains, err := r.tx.loadDomains([]int64{r.Key})
 	if err != nil {
 		return err
 	}
@@ -366,18 +385,18 @@ func (c *Quarantine) RestoreDomain(r *QuarantinedRow) error {
 		m.Listed, m.Active, m.Claims, m.Parked = now.Listed, now.Active, now.Claims, now.Parked
 		m.contracts, m.stored = cmp.Or(now.contracts, m.contracts), now.stored
 	}
-	m.tx = c.tx
+	m.tx = r.tx
 	if now := domains[0]; now != nil {
 		*now = *m
 		m = now
 	}
-	c.tx.domains[m.ID] = m
+	r.tx.domains[m.ID] = m
 	m.Change()
 	return nil
 }
 
-// RestoreBlock puts a block of a log, or mirrors, back where they were. It reports false if others took the place.
-func (c *Quarantine) RestoreBlock(r *QuarantinedRow) (bool, error) {
+// restoreBlock puts a block of a log, or mirrors, back where they were. It reports false if others took the place.
+func (r *QuarantinedRow) restoreBlock() (bool, error) {
 	var err error
 	if r.Table == "mirrors" {
 		_, err = decodeMirrors(r.data)
@@ -387,9 +406,9 @@ func (c *Quarantine) RestoreBlock(r *QuarantinedRow) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	rows, err := c.tx.db.Run("SELECT key FROM "+r.Table+" WHERE key = ?1", r.Key)
+	rows, err := r.tx.db.Run("SELECT key FROM "+r.Table+" WHERE key = ?1", r.Key)
 	if err != nil || rows.Next() {
 		return false, err
 	}
-	return true, c.tx.writeData(r.Table, map[int64][]byte{r.Key: r.data})
+	return true, r.tx.writeData(r.Table, map[int64][]byte{r.Key: r.data})
 }

@@ -49,7 +49,7 @@ func (c *Tx) DomainsFrom(from, limit int64) ([]*Domain, error) {
 	if err := rows.Err(); err != nil {
 		return nil, err
 	}
-	return c.Domains(ids)
+	return c.loadDomains(ids)
 }
 
 // RestoreHost puts the stored record and parts of a host in the place of a blank one, or returns nil if

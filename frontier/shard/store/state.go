@@ -71,7 +71,7 @@ type State struct {
 	Excludes *contract.Exclusions
 
 	Refreshing RefreshCounters
-	Deleted    deletedLogs
+	deleted    deletedLogs
 	Secret     []byte // with which the shard seals its leases; empty until the first one
 	Unsealed   int64  // leases up to this number were given by a version without seals
 
@@ -104,8 +104,8 @@ func (s *State) encode() (rows [stateRows][]byte) {
 			rows[stateRefreshing] = appendUint(rows[stateRefreshing], *v)
 		}
 	}
-	if s.Deleted != (deletedLogs{}) {
-		for _, v := range s.Deleted.numbers() {
+	if s.deleted != (deletedLogs{}) {
+		for _, v := range s.deleted.numbers() {
 			rows[stateDeleted] = appendUint(rows[stateDeleted], *v)
 		}
 	}
@@ -169,7 +169,7 @@ func (s *State) decode(key int64, data []byte) error {
 			}
 		}
 	case stateDeleted:
-		for _, v := range s.Deleted.numbers() {
+		for _, v := range s.deleted.numbers() {
 			if d.at < len(d.text) { // later versions append
 				*v = d.int()
 			}

@@ -30,9 +30,9 @@ type Tx struct {
 	due    dueTable   // hosts whose entry points are to be looked at
 	leases leaseTable
 	parts  partTable
-	Logs   Logs // the feed, and contracts that changed
+	logs   logTables // the feed, and contracts that changed
 
-	Quarantine Quarantine
+	quarantine quarantine
 
 	LeastDelay int64 // ms between two requests to any host, also those that are stored with less
 
@@ -83,7 +83,7 @@ func Begin(db DB, now int64, hash func(string) uint64) (*Tx, error) {
 	c.due = dueTable{tx: c, watched: map[int64][]int64{}, left: map[int64][]int64{}}
 	c.leases = leaseTable{tx: c, rows: map[int64]leaseRow{}}
 	c.parts = partTable{tx: c, rows: map[int64][]byte{}, changed: map[int64]bool{}}
-	c.Logs, c.Quarantine = Logs{tx: c}, Quarantine{tx: c}
+	c.logs, c.quarantine = logTables{tx: c}, quarantine{tx: c}
 	if c.hash == nil {
 		c.hash = frontier.Hash64
 	}
@@ -140,8 +140,8 @@ func (c *Tx) loadHosts(ids []int64) ([]*Host, error) {
 	return hosts, nil
 }
 
-// Domains returns domains by their ids, in the same order; nil for one that does not exist.
-func (c *Tx) Domains(ids []int64) ([]*Domain, error) {
+// loadDomains returns domains by their ids, in the same order; nil for one that does not exist.
+func (c *Tx) loadDomains(ids []int64) ([]*Domain, error) {
 	missing := ids[:0:0]
 	for _, id := range ids {
 		if _, ok := c.domains[id]; !ok {
@@ -195,7 +195,7 @@ func (c *Tx) loadDomainsOf(hosts []*Host) error {
 	if len(without) == 0 {
 		return nil
 	}
-	domains, err := c.Domains(ids)
+	domains, err := c.loadDomains(ids)
 	if err != nil {
 		return err
 	}
@@ -267,7 +267,7 @@ func (c *Tx) HostNamed(name string) (*Host, error) {
 
 // FindDomains returns the ids of domains by their names: where each stands, or would be made.
 func (c *Tx) FindDomains(names []string) ([]int64, error) {
-	return find(c, names, c.Domains, func(m *Domain, name string) (bool, bool) {
+	return find(c, names, c.loadDomains, func(m *Domain, name string) (bool, bool) {
 		return m != nil && m.Name == name, m == nil
 	})
 }
@@ -420,7 +420,7 @@ func (c *Tx) Flush() error {
 			return err
 		}
 	}
-	if err := c.Quarantine.write(); err != nil { // before anything takes the place of a row
+	if err := c.quarantine.write(); err != nil { // before anything takes the place of a row
 		return err
 	}
 	if err := c.queue.write(); err != nil { // flush must see what a lease has taken out
@@ -448,7 +448,7 @@ func (c *Tx) Flush() error {
 	if err := c.due.flush(); err != nil {
 		return err
 	}
-	if err := c.Logs.flushFeed(); err != nil {
+	if err := c.logs.flushFeed(); err != nil {
 		return err
 	}
 	rows := map[int64][]byte{}
