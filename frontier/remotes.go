@@ -63,9 +63,9 @@ func refused(errs []error) error {
 	return nil
 }
 
-// registrable returns the registrable domain of a host with or without a port; "" if it has none, or none that a
+// Registrable returns the registrable domain of a host with or without a port; "" if it has none, or none that a
 // contract can name.
-func registrable(host string) string {
+func Registrable(host string) string {
 	domain, ok := contract.RegistrableDomain(link.Hostname(host))
 	if !ok || contract.CheckDomain("", domain) != nil {
 		return ""
@@ -76,7 +76,7 @@ func registrable(host string) string {
 // ofURL returns the shard of a URL.
 func (r Remotes) ofURL(url string) (Remote, error) {
 	l, ok := link.Parse(url)
-	if domain := registrable(l.Host); ok && domain != "" {
+	if domain := Registrable(l.Host); ok && domain != "" {
 		return r.Of(domain), nil
 	}
 	return Remote{}, contract.Invalid("url", "%.80q is not an http or https URL of a registrable domain", url)
@@ -95,7 +95,7 @@ func (r Remotes) URL(ctx context.Context, url string) (URLState, error) {
 func (r Remotes) SetHost(ctx context.Context, host string, change HostChange) (found bool, err error) {
 	domain := ""
 	if link.ValidHost(host) {
-		domain = registrable(host)
+		domain = Registrable(host)
 	}
 	if domain == "" {
 		return false, contract.Invalid("host", "%.80q is not a host of a registrable domain; send its name in lower-case A-labels", host)
@@ -114,7 +114,7 @@ func (r Remotes) Exclude(ctx context.Context, x Exclusion, excluded bool) error 
 	case contract.ExcludeDomain:
 		return r.Of(value).Exclude(ctx, x, excluded)
 	case contract.ExcludeHost:
-		if x.Domain = cmp.Or(x.Domain, registrable(value)); x.Domain == "" {
+		if x.Domain = cmp.Or(x.Domain, Registrable(value)); x.Domain == "" {
 			return contract.Invalid("value", "%.80q has no registrable domain", value)
 		}
 		return r.Of(x.Domain).Exclude(ctx, x, excluded)

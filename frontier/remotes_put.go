@@ -25,7 +25,7 @@ func (r Remotes) Put(ctx context.Context, partition contract.Partition, pages []
 	for i := range pages {
 		domain := ""
 		if l, ok := link.Parse(pages[i].URL); ok {
-			domain = registrable(l.Host)
+			domain = Registrable(l.Host)
 		}
 		if answer.Pages[i] = InvalidURL; domain != "" {
 			indexes[domain] = append(indexes[domain], i)

@@ -116,7 +116,7 @@ func (p *reportToAll) divideFound(shard int, found []FoundURL) (here, elsewhere 
 	others := FoundDomains{}
 	for _, f := range found {
 		l, ok := link.Parse(f.URL)
-		f.Domain = registrable(l.Host)
+		f.Domain = Registrable(l.Host)
 		switch {
 		case !ok || f.Domain == "":
 		case ShardOf(f.Domain, p.remotes.Shards) == shard:

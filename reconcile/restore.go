@@ -229,6 +229,9 @@ func split(s frontier.Snapshot, shards int) map[int]frontier.Snapshot {
 		return n, p
 	}
 	for _, h := range s.Hosts {
+		if domain := frontier.Registrable(h.Host); domain != "" { // the list of public suffixes may be another one now
+			h.Domain = domain
+		}
 		n, p := part(h.Domain)
 		p.Hosts = append(p.Hosts, h)
 		parts[n] = p

@@ -163,3 +163,39 @@ func TestRestoreOfADamagedPage(t *testing.T) {
 		t.Error(err, got)
 	}
 }
+
+// domains take what is restored: hosts with their domains, by the names of shards.
+type domains map[string]string
+
+func (d domains) Call(_ context.Context, shard, _ string, request []byte) ([]byte, error) {
+	var page frontier.Snapshot
+	if err := json.Unmarshal(request, &page); err != nil {
+		return nil, err
+	}
+	for _, h := range page.Hosts {
+		d[shard+" "+h.Host] = h.Domain
+	}
+	return fmt.Appendf(nil, `{"answer":%d}`, len(page.Hosts)), nil
+}
+
+// A host goes to the shard of the domain that it has by today's list of public suffixes.
+func TestRestore_AnotherListOfSuffixes(t *testing.T) {
+	b := r2.NewMemory()
+	page := frontier.Snapshot{Version: 1, Hosts: []frontier.HostSnapshot{
+		{Host: "www.a.example", Domain: "www.a.example"}, {Host: "b.github.io:80", Domain: "github.io"}}}
+	if _, err := b.Put(t.Context(), contract.SnapshotPage(contract.Snapshot("shard-0", time.Now()), 1),
+		contract.Encode(page), nil); err != nil {
+		t.Fatal(err)
+	}
+	got := domains{}
+	remotes := frontier.Remotes{Caller: got, Shards: 16}
+	r := &reconcile.Restorer{Bucket: b, Frontier: remotes}
+	if _, err := r.Run(t.Context(), "shard-0", false, ""); err != nil {
+		t.Fatal(err)
+	}
+	want := domains{remotes.Of("a.example").Name() + " www.a.example": "a.example",
+		remotes.Of("b.github.io").Name() + " b.github.io:80": "b.github.io"}
+	if !maps.Equal(got, want) {
+		t.Errorf("restored %v, want %v", got, want)
+	}
+}

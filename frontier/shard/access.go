@@ -107,6 +107,9 @@ func (c *call) leave(m *store.Domain, list *[]store.ActiveHost, id int64) {
 // hostOf returns a host of a domain, or makes it, or nil if the domain has too many.
 func (c *call) hostOf(m *store.Domain, name string) (*store.Host, error) {
 	h, added, err := c.tx.MakeHost(m, name, c.settings.Delay)
+	if err == nil && !added && h != nil {
+		_, err = c.settle(h)
+	}
 	if err != nil || !added {
 		return h, err
 	}

@@ -33,6 +33,9 @@ func (s *Shard) Acquire(now int64, r frontier.AcquireRequest) (answer frontier.A
 		if err != nil {
 			return err
 		}
+		if err := settleAll(c, r.Hosts); err != nil { // a scraper may have one of them
+			return err
+		}
 		if answer.Excluded = m.Excluded; m.Excluded {
 			return nil
 		}

@@ -1,6 +1,11 @@
 package shard
 
-import "github.com/newsfork/seed-engine/frontier/link"
+import (
+	"strings"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier/link"
+)
 
 // CountLinks counts the URLs that are brought into canonical form until stop is called.
 func CountLinks() (count *int, stop func()) {
@@ -10,4 +15,18 @@ func CountLinks() (count *int, stop func()) {
 		return link.Parse(url)
 	}
 	return count, func() { parseLink = link.Parse }
+}
+
+// Suffix makes a domain a public suffix, as a later list may say, until stop is called.
+func Suffix(suffix string) (stop func()) {
+	registrableDomain = func(host string) (string, bool) {
+		if host == suffix {
+			return "", false
+		}
+		if above, ok := strings.CutSuffix(host, "."+suffix); ok {
+			return above[strings.LastIndexByte(above, '.')+1:] + "." + suffix, true
+		}
+		return contract.RegistrableDomain(host)
+	}
+	return func() { registrableDomain = contract.RegistrableDomain }
 }

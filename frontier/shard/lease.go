@@ -175,8 +175,12 @@ func (l *leaser) try(h *store.Host, kind int, at *store.Candidate) (keep bool, e
 		h.Unqueue(kind)
 		return false, c.queue(h)
 	}
+	owned, err := c.settle(h)
+	if err != nil {
+		return false, err
+	}
 	m := h.Domain
-	if !c.owns(m.Name) || kind == store.KindPage && m.MirrorOf != "" {
+	if !owned || kind == store.KindPage && m.MirrorOf != "" {
 		h.Unqueue(kind)
 		return false, nil
 	}

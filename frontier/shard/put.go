@@ -249,7 +249,7 @@ func (p *putBatch) admit(url string) (*store.Host, link.URL, frontier.Verdict, e
 	switch {
 	case !ok:
 		return nil, l, frontier.InvalidURL, nil
-	case !link.Within(l.Host, p.name):
+	case !link.Within(l.Host, p.name) || !p.c.belongs(l.Host, p.name):
 		return nil, l, frontier.ForeignHost, nil
 	case p.domain.Excluded || p.c.tx.State().Excludes.URL(url):
 		return nil, l, frontier.Excluded, nil
@@ -278,6 +278,9 @@ func (p *putBatch) host(name string) (*store.Host, error) {
 		return p.c.hostOf(p.domain, name)
 	}
 	if h, err := p.c.tx.HostNamed(name); h != nil || err != nil {
+		if h != nil {
+			_, err = p.c.settle(h)
+		}
 		return h, err
 	}
 	s := p.c.tx.State()

@@ -116,6 +116,9 @@ func findEntry(c *call, domain, url string) (*store.Host, *store.Entry, error) {
 	if err := h.UnpackEntries(); err != nil {
 		return nil, nil, err
 	}
+	if owned, err := c.settle(h); err != nil || !owned {
+		return nil, nil, err
+	}
 	at := h.Entry(store.Hash48(l.Path))
 	if at < 0 || h.Domain.Name != domain {
 		return nil, nil, nil

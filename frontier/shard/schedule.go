@@ -139,9 +139,18 @@ func (t *ticker) look(ids []int64, second epoch.Seconds, budget int) (taken int,
 		if err := h.UnpackEntries(); err != nil {
 			return 0, err
 		}
-		if len(h.Entries) > 0 {
-			h.Watch(t.decide(h, second))
+		if len(h.Entries) == 0 {
+			continue
 		}
+		owned, err := c.settle(h)
+		if err != nil {
+			return 0, err
+		}
+		if !owned {
+			h.Watch(c.seconds() + excludedAgain)
+			continue
+		}
+		h.Watch(t.decide(h, second))
 	}
 	return len(hosts), nil
 }
@@ -154,7 +163,7 @@ func (t *ticker) decide(h *store.Host, second epoch.Seconds) (at int64) {
 	busy := max(h.LeaseEnds, m.Closed(c.now), h.ClaimEnds)
 	e := c.first(h, nil)
 	switch {
-	case h.Excluded || m.Excluded || e == nil || !c.owns(m.Name):
+	case h.Excluded || m.Excluded || e == nil:
 		return c.seconds() + excludedAgain
 	case c.goesAt(e) > c.seconds():
 		return c.slot(c.goesAt(e) * 1000)

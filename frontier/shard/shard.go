@@ -18,6 +18,7 @@ type call struct {
 	thinnings int   // domains that had to make room, see best.go
 	alarm     int64 // ms, see Shard
 	links     map[string]parsedLink
+	domains   map[string]string // see domainOf
 }
 
 // parsedLink is the result of link.Parse.
@@ -38,6 +39,9 @@ func (c *call) link(url string) (link.URL, bool) {
 	}
 	return l.URL, l.ok
 }
+
+// registrableDomain is replaced by tests of another list of public suffixes.
+var registrableDomain = contract.RegistrableDomain
 
 // parseLink is replaced by a test that counts its calls.
 var parseLink = link.Parse
@@ -75,6 +79,9 @@ func (c *call) owns(domain string) bool {
 // checkOwns reports a domain that belongs to another shard. While a deploy changes their number, Workers
 // and shards disagree about it for minutes: the work is to be done later.
 func (c *call) checkOwns(domain string) error {
+	if c.domainOf(domain) != domain {
+		return &contract.Error{Kind: contract.Storage, Op: "frontier", Message: domain + " is no registrable domain by the current list of public suffixes"}
+	}
 	if c.owns(domain) {
 		return nil
 	}

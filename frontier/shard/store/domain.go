@@ -223,3 +223,32 @@ func FirstEnd(list []ActiveHost) (ends int64) {
 	}
 	return ends
 }
+
+// MoveTo makes a host one of another domain, with its lease and its place.
+func (h *Host) MoveTo(m *Domain) {
+	old := h.Domain
+	isHost := func(id int64) bool { return id == h.ID }
+	isActive := func(a ActiveHost) bool { return a.ID == h.ID }
+	old.Hosts = slices.DeleteFunc(old.Hosts, isHost)
+	old.Expected = slices.DeleteFunc(old.Expected, isHost)
+	old.Active = slices.DeleteFunc(old.Active, isActive)
+	old.Claims = slices.DeleteFunc(old.Claims, isActive)
+	old.Parked = slices.DeleteFunc(old.Parked, func(p ParkedHost) bool {
+		if p.ID == h.ID {
+			m.Parked = append(m.Parked, p)
+		}
+		return p.ID == h.ID
+	})
+	old.Change()
+	if m.Listed && h.Lease != 0 {
+		m.Active = append(m.Active, ActiveHost{h.ID, h.LeaseEnds})
+	}
+	if m.Listed && h.ClaimEnds > h.tx.now {
+		m.Claims = append(m.Claims, ActiveHost{h.ID, h.ClaimEnds})
+	}
+	m.Hosts = append(m.Hosts, h.ID)
+	m.Excluded = m.Excluded || old.Excluded // what operators excluded stays so
+	m.Change()
+	h.Domain, h.domain, h.stored = m, m.ID, nil // the column of its row changes
+	h.Change()
+}

@@ -487,7 +487,7 @@ func (c *Tx) writeData(table string, rows map[int64][]byte) error {
 func (c *Tx) writeHosts() error {
 	b := batch{c: c, sql: `INSERT INTO hosts (id, host, domain, urls, due, blocked, record)
 SELECT value->>0, value->>3, value->>4, value->>5, value->>6, value->>7, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true
-ON CONFLICT (id) DO UPDATE SET urls = excluded.urls, due = excluded.due, blocked = excluded.blocked, record = excluded.record`}
+ON CONFLICT (id) DO UPDATE SET domain = excluded.domain, urls = excluded.urls, due = excluded.due, blocked = excluded.blocked, record = excluded.record`}
 	for _, id := range idsOf(c.hosts, func(h *Host) bool { return h != nil && h.changed }) {
 		h := c.hosts[id]
 		record := h.Encode()

@@ -1,0 +1,66 @@
+package shard
+
+import (
+	"github.com/newsfork/seed-engine/frontier/link"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+// The list of public suffixes changes with the program. A host may then belong to another domain than the one under
+// which it is stored, in this shard or another one. So a host's domain is looked up where the host is used: it moves to a
+// domain of this shard, and a host of another shard is given to nobody here.
+
+// domainOf returns the registrable domain of a host by today's list; "" if it has none.
+func (c *call) domainOf(host string) string {
+	domain, known := c.domains[host]
+	if !known {
+		var ok bool
+		if domain, ok = registrableDomain(link.Hostname(host)); !ok {
+			domain = ""
+		}
+		if c.domains == nil {
+			c.domains = map[string]string{}
+		}
+		c.domains[host] = domain
+	}
+	return domain
+}
+
+// belongs reports whether a host is one of a domain by today's list. One that has no registrable domain stays where it is.
+func (c *call) belongs(host, domain string) bool {
+	today := c.domainOf(host)
+	return today == "" && link.Within(host, domain) || today == domain
+}
+
+// settle moves a host to the domain that it has today, and reports whether that belongs to this shard.
+func (c *call) settle(h *store.Host) (owned bool, err error) {
+	if c.belongs(h.Name, h.Domain.Name) {
+		return c.owns(h.Domain.Name), nil
+	}
+	domain := c.domainOf(h.Name)
+	if !c.owns(domain) {
+		return false, nil
+	}
+	m, err := c.tx.MakeDomain(domain)
+	if err != nil {
+		return false, err
+	}
+	h.MoveTo(m)
+	return true, c.list(m)
+}
+
+// settleAll settles those of some hosts that are known.
+func settleAll(c *call, names []string) error {
+	hosts, _, err := c.tx.HostsNamed(names)
+	if err != nil {
+		return err
+	}
+	for _, h := range hosts {
+		if h == nil {
+			continue
+		}
+		if _, err := c.settle(h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
