@@ -683,27 +683,7 @@ func TestMirrors(t *testing.T) {
 				maps.Copy(pages, copied)
 				w := newWorld(pages, nil)
 				w.frontier.open(t)
-				collect := func(domain, date string) *contract.Document {
-					m := reusing(message(1), date)
-					m.Domain, m.RegistrableDomain, m.DomainURL = domain, domain, "https://"+domain+"/"
-					lease, err := w.Frontier.Of(domain).Acquire(t.Context(),
-						frontier.AcquireRequest{Domain: domain, Owner: date, Seconds: 60})
-					if err != nil || !lease.Granted {
-						t.Fatal(lease, err)
-					}
-					v := w.NewBatch(nil).Visit(domain)
-					v.Begin(collector.Lease{Owner: date})
-					d, err := v.Collect(t.Context(), m, false)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if _, err := w.Frontier.Of(domain).Release(t.Context(),
-						frontier.ReleaseRequest{Domain: domain, Owner: date}); err != nil {
-						t.Fatal(err)
-					}
-					checkSchema(t, w.read(t, contract.DomainDir{Partition: m.Partition, Domain: domain}.Document()))
-					return d
-				}
+				collect := func(domain, date string) *contract.Document { return collectAs(t, w, domain, date) }
 				if d := collect("example.com", "2026-01-28"); d.Technical.MirrorOf != nil {
 					t.Errorf("the first is a mirror of %s", *d.Technical.MirrorOf)
 				}
@@ -717,6 +697,121 @@ func TestMirrors(t *testing.T) {
 				}
 				if got := w.state(t, c.domain, "https://"+c.domain+"/news/2026/01/story-number-3"); got.State != want {
 					t.Errorf("its page is %s, want %s", got.State, want)
+				}
+			})
+		})
+	}
+}
+
+// collectAs collects a domain on a day, under a lease of its own.
+func collectAs(t *testing.T, w *world, domain, date string) *contract.Document {
+	t.Helper()
+	m := reusing(message(1), date)
+	m.Domain, m.RegistrableDomain, m.DomainURL = domain, domain, "https://"+domain+"/"
+	lease, err := w.Frontier.Of(domain).Acquire(t.Context(),
+		frontier.AcquireRequest{Domain: domain, Owner: date, Seconds: 60})
+	if err != nil || !lease.Granted {
+		t.Fatal(lease, err)
+	}
+	v := w.NewBatch(nil).Visit(domain)
+	v.Begin(collector.Lease{Owner: date})
+	d, err := v.Collect(t.Context(), m, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Frontier.Of(domain).Release(t.Context(),
+		frontier.ReleaseRequest{Domain: domain, Owner: date}); err != nil {
+		t.Fatal(err)
+	}
+	checkSchema(t, w.read(t, contract.DomainDir{Partition: m.Partition, Domain: domain}.Document()))
+	return d
+}
+
+// A copy that is collected first gives way to the domain that its canonical links and redirects name, wherever they
+// stand.
+func TestMirrors_OriginalLater(t *testing.T) {
+	const home = "https://copy.net/"
+	canonical := func(url string) string { return `<html><head><link rel="canonical" href="` + url + `">` }
+	articles := func(p map[string]fetchtest.Page, page func(path string) fetchtest.Page) {
+		for i := range 20 {
+			path := fmt.Sprintf("news/2026/01/story-number-%d", i)
+			p[home+path] = page(path)
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(copied map[string]fetchtest.Page)
+		copied bool // the first domain turns out to be the copy
+	}{
+		"Link header of the home page": {func(p map[string]fetchtest.Page) {
+			h := p[home]
+			h.Header = map[string]string{"Content-Type": "text/html", "Link": `<https://copy.net/x>; rel=next, ` +
+				`<https://www.example.com/>; title="a, b"; rel="canonical"`}
+			p[home] = h
+		}, true},
+		"Link header of articles": {func(p map[string]fetchtest.Page) {
+			articles(p, func(path string) fetchtest.Page {
+				return fetchtest.Page{Body: "<html>", Header: map[string]string{"Content-Type": "text/html",
+					"Link": "<https://example.com/" + path + ">; rel=canonical"}}
+			})
+		}, true},
+		"articles": {func(p map[string]fetchtest.Page) {
+			articles(p, func(path string) fetchtest.Page {
+				return fetchtest.Page{Body: canonical("https://example.com/" + path)}
+			})
+		}, true},
+		"redirects of articles": {func(p map[string]fetchtest.Page) {
+			articles(p, func(path string) fetchtest.Page {
+				return fetchtest.Page{Status: 302, Header: map[string]string{"Location": "https://example.com/" + path}}
+			})
+		}, true},
+		"nothing": {func(map[string]fetchtest.Page) {}, false},
+		"articles name their own": {func(p map[string]fetchtest.Page) {
+			articles(p, func(path string) fetchtest.Page { return fetchtest.Page{Body: canonical("/" + path)} })
+		}, false},
+		"articles name a third": {func(p map[string]fetchtest.Page) {
+			articles(p, func(path string) fetchtest.Page {
+				return fetchtest.Page{Body: canonical("https://else.org/" + path)}
+			})
+		}, false},
+		"forbidden by its robots.txt": {func(p map[string]fetchtest.Page) {
+			articles(p, func(path string) fetchtest.Page {
+				return fetchtest.Page{Body: canonical("https://example.com/" + path)}
+			})
+			p[home+"robots.txt"] = fetchtest.Page{Body: "User-agent: *\nDisallow: /news/\n"}
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				pages := newsSite(20)
+				copied := mirror(pages, "example.com", "copy.net")
+				w := newWorld(pages, nil)
+				w.frontier.open(t)
+				maps.Copy(pages, copied)
+				if d := collectAs(t, w, "copy.net", "2026-01-28"); d.Technical.MirrorOf != nil {
+					t.Errorf("the first is a mirror of %s", *d.Technical.MirrorOf)
+				}
+				c.change(pages) // the first collection looked at none of it
+				var want, of *string
+				first, second := "copy.net", "example.com"
+				if c.copied {
+					of = &second
+				} else {
+					want = &first
+				}
+				for _, date := range []string{"2026-01-29", "2026-01-30"} {
+					time.Sleep(24 * time.Hour)
+					if got := collectAs(t, w, "example.com", date).Technical.MirrorOf; asJSON(got) != asJSON(want) {
+						t.Errorf("%s: the second is a mirror of %s, want %s", date, asJSON(got), asJSON(want))
+					}
+					time.Sleep(time.Hour)
+					if got := collectAs(t, w, "copy.net", date).Technical.MirrorOf; asJSON(got) != asJSON(of) {
+						t.Errorf("%s: the first is a mirror of %s, want %s", date, asJSON(got), asJSON(of))
+					}
+				}
+				state := map[bool]string{true: "due", false: "unknown"}[c.copied]
+				got := w.state(t, "example.com", "https://example.com/news/2026/01/story-number-3")
+				if got.State != state {
+					t.Errorf("a page of the second is %s, want %s", got.State, state)
 				}
 			})
 		})

@@ -70,6 +70,7 @@ type siteFindings struct {
 	stats    fetch.Stats
 	refusals refusals
 	likeness likeness
+	original string // domain that the home page names as its original, "" for none
 	mirrorOf string
 	movedTo  string // host of another domain, to which the site redirects permanently
 }
@@ -156,13 +157,13 @@ func (v *Visit) gather(ctx context.Context, m *contract.DomainMessage) (*finding
 	}()
 	err = g.run(ctx)
 	g.found.analysis.rules = g.policy.rulings.store(g.policy.group)
-	g.found.site.stats = session.Stats()
-	g.found.reachable = g.found.site.stats.Answered > 0
-	g.found.at = c.Clock.Now()
 	if err != nil {
 		return nil, err
 	}
-	g.found.site.mirrorOf = b.mirrorOf(ctx, m.Domain, g.found)
+	g.found.site.mirrorOf = g.mirrorOf(ctx)
+	g.found.site.stats = session.Stats()
+	g.found.reachable = g.found.site.stats.Answered > 0
+	g.found.at = c.Clock.Now()
 	gathered = true
 	return g.found, nil
 }

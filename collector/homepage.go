@@ -34,6 +34,7 @@ func (g *gathering) homePage(ctx context.Context) error {
 	} else {
 		g.undiscovered(base+"/", a.Retries, refusal(a.Status))
 		f.site.likeness.show(a, f.site.origin.Host)
+		f.site.original = originalOf(a)
 		_, charset := markup.Decode(bytes.NewReader(a.Content), a.Header.Get("Content-Type"))
 		f.read(a, nil, charset, false)
 	}

@@ -8,9 +8,13 @@ import (
 	"fmt"
 	"hash"
 	"net/http"
+	"slices"
+	"strings"
 
+	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/markup"
 )
 
@@ -93,18 +97,113 @@ func (l *likeness) digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// mirrorOf returns the domain that showed the same content first. It returns "" for the first domain, or if the shard
-// that knows does not answer: the site gets no second visit for that.
-func (b *Batch) mirrorOf(ctx context.Context, domain string, f *findings) string {
-	digest := f.site.likeness.digest()
-	if digest == "" {
+// mirrorOf returns the domain of which the site is a mirror: the one that showed the same content first, unless its
+// pages say that they are copies of this site. It returns "" if the shard that knows does not answer.
+func (g *gathering) mirrorOf(ctx context.Context) string {
+	r := frontier.MirrorRequest{Domain: g.message.Domain, Digest: g.found.site.likeness.digest()}
+	if r.Digest == "" {
 		return ""
 	}
-	of, err := b.collector.Frontier.Mirror(ctx, domain, digest)
+	of := g.askMirror(ctx, r)
+	if of == "" || !g.copied(ctx, of) {
+		return of
+	}
+	r.Original = true
+	return g.askMirror(ctx, r)
+}
+
+func (g *gathering) askMirror(ctx context.Context, r frontier.MirrorRequest) (of string) {
+	of, err := g.collector.Frontier.Mirror(ctx, r)
 	if err != nil {
-		b.collector.Log.Error("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(),
-			"registrable_domain", domain)
+		g.collector.Log.Error("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(),
+			"registrable_domain", r.Domain)
 		return ""
 	}
 	return of
+}
+
+// copied reports whether a page of another domain names this one as its original, and the home page here does not name
+// a third. It looks at an article there and, if that names none, at the home page.
+func (g *gathering) copied(ctx context.Context, domain string) bool {
+	if named := g.found.site.original; named != "" && named != g.message.Domain {
+		return false
+	}
+	g.crawling, g.reserve = false, 0 // pages of another host are of interest again
+	paths := []string{"/"}
+	for _, p := range g.found.analysis.analyser.Pages() {
+		if path := strings.TrimPrefix(p.URL, authorityOf(p.URL)); len(path) > 1 && p.Type == classify.News {
+			paths = []string{path, "/"}
+			break
+		}
+	}
+	for _, path := range paths {
+		a, failure := g.session.Fetch(ctx, fetch.Target{
+			URL: "https://" + domain + path, Accept: "text/html, application/xhtml+xml, */*;q=0.5",
+			Timeout: g.collector.Limits.PageTimeout, MaxBytes: maxPageBytes, Whole: true, Once: true,
+		})
+		if failure != nil {
+			return false
+		}
+		if named := originalOf(a); named != "" {
+			return named == g.message.Domain
+		}
+	}
+	return false
+}
+
+// originalOf returns the registrable domain that a page names as its own or its original's: by a redirect, a Link
+// header, or a link element. It returns "" if the page names none.
+func originalOf(a *fetch.Answer) string {
+	named := fetch.Registrable(markup.HostOf(a.URL))
+	switch {
+	case len(a.Hops) > 0 && named != fetch.Registrable(markup.HostOf(a.Hops[0].URL)):
+		return named
+	case a.Status != http.StatusOK:
+		return ""
+	}
+	link := canonicalHeader(a.Header.Values("Link"))
+	if link == "" {
+		link = canonicalElement(a.Content)
+	}
+	if url, ok := markup.Resolve(a.URL, []byte(link)); ok && link != "" {
+		return fetch.Registrable(markup.HostOf(url))
+	}
+	return ""
+}
+
+// canonicalHeader returns the target of the canonical link in Link headers (RFC 8288), or "".
+func canonicalHeader(values []string) string {
+	for _, value := range values {
+		for link := range strings.SplitSeq(value, "<") {
+			target, parameters, _ := strings.Cut(link, ">")
+			for parameter := range strings.SplitSeq(parameters, ";") {
+				name, rel, _ := strings.Cut(strings.Trim(parameter, " \t,"), "=")
+				if strings.EqualFold(name, "rel") && isCanonical(strings.Trim(rel, `"`)) {
+					return target
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func isCanonical(rel string) bool {
+	return slices.Contains(strings.Fields(strings.ToLower(rel)), "canonical")
+}
+
+// canonicalElement returns the target of the canonical link in a page's head, or "".
+func canonicalElement(page []byte) string {
+	for i := 0; ; {
+		t, next := markup.NextTag(page, i)
+		switch {
+		case next < 0, t.Closing && t.Is("head"), t.Is("body"):
+			return ""
+		case t.Closing:
+		case t.Is("script"), t.Is("style"), t.Is("title"), t.Is("noscript"), t.Is("template"):
+			next = markup.EndTag(page, next, t.Name)
+		case t.Is("link") && isCanonical(t.Attr("rel")):
+			return t.Attr("href")
+		}
+		i = next
+	}
 }

@@ -260,6 +260,9 @@ type Visit struct {
 type MirrorRequest struct {
 	Domain string // that shows the digest now
 	Digest string // SHA-256 of home page and sitemap, in lower-case hexadecimal
+
+	// The pages of the domain that showed the digest first name this one as their original: the digest becomes its own.
+	Original bool
 }
 
 // MirrorAnswer answers a MirrorRequest.

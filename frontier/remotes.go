@@ -124,8 +124,8 @@ func (r Remotes) Exclude(ctx context.Context, x Exclusion, excluded bool) error 
 
 // Mirror reports which registrable domain showed a digest first, "" when it is the one that asks; see
 // Shard.Mirror. The digests lie with the shards like domains.
-func (r Remotes) Mirror(ctx context.Context, domain, digest string) (of string, err error) {
-	answer, err := r.Of(digest).Mirror(ctx, MirrorRequest{Domain: domain, Digest: digest})
+func (r Remotes) Mirror(ctx context.Context, m MirrorRequest) (of string, err error) {
+	answer, err := r.Of(m.Digest).Mirror(ctx, m)
 	return answer.Of, err
 }
 

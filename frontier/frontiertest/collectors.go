@@ -249,6 +249,18 @@ func mirrorDigests(t T, db DB) {
 	}
 	expect(t, "which a full bucket has lost", s.mirror("a.example", digestOf("a")), "")
 	expect(t, "and not the newest", s.mirror("y.example", fmt.Sprintf("aaaa%08x%052x", 99, 0)), "x.example")
+	original := func(domain string) (of string) {
+		s.do(func() error {
+			a, err := s.s.Mirror(ctx, frontier.MirrorRequest{Domain: domain, Digest: digestOf("c"), Original: true})
+			of = a.Of
+			return err
+		})
+		return of
+	}
+	expect(t, "a copy first", s.mirror("a.example", digestOf("c")), "")
+	expect(t, "the original", []string{original("b.example"), original("b.example")}, []string{"", ""})
+	expect(t, "the copy after it", s.mirror("a.example", digestOf("c")), "b.example")
+	expect(t, "the original again", s.mirror("b.example", digestOf("c")), "")
 	for _, digest := range []string{"", "a", strings.Repeat("A", 64), strings.Repeat("x", 64), strings.Repeat("a", 66)} {
 		expectInvalid(t, digest, db.Transaction(func() error {
 			_, err := s.s.Mirror(ctx, frontier.MirrorRequest{Domain: "a.example", Digest: digest})

@@ -47,7 +47,7 @@ func (s *Shard) Mirror(now int64, r frontier.MirrorRequest) (answer frontier.Mir
 			list = append(list, store.Mirror{Digest: short, Day: today, Domain: r.Domain})
 		case list[at].Domain == r.Domain && today < list[at].Day+mirrorWeek:
 			return nil
-		case list[at].Domain != r.Domain && today < list[at].Day+mirrorDays:
+		case list[at].Domain != r.Domain && today < list[at].Day+mirrorDays && !r.Original:
 			answer.Of = list[at].Domain
 			return nil
 		default:
