@@ -104,9 +104,27 @@ func (c *call) leave(m *store.Domain, list *[]store.ActiveHost, id int64) {
 	}
 }
 
+// hostNamed returns a host by its name; nil if there is none.
+func (c *call) hostNamed(name string) (*store.Host, error) {
+	hosts, err := c.tx.HostsNamed([]string{name})
+	if err != nil {
+		return nil, err
+	}
+	return hosts[0], nil
+}
+
+// domainNamed returns a domain by its name; nil if there is none.
+func (c *call) domainNamed(name string) (*store.Domain, error) {
+	domains, err := c.tx.DomainsNamed([]string{name})
+	if err != nil {
+		return nil, err
+	}
+	return domains[0], nil
+}
+
 // hostOf returns a host of a domain, or makes it, or nil if the domain has too many.
 func (c *call) hostOf(m *store.Domain, name string) (*store.Host, error) {
-	h, added, err := c.tx.MakeHost(m, name, c.settings.Delay)
+	h, added, err := m.MakeHost(name, c.settings.Delay)
 	if err == nil && !added && h != nil {
 		_, err = c.settle(h)
 	}

@@ -100,14 +100,16 @@ func busyUntil(c *call, m *store.Domain, owner string) (until int64, err error) 
 
 // hostStates describes hosts of a domain to its owner.
 func hostStates(c *call, m *store.Domain, names []string) ([]frontier.HostState, error) {
-	hosts, ids, err := c.tx.HostsNamed(names)
+	hosts, err := c.tx.HostsNamed(names)
 	if err != nil {
 		return nil, err
 	}
 	states := make([]frontier.HostState, len(hosts))
 	for i, h := range hosts {
 		if h == nil {
-			m.Expect(ids[i])
+			if err := m.Expect(names[i]); err != nil {
+				return nil, err
+			}
 			h = &store.Host{Name: names[i], Delay: c.settings.Delay}
 		}
 		states[i] = h.State(m.ReadyFor(m.Owner, h, c.now))
@@ -122,7 +124,7 @@ func (s *Shard) Renew(now int64, domain, owner string, seconds int64) (kept bool
 		return false, err
 	}
 	err = s.run(now, func(c *call) error {
-		m, _, err := c.tx.DomainNamed(domain)
+		m, err := c.domainNamed(domain)
 		if err != nil || m == nil || owner == "" || m.Owner != owner || m.OwnerEnds <= c.now || m.Excluded || !c.owns(domain) {
 			return err
 		}
@@ -154,7 +156,7 @@ func (s *Shard) Release(now int64, r frontier.ReleaseRequest) (released bool, er
 		return false, err
 	}
 	err = s.run(now, func(c *call) error {
-		m, _, err := c.tx.DomainNamed(r.Domain)
+		m, err := c.domainNamed(r.Domain)
 		if err == nil && len(r.Changes) > 0 {
 			if m, err = c.tx.MakeDomain(r.Domain); err == nil {
 				err = contractsChanged(c, m, r.Changes)

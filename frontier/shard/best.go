@@ -31,12 +31,7 @@ type rival struct {
 // choose drops the surplus: fresh pages, which are refused and may be put again, and waiting
 // ones, which are dropped and do not return.
 func (p *putBatch) choose() error {
-	over := p.ofTheOthers + int64(len(p.fresh)) - p.c.settings.URLsPerDomain
-	for _, id := range p.domain.Hosts {
-		if !p.others[id] {
-			over += p.c.tx.LoadedHost(id).URLs
-		}
-	}
+	over := p.domain.Pages() + int64(len(p.fresh)) - p.c.settings.URLsPerDomain
 	if over <= p.allowance() || len(p.fresh) == 0 {
 		return nil
 	}
@@ -49,21 +44,20 @@ func (p *putBatch) choose() error {
 	slices.SortStableFunc(rivals, func(a, b rival) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.lastmod, b.lastmod))
 	})
-	out := map[int64]map[uint64]bool{}
+	out := map[*store.Host]map[uint64]bool{}
 	for _, r := range rivals[:min(over, int64(len(rivals)))] {
 		switch {
 		case r.fresh != nil:
 			*r.fresh.verdict = frontier.DomainFull
-		case out[r.host.ID] == nil:
-			out[r.host.ID] = map[uint64]bool{r.hash: true}
+		case out[r.host] == nil:
+			out[r.host] = map[uint64]bool{r.hash: true}
 		default:
-			out[r.host.ID][r.hash] = true
+			out[r.host][r.hash] = true
 		}
 	}
 	p.fresh = slices.DeleteFunc(p.fresh, func(f freshPage) bool { return *f.verdict == frontier.DomainFull })
-	for _, id := range slices.Sorted(maps.Keys(out)) {
-		h := p.c.tx.LoadedHost(id)
-		if err := h.Thin(out[id]); err != nil {
+	for _, h := range slices.SortedFunc(maps.Keys(out), func(a, b *store.Host) int { return cmp.Compare(a.ID, b.ID) }) {
+		if err := h.Thin(out[h]); err != nil {
 			return err
 		}
 		p.touch(h)
@@ -113,7 +107,7 @@ func (p *putBatch) thinnable() ([]*store.Host, error) {
 			hosts = append(hosts, h)
 		}
 	}
-	largest, err := p.c.tx.LargestHosts(p.domain.Hosts, int64(maxThinned+len(hosts)))
+	largest, err := p.domain.LargestHosts(int64(maxThinned + len(hosts)))
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func (s *Shard) Entries(now int64, domain string) (answer frontier.EntryList, er
 		return answer, err
 	}
 	err = s.run(now, func(c *call) error {
-		m, _, err := c.tx.DomainNamed(domain)
+		m, err := c.domainNamed(domain)
 		if err != nil || m == nil {
 			return err
 		}
@@ -76,38 +76,30 @@ func (s *Shard) Hosts(now int64, r frontier.HostsRequest) (page frontier.HostsPa
 	if err := frontier.CheckRange("limit", r.Limit, 1, 500); err != nil {
 		return page, err
 	}
-	order, ok := store.HostOrders[r.Sort]
-	if !ok {
+	if !store.IsHostOrder(r.Sort) {
 		return page, contract.Invalid("sort", "%.80q is no order; send due or size", r.Sort)
 	}
-	var value, id int64 = -1 << 52, -1
+	after := store.FirstPosition
 	if r.Cursor != "" {
 		left, right, _ := strings.Cut(r.Cursor, ",")
 		var err1, err2 error
-		value, err1 = strconv.ParseInt(left, 10, 53)
-		if id, err2 = strconv.ParseInt(right, 10, 53); err1 != nil || err2 != nil {
+		after.Value, err1 = strconv.ParseInt(left, 10, 53)
+		if after.ID, err2 = strconv.ParseInt(right, 10, 53); err1 != nil || err2 != nil {
 			return page, contract.BadCursor()
 		}
 	}
-	where := "(" + order + ", id) > (?1, ?2)"
-	if r.Blocked {
-		where += fmt.Sprintf(" AND blocked > %d", now)
-	}
-	if r.Sort == "due" {
-		where += " AND due > 0"
-	}
 	err = s.run(now, func(c *call) error {
-		ids, values, err := c.tx.ListHosts(order, where, value, id, int64(r.Limit))
+		hosts, positions, err := c.tx.ListHosts(store.HostQuery{Order: r.Sort, Blocked: r.Blocked, After: after, Limit: r.Limit})
 		if err != nil {
 			return err
 		}
-		if page.Hosts, err = hostInfos(c, ids); err != nil {
+		if page.Hosts, err = hostInfos(c, hosts); err != nil {
 			return err
 		}
 		for i := range page.Hosts {
-			page.Hosts[i].Cursor = fmt.Sprintf("%d,%d", values[i], ids[i])
+			page.Hosts[i].Cursor = fmt.Sprintf("%d,%d", positions[i].Value, positions[i].ID)
 		}
-		if n := len(ids); n == r.Limit {
+		if n := len(hosts); n == r.Limit {
 			page.Next = page.Hosts[n-1].Cursor
 		}
 		return nil
@@ -115,11 +107,7 @@ func (s *Shard) Hosts(now int64, r frontier.HostsRequest) (page frontier.HostsPa
 	return page, err
 }
 
-func hostInfos(c *call, ids []int64) ([]frontier.HostInfo, error) {
-	hosts, err := c.tx.Hosts(ids)
-	if err != nil {
-		return nil, err
-	}
+func hostInfos(c *call, hosts []*store.Host) ([]frontier.HostInfo, error) {
 	infos := make([]frontier.HostInfo, len(hosts))
 	for i, h := range hosts {
 		if err := h.UnpackEntries(); err != nil {
@@ -140,7 +128,7 @@ func (s *Shard) URL(now int64, url string) (state frontier.URLState, err error) 
 	}
 	state.State = "unknown"
 	err = s.run(now, func(c *call) error {
-		h, err := c.tx.HostNamed(l.Host)
+		h, err := c.hostNamed(l.Host)
 		if err != nil || h == nil {
 			return err
 		}
@@ -192,7 +180,7 @@ func (s *Shard) Pages(now int64, r frontier.PagesRequest) (answer frontier.PageL
 		return answer, err
 	}
 	err = s.run(now, func(c *call) error {
-		m, _, err := c.tx.DomainNamed(r.Domain)
+		m, err := c.domainNamed(r.Domain)
 		if err != nil || m == nil {
 			return err
 		}
@@ -222,7 +210,7 @@ func (s *Shard) Pages(now int64, r frontier.PagesRequest) (answer frontier.PageL
 
 // busyHosts returns the hosts of a domain that have pages which are not done.
 func busyHosts(c *call, m *store.Domain) ([]*store.Host, error) {
-	ids, err := c.tx.LargestHosts(m.Hosts, store.MaxHosts)
+	ids, err := m.LargestHosts(store.MaxHosts)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ func (s *Shard) SetHost(now int64, name string, change frontier.HostChange) (fou
 		return false, contract.Invalid("block_until", "is too far away")
 	}
 	err = s.run(now, func(c *call) error {
-		h, err := c.tx.HostNamed(name)
+		h, err := c.hostNamed(name)
 		if err != nil || h == nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (s *Shard) Exclude(now int64, x frontier.Exclusion, excluded bool) error {
 
 // excludeDomain also ends a collector's time: it loses the domain at once.
 func excludeDomain(c *call, name string, excluded bool) error {
-	m, _, err := c.tx.DomainNamed(name)
+	m, err := c.domainNamed(name)
 	if err != nil || m == nil && !excluded {
 		return err
 	}
@@ -105,7 +105,7 @@ func excludeDomain(c *call, name string, excluded bool) error {
 }
 
 func excludeHost(c *call, name, domain string, excluded bool) error {
-	h, err := c.tx.HostNamed(name)
+	h, err := c.hostNamed(name)
 	if err != nil || h == nil && !excluded {
 		return err
 	}

@@ -87,10 +87,6 @@ type putBatch struct {
 	perHost   map[int64]int64   // how many of them are of a host
 	touched   []*store.Host     // that have to be queued
 	added     int
-
-	// The domain's hosts that were not loaded when the put began, and how many pages they had.
-	others      map[int64]bool
-	ofTheOthers int64
 }
 
 // freshPage is a page that the frontier does not have yet.
@@ -132,11 +128,11 @@ func preparePuts(c *call, puts []*putBatch) error {
 			}
 		}
 	}
-	if _, err := c.tx.FindDomains(slices.Sorted(maps.Keys(domains))); err != nil {
+	if _, err := c.tx.DomainsNamed(slices.Sorted(maps.Keys(domains))); err != nil {
 		return err
 	}
 	names := slices.Sorted(maps.Keys(hashes))
-	hosts, _, err := c.tx.HostsNamed(names)
+	hosts, err := c.tx.HostsNamed(names)
 	if err != nil {
 		return err
 	}
@@ -151,38 +147,14 @@ func preparePuts(c *call, puts []*putBatch) error {
 	if err := c.tx.LoadSeen(urls); err != nil {
 		return err
 	}
+	counted := make([]*store.Domain, 0, len(puts))
 	for _, p := range puts {
-		if p.domain, err = c.tx.OpenDomain(p.name); err != nil {
+		if p.domain, err = c.tx.MakeDomain(p.name); err != nil {
 			return err
 		}
+		counted = append(counted, p.domain)
 	}
-	return countPages(c, puts)
-}
-
-// countPages finds out how many pages the hosts of each put's domain have.
-func countPages(c *call, puts []*putBatch) error {
-	var others []int64
-	of := map[int64][]*putBatch{}
-	for _, p := range puts {
-		of[p.domain.ID] = append(of[p.domain.ID], p)
-		p.others = map[int64]bool{}
-		for _, id := range p.domain.Hosts {
-			if c.tx.LoadedHost(id) == nil {
-				p.others[id] = true
-				others = append(others, id)
-			}
-		}
-	}
-	if len(others) == 0 {
-		return nil
-	}
-	urls, err := c.tx.CountURLs(others)
-	for domain, n := range urls {
-		for _, p := range of[domain] {
-			p.ofTheOthers = n
-		}
-	}
-	return err
+	return c.tx.CountPages(counted)
 }
 
 // do puts what was expected.
@@ -277,7 +249,7 @@ func (p *putBatch) host(name string) (*store.Host, error) {
 	if !p.found {
 		return p.c.hostOf(p.domain, name)
 	}
-	if h, err := p.c.tx.HostNamed(name); h != nil || err != nil {
+	if h, err := p.c.hostNamed(name); h != nil || err != nil {
 		if h != nil {
 			_, err = p.c.settle(h)
 		}

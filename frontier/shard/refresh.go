@@ -109,7 +109,7 @@ func findEntry(c *call, domain, url string) (*store.Host, *store.Entry, error) {
 	if !ok {
 		return nil, nil, contract.Invalid("url", "%.80q is not an http or https URL", url)
 	}
-	h, err := c.tx.HostNamed(l.Host)
+	h, err := c.hostNamed(l.Host)
 	if err != nil || h == nil || !link.Within(l.Host, domain) {
 		return nil, nil, err
 	}

@@ -52,11 +52,12 @@ func (s *Shard) Report(now int64, r frontier.Report) (answer frontier.ReportAnsw
 // reporter is a report at work.
 type reporter struct {
 	c        *call
-	number   int64                // of the lease
-	seal     seal                 // of the lease
-	finished map[int64]bool       // hosts whose lease has ended with this report
-	slowed   map[int64]bool       // hosts that slowed down
-	puts     map[string]*putBatch // of found URLs, by domain
+	number   int64                 // of the lease
+	seal     seal                  // of the lease
+	hosts    map[int64]*store.Host // of the results
+	finished map[int64]bool        // hosts whose lease has ended with this report
+	slowed   map[int64]bool        // hosts that slowed down
+	puts     map[string]*putBatch  // of found URLs, by domain
 	answer   frontier.ReportAnswer
 }
 
@@ -69,14 +70,19 @@ func (p *reporter) prepare(results []frontier.Result) error {
 			ids = append(ids, id)
 		}
 	}
-	if _, err := c.tx.Hosts(ids); err != nil {
+	hosts, err := c.tx.Hosts(ids)
+	if err != nil {
 		return err
+	}
+	p.hosts = make(map[int64]*store.Host, len(ids))
+	for i, h := range hosts {
+		p.hosts[ids[i]] = h
 	}
 	var urls []store.URLKey
 	named := map[string]bool{}
 	for i := range results {
 		id, hash, ok := p.seal.openItem(results[i].ID)
-		h := c.tx.LoadedHost(id)
+		h := p.hosts[id]
 		if !ok || h == nil {
 			continue
 		}
@@ -126,7 +132,7 @@ func (p *reporter) prepareFound(results []frontier.Result) error {
 // when nobody was given that page.
 func (p *reporter) foundOn(r *frontier.Result) (domain string, partition contract.Partition, given bool) {
 	id, hash, ok := p.seal.openItem(r.ID)
-	h := p.c.tx.LoadedHost(id)
+	h := p.hosts[id]
 	if !ok || h == nil || p.over(h) {
 		return "", partition, false
 	}
@@ -147,7 +153,7 @@ func (p *reporter) over(h *store.Host) bool { return h.Lease != p.number || h.Le
 // result settles one item, and gives its partition.
 func (p *reporter) result(r *frontier.Result) (partition contract.Partition, err error) {
 	id, hash, ok := p.seal.openItem(r.ID)
-	h := p.c.tx.LoadedHost(id)
+	h := p.hosts[id]
 	if !ok || h == nil {
 		p.answer.Unknown++
 		return partition, nil

@@ -11,7 +11,7 @@ import (
 
 // call is one operation of a shard.
 type call struct {
-	tx        *store.Tx
+	tx        Store
 	now       int64 // ms
 	number    int   // of the shard
 	settings  Settings
@@ -62,7 +62,7 @@ func (s *Shard) run(now int64, operation func(*call) error) error {
 	if err := c.unparkAll(); err != nil {
 		return err
 	}
-	if err := c.tx.Flush(); err != nil {
+	if err := tx.Flush(); err != nil {
 		return err
 	}
 	s.alarm = c.alarm

@@ -50,7 +50,7 @@ func (c *call) settle(h *store.Host) (owned bool, err error) {
 
 // settleAll settles those of some hosts that are known.
 func settleAll(c *call, names []string) error {
-	hosts, _, err := c.tx.HostsNamed(names)
+	hosts, err := c.tx.HostsNamed(names)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func TestRecordsSurvive(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 500 {
 		h := randomHost(r)
-		record := h.Encode()
+		record := h.encode()
 		got, err := decodeHost(h.ID, h.Name, h.domain, record)
 		if err != nil {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ func TestRecordsSurvive(t *testing.T) {
 		if err := got.UnpackEntries(); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(got.Encode(), record) || !slices.Equal(got.Buffer, h.Buffer) || !reflect.DeepEqual(got.Segments, append([]segment{}, h.Segments...)) ||
+		if !bytes.Equal(got.encode(), record) || !slices.Equal(got.Buffer, h.Buffer) || !reflect.DeepEqual(got.Segments, append([]segment{}, h.Segments...)) ||
 			!slices.EqualFunc(got.Entries, h.Entries, func(a, b Entry) bool { return reflect.DeepEqual(a, b) }) || got.tail != h.tail || got.places != h.places {
 			t.Fatalf("got %+v\nwant %+v", got, h)
 		}
@@ -102,7 +102,7 @@ func TestRecordsSurvive(t *testing.T) {
 	h := randomHost(r)
 	h.AskedAt, h.tail = 0, ""
 	h.Rewrite = true
-	if got, err := decodeHost(h.ID, h.Name, h.domain, h.Encode()); err != nil || !got.Rewrite {
+	if got, err := decodeHost(h.ID, h.Name, h.domain, h.encode()); err != nil || !got.Rewrite {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -154,7 +154,7 @@ func TestSegments(t *testing.T) {
 func FuzzHost(f *testing.F) {
 	r := rand.New(rand.NewPCG(3, 1))
 	for range 20 {
-		f.Add(randomHost(r).Encode())
+		f.Add(randomHost(r).encode())
 	}
 	f.Fuzz(func(t *testing.T, record []byte) {
 		h, err := decodeHost(1, "a.example", 2, record)
@@ -167,8 +167,8 @@ func FuzzHost(f *testing.F) {
 		if h.UnpackEntries() != nil {
 			return
 		}
-		again, err := decodeHost(1, "a.example", 2, h.Encode())
-		if err != nil || !bytes.Equal(again.Encode(), h.Encode()) {
+		again, err := decodeHost(1, "a.example", 2, h.encode())
+		if err != nil || !bytes.Equal(again.encode(), h.encode()) {
 			t.Errorf("what was decoded does not survive: %v", err)
 		}
 		_, _, _ = h.Interval(), h.pageTypes(), h.DueAt()

@@ -42,6 +42,9 @@ type Domain struct {
 	// hosts of the domain: loadDomains moves them to hosts, so that the put that makes them need not write this row.
 	Expected []int64
 
+	elsewhere      map[int64]bool // hosts that were not loaded when pages were counted
+	pagesElsewhere int64          // of those hosts
+
 	tx      *Tx
 	changed bool
 	stored  []byte // the record as it was loaded
@@ -171,11 +174,17 @@ func decodeDomain(id int64, name string, record []byte) (*Domain, error) {
 	return m, d.err
 }
 
-// Expect notes the id of a host that has no row yet.
-func (m *Domain) Expect(id int64) {
+// Expect notes a host that has no row yet.
+func (m *Domain) Expect(host string) error {
+	ids, err := m.tx.hostIDs([]string{host})
+	if err != nil {
+		return err
+	}
+	id := ids[0]
 	if len(m.Expected) < frontier.MaxAcquire && !slices.Contains(m.Expected, id) {
 		m.Expected = append(m.Expected, id)
 	}
+	return nil
 }
 
 // Lost returns when the time of the last owner but the given one was over that never released the domain, in ms; 0

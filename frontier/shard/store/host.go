@@ -93,7 +93,7 @@ const (
 	hostLeased
 )
 
-func (h *Host) Encode() []byte {
+func (h *Host) encode() []byte {
 	flags := byte(0)
 	if h.Excluded {
 		flags |= hostExcluded

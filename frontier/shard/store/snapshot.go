@@ -1,21 +1,68 @@
 package store
 
-import (
-	"github.com/newsfork/seed-engine/frontier"
+import "github.com/newsfork/seed-engine/frontier"
+
+// Limits of a page of a snapshot.
+const (
+	MaxSnapshotHosts   = 500
+	MaxSnapshotDomains = 500
+	snapshotBytes      = 1 << 20 // about, of records and parts: a host is never divided
 )
 
-// HostsFrom returns the ids of hosts from one on, at most limit and as many as their records and parts have bytes,
-// and the id of the next one; 0 means not set.
-func (c *Tx) HostsFrom(from, limit, bytes int64) (ids []int64, next int64, err error) {
+// domainPages is the position of the first page of domains, behind all host ids.
+const domainPages = idMask + 1
+
+// Export returns a page of a snapshot, which begins at 0.
+func (c *Tx) Export(from int64) (page frontier.Snapshot, err error) {
+	page = frontier.Snapshot{Version: Version, Classes: c.state.Classes, Patterns: c.state.Patterns}
+	if from < domainPages {
+		if err := c.exportHosts(&page, from); err != nil || page.Next > 0 {
+			return page, err
+		}
+		from = domainPages
+	}
+	return page, c.exportDomains(&page, from-domainPages)
+}
+
+func (c *Tx) exportHosts(page *frontier.Snapshot, from int64) error {
+	ids, next, err := c.hostsFrom(from)
+	if err != nil {
+		return err
+	}
+	page.Next = next
+	hosts, err := c.Hosts(ids)
+	if err != nil {
+		return err
+	}
+	page.Hosts = make([]frontier.HostSnapshot, len(hosts))
+	index := map[int64]int{}
+	for i, h := range hosts {
+		page.Hosts[i] = frontier.HostSnapshot{Host: h.Name, Domain: h.Domain.Name, DomainExcluded: h.Domain.Excluded, Record: h.encode()}
+		index[h.ID] = i
+	}
+	rows, err := c.db.Run(`SELECT p.key, p.data FROM json_each(?1) j JOIN parts p ON p.key BETWEEN j.value << 12 AND (j.value << 12) + 4095`, numbers(ids))
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		key, data := rows.Int(), rows.Blob()
+		h := &page.Hosts[index[key>>partBits]]
+		h.Parts = append(h.Parts, frontier.Part{Number: int(key & (parts - 1)), Data: data})
+	}
+	return rows.Err()
+}
+
+// hostsFrom returns the ids of hosts from one on, as many as a page has, and the id of the next one; 0 means not set.
+func (c *Tx) hostsFrom(from int64) (ids []int64, next int64, err error) {
 	rows, err := c.db.Run(`SELECT h.id, length(h.record) + (SELECT coalesce(sum(length(p.data)), 0) FROM parts p WHERE p.key BETWEEN h.id << 12 AND (h.id << 12) + 4095)
-FROM hosts h WHERE h.id >= ?1 ORDER BY h.id LIMIT ?2`, from, limit+1)
+FROM hosts h WHERE h.id >= ?1 ORDER BY h.id LIMIT ?2`, from, int64(MaxSnapshotHosts+1))
 	if err != nil {
 		return nil, 0, err
 	}
 	size := int64(0)
 	for rows.Next() {
 		id, n := rows.Int(), rows.Int()
-		if int64(len(ids)) == limit || len(ids) > 0 && size+n > bytes {
+		if len(ids) == MaxSnapshotHosts || len(ids) > 0 && size+n > snapshotBytes {
 			return ids, id, nil
 		}
 		ids, size = append(ids, id), size+n
@@ -23,38 +70,38 @@ FROM hosts h WHERE h.id >= ?1 ORDER BY h.id LIMIT ?2`, from, limit+1)
 	return ids, 0, rows.Err()
 }
 
-// ExportParts calls f for each part of hosts.
-func (c *Tx) ExportParts(hosts []int64, f func(host int64, p frontier.Part)) error {
-	rows, err := c.db.Run(`SELECT p.key, p.data FROM json_each(?1) j JOIN parts p ON p.key BETWEEN j.value << 12 AND (j.value << 12) + 4095`, numbers(hosts))
+// exportDomains adds the domains of which something is to be kept.
+func (c *Tx) exportDomains(page *frontier.Snapshot, from int64) error {
+	rows, err := c.db.Run(`SELECT id FROM domains WHERE id >= ?1 ORDER BY id LIMIT ?2`, from, int64(MaxSnapshotDomains))
 	if err != nil {
 		return err
-	}
-	for rows.Next() {
-		key, data := rows.Int(), rows.Blob()
-		f(key>>partBits, frontier.Part{Number: int(key & (parts - 1)), Data: data})
-	}
-	return rows.Err()
-}
-
-// DomainsFrom returns up to limit domains from an id on.
-func (c *Tx) DomainsFrom(from, limit int64) ([]*Domain, error) {
-	rows, err := c.db.Run(`SELECT id FROM domains WHERE id >= ?1 ORDER BY id LIMIT ?2`, from, limit)
-	if err != nil {
-		return nil, err
 	}
 	var ids []int64
 	for rows.Next() {
 		ids = append(ids, rows.Int())
 	}
 	if err := rows.Err(); err != nil {
-		return nil, err
+		return err
 	}
-	return c.loadDomains(ids)
+	domains, err := c.loadDomains(ids)
+	if err != nil {
+		return err
+	}
+	for _, m := range domains {
+		if m.Excluded || m.MirrorOf != "" || m.Evidence.At > 0 {
+			page.Domains = append(page.Domains, frontier.DomainSnapshot{Domain: m.Name, Excluded: m.Excluded, Evidence: m.Evidence, MirrorOf: m.MirrorOf})
+		}
+	}
+	if len(domains) == MaxSnapshotDomains {
+		page.Next = domainPages + domains[len(domains)-1].ID + 1
+	}
+	return nil
 }
 
-// RestoreHost puts the stored record and parts of a host in the place of a blank one, or returns nil if
-// the record would add nothing to a row that is there.
-func (c *Tx) RestoreHost(blank *Host, there bool, record []byte, saved []frontier.Part, classes []frontier.Class) (*Host, error) {
+// Restore puts the stored record and parts of a host in the place of a blank one, or returns nil if the record would
+// add nothing to a row that is there.
+func (blank *Host) Restore(there bool, record []byte, saved []frontier.Part, classes []frontier.Class) (*Host, error) {
+	c := blank.tx
 	h, err := decodeHost(blank.ID, blank.Name, blank.domain, record)
 	if err != nil || there && h.Blank() {
 		return nil, err

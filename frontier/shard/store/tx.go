@@ -57,9 +57,6 @@ func (c *Tx) seconds() int64 { return c.now / 1000 }
 // State returns what the shard has once. Changes of it are written like those of rows.
 func (c *Tx) State() *State { return &c.state }
 
-// LoadedHost returns a host that was loaded before; nil if not found.
-func (c *Tx) LoadedHost(id int64) *Host { return c.hosts[id] }
-
 // LoadedDomains returns all domains that were loaded or made, by id.
 func (c *Tx) LoadedDomains() []*Domain {
 	var list []*Domain
@@ -233,7 +230,7 @@ func find[T any](c *Tx, names []string, load func([]int64) ([]T, error), is func
 		others := open[:0]
 		for k, i := range open {
 			if found, free := is(rows[k], names[i]); !found && !free {
-				ids[i] = (ids[i] + 1) & IDMask
+				ids[i] = (ids[i] + 1) & idMask
 				others = append(others, i)
 			}
 		}
@@ -244,74 +241,64 @@ func find[T any](c *Tx, names []string, load func([]int64) ([]T, error), is func
 	return nil, ErrCollisions
 }
 
-// HostsNamed returns hosts by their names; nil for one that does not exist, with the id it would get.
-func (c *Tx) HostsNamed(names []string) ([]*Host, []int64, error) {
-	ids, err := find(c, names, c.loadHosts, func(h *Host, name string) (bool, bool) {
-		return h != nil && h.Name == name, h == nil
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	hosts, err := c.Hosts(ids)
-	return hosts, ids, err
-}
-
-// HostNamed returns a host by its name; nil if not found.
-func (c *Tx) HostNamed(name string) (*Host, error) {
-	hosts, _, err := c.HostsNamed([]string{name})
+// HostsNamed returns hosts with their domains by their names; nil for one that does not exist.
+func (c *Tx) HostsNamed(names []string) ([]*Host, error) {
+	ids, err := c.hostIDs(names)
 	if err != nil {
 		return nil, err
 	}
-	return hosts[0], nil
+	return c.Hosts(ids)
 }
 
-// FindDomains returns the ids of domains by their names: where each stands, or would be made.
-func (c *Tx) FindDomains(names []string) ([]int64, error) {
+// hostIDs returns the ids of hosts by their names: where each stands, or would be made.
+func (c *Tx) hostIDs(names []string) ([]int64, error) {
+	return find(c, names, c.loadHosts, func(h *Host, name string) (bool, bool) {
+		return h != nil && h.Name == name, h == nil
+	})
+}
+
+// DomainsNamed returns domains by their names; nil for one that does not exist.
+func (c *Tx) DomainsNamed(names []string) ([]*Domain, error) {
+	ids, err := c.domainIDs(names)
+	if err != nil {
+		return nil, err
+	}
+	return c.loadDomains(ids)
+}
+
+// domainIDs is hostIDs for domains.
+func (c *Tx) domainIDs(names []string) ([]int64, error) {
 	return find(c, names, c.loadDomains, func(m *Domain, name string) (bool, bool) {
 		return m != nil && m.Name == name, m == nil
 	})
 }
 
-// DomainNamed returns a domain by its name; nil if not found, with the id it would get.
-func (c *Tx) DomainNamed(name string) (*Domain, int64, error) {
-	ids, err := c.FindDomains([]string{name})
-	if err != nil {
-		return nil, 0, err
-	}
-	return c.domains[ids[0]], ids[0], nil
-}
-
-// MakeDomain returns a domain by its name, or makes it.
+// MakeDomain returns a domain by its name, or makes it. A domain that is made is not stored unless it changes.
 func (c *Tx) MakeDomain(name string) (*Domain, error) {
-	m, err := c.OpenDomain(name)
-	if err == nil && m.stored == nil {
-		m.Change()
+	ids, err := c.domainIDs([]string{name})
+	if err != nil {
+		return nil, err
 	}
-	return m, err
-}
-
-// OpenDomain is makeDomain of a domain that is not stored if nothing else changes it.
-func (c *Tx) OpenDomain(name string) (*Domain, error) {
-	m, id, err := c.DomainNamed(name)
-	if err != nil || m != nil {
-		return m, err
+	id := ids[0]
+	if c.domains[id] == nil {
+		c.domains[id] = &Domain{tx: c, ID: id, Name: name}
 	}
-	m = &Domain{tx: c, ID: id, Name: name}
-	c.domains[id] = m
-	return m, nil
+	return c.domains[id], nil
 }
 
 // maxHosts is the number of hosts a domain may have: a domain that makes up hosts without end is a trap.
 const MaxHosts = 4096
 
-// MakeHost returns a host of a domain, or makes it, or nil if the domain has too many.
-func (c *Tx) MakeHost(m *Domain, name string, delay int64) (h *Host, added bool, err error) {
-	hosts, ids, err := c.HostsNamed([]string{name})
+// MakeHost returns a host of the domain, or makes it, or nil if the domain has too many.
+func (m *Domain) MakeHost(name string, delay int64) (h *Host, added bool, err error) {
+	c := m.tx
+	ids, err := c.hostIDs([]string{name})
 	if err != nil {
 		return nil, false, err
 	}
-	if hosts[0] != nil {
-		return hosts[0], false, nil
+	if c.hosts[ids[0]] != nil {
+		hosts, err := c.Hosts(ids)
+		return hosts[0], false, err
 	}
 	if len(m.Hosts) >= MaxHosts {
 		return nil, false, nil
@@ -361,49 +348,6 @@ func (c *partTable) read(sql string, args ...any) error {
 func (c *partTable) loaded(key int64) bool {
 	_, ok := c.rows[key]
 	return ok
-}
-
-// hostOrders are the columns by which hosts are listed; ids break ties. They have no index: a page reads
-// the whole table, which costs a thousandth of an index's writes.
-var HostOrders = map[string]string{"": "id", "due": "due", "size": "-urls"}
-
-// ListHosts returns the ids of hosts and the values by which they are ordered.
-func (c *Tx) ListHosts(order, where string, value, id, limit int64) (ids, values []int64, err error) {
-	rows, err := c.db.Run("SELECT id, "+order+" FROM hosts WHERE "+where+" ORDER BY "+order+", id LIMIT ?3", value, id, limit)
-	if err != nil {
-		return nil, nil, err
-	}
-	for rows.Next() {
-		ids, values = append(ids, rows.Int()), append(values, rows.Int())
-	}
-	return ids, values, rows.Err()
-}
-
-// LargestHosts returns those of some hosts that have pages, the ones with the most first.
-func (c *Tx) LargestHosts(of []int64, limit int64) ([]int64, error) {
-	rows, err := c.db.Run(`SELECT id FROM hosts WHERE id IN (SELECT value FROM json_each(?1)) AND urls > 0 ORDER BY urls DESC, id LIMIT ?2`, numbers(of), limit)
-	if err != nil {
-		return nil, err
-	}
-	var ids []int64
-	for rows.Next() {
-		ids = append(ids, rows.Int())
-	}
-	return ids, rows.Err()
-}
-
-// CountURLs returns how many pages some hosts have, by domain.
-func (c *Tx) CountURLs(hosts []int64) (map[int64]int64, error) {
-	rows, err := c.db.Run(`SELECT domain, sum(urls) FROM hosts WHERE id IN (SELECT value FROM json_each(?1)) GROUP BY domain`, numbers(hosts))
-	if err != nil {
-		return nil, err
-	}
-	urls := map[int64]int64{}
-	for rows.Next() {
-		domain := rows.Int()
-		urls[domain] = rows.Int()
-	}
-	return urls, rows.Err()
 }
 
 func (c *partTable) get(key int64) ([]byte, error) {
@@ -490,7 +434,7 @@ SELECT value->>0, value->>3, value->>4, value->>5, value->>6, value->>7, substr(
 ON CONFLICT (id) DO UPDATE SET domain = excluded.domain, urls = excluded.urls, due = excluded.due, blocked = excluded.blocked, record = excluded.record`}
 	for _, id := range idsOf(c.hosts, func(h *Host) bool { return h != nil && h.changed }) {
 		h := c.hosts[id]
-		record := h.Encode()
+		record := h.encode()
 		if bytes.Equal(record, h.stored) { // its columns follow from it
 			continue
 		}

@@ -1,0 +1,60 @@
+package shard
+
+import (
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+// Store is what the rules of a shard know of its tables: one transaction. Hosts and domains that it returns can be
+// changed; they find their own pages, queues and contracts. What changed is written when the operation ends.
+type Store interface {
+	// State returns the counters, classes and excluded patterns of the shard.
+	State() *store.State
+
+	// Hosts and HostsNamed return hosts with their domains, in the same order; nil for one that does not exist.
+	Hosts(ids []int64) ([]*store.Host, error)
+	HostsNamed(names []string) ([]*store.Host, error)
+	ListHosts(q store.HostQuery) ([]*store.Host, []store.HostPosition, error)
+
+	// DomainsNamed returns nil for a domain that does not exist; MakeDomain makes it.
+	DomainsNamed(names []string) ([]*store.Domain, error)
+	MakeDomain(name string) (*store.Domain, error)
+	LoadedDomains() []*store.Domain
+
+	// LoadSeen makes Host.Seen ready for URLs, and CountPages makes Domain.Pages ready.
+	LoadSeen(urls []store.URLKey) error
+	CountPages(domains []*store.Domain) error
+
+	// ReadQueue returns the hosts of some lanes whose second has come, the next of each lane by its index. NextSlot
+	// returns the first second of a lane that has not come, LaneStats the number of hosts that are due and the second of
+	// the first that is ready.
+	ReadQueue(lanes []int, hosts int, wants string, f *store.Filter) (*store.QueueReader, error)
+	NextSlot(lane int) (int64, error)
+	LaneStats(lane int, ready func(*store.Host) bool) (due, oldest int64, err error)
+
+	// DueHosts returns hosts whose entry points are to be checked until a second, CountDue how many are to be checked now
+	// and the second of the first one.
+	DueHosts(until, limit int64) (blocks []store.DueBlock, more bool, err error)
+	CountDue() (n, first int64, err error)
+
+	// PutLease keeps which hosts a lease has; TakeEnded takes back leases whose time is over; EndLease ends one whose
+	// hosts are all finished.
+	PutLease(number, ends int64, hosts []int64)
+	TakeEnded(limit int64) (store.EndedLeases, error)
+	EndLease(number int64, finished map[int64]bool) error
+
+	// The feed of new pages, and the log of contracts that changed.
+	AppendFeed(i *store.FeedItem)
+	ReadFeed(after int64, take func(number int64, i *store.FeedItem) bool) (store.LogPage, error)
+	ReadChanges(after int64, limit int) ([]store.ChangedContract, store.LogPage, error)
+	PruneLogs(kept int64) error
+
+	// Mirrors and SaveMirrors keep which domain showed a digest first, with digests that begin alike.
+	Mirrors(digest string) ([]store.Mirror, error)
+	SaveMirrors(digest string, list []store.Mirror) error
+
+	// Export returns a page of a snapshot. Quarantined lists damaged rows; QuarantinedRow returns one.
+	Export(from int64) (frontier.Snapshot, error)
+	Quarantined(after, limit int64) ([]store.QuarantinedRow, error)
+	QuarantinedRow(id int64) (*store.QuarantinedRow, error)
+}
