@@ -46,8 +46,9 @@ func (a frontierRoutes) quarantine(w http.ResponseWriter, r *http.Request) error
 	}
 	answer := contract.FrontierQuarantine{Shard: name, Rows: []contract.FrontierQuarantinedRow{}}
 	for _, row := range page.Rows {
-		answer.Rows = append(answer.Rows, contract.FrontierQuarantinedRow{ID: row.ID, At: *contract.AtMillis(max(row.At, 1)),
-			Table: row.Table, Key: row.Key, Name: row.Name, Reason: row.Reason, Bytes: row.Bytes})
+		answer.Rows = append(answer.Rows, contract.FrontierQuarantinedRow{ID: row.ID,
+			At: *contract.AtMillis(max(row.At, 1)), Table: row.Table, Key: row.Key, Name: row.Name, Reason: row.Reason,
+			Bytes: row.Bytes})
 	}
 	if page.Next > 0 {
 		answer.Cursor = contract.Text(strconv.FormatInt(page.Next, 10))

@@ -92,8 +92,9 @@ func (r *remote) listQuarantine(ctx context.Context, shards []string) error {
 	for _, shard := range shards {
 		for cursor := ""; ; {
 			var page contract.FrontierQuarantine
-			if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"frontier", "shards", shard, "quarantine"},
-				Query: queryOf("cursor", cursor)}, &page); err != nil {
+			request := client.Request{Method: "GET", Path: []string{"frontier", "shards", shard, "quarantine"},
+				Query: queryOf("cursor", cursor)}
+			if err := r.Call(ctx, request, &page); err != nil {
 				return err
 			}
 			for _, row := range page.Rows {
@@ -102,8 +103,8 @@ func (r *remote) listQuarantine(ctx context.Context, shards []string) error {
 						return err
 					}
 				}
-				lines = append(lines, fmt.Sprintf("%s/%d\t%s\t%s\t%d\t%s\t%s", plain(page.Shard), row.ID, plain(row.Table),
-					plain(row.Name), row.Bytes, moment(&row.At), plain(row.Reason)))
+				lines = append(lines, fmt.Sprintf("%s/%d\t%s\t%s\t%d\t%s\t%s", plain(page.Shard), row.ID,
+					plain(row.Table), plain(row.Name), row.Bytes, moment(&row.At), plain(row.Reason)))
 			}
 			if page.Cursor == nil || *page.Cursor == "" {
 				break

@@ -12,18 +12,19 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// damages are what may happen to the bytes of a row.
+// damages change the bytes of a row.
 var damages = map[string]string{
 	"first byte":  "X'FF' || substr(COLUMN, 2)",
 	"second byte": "substr(COLUMN, 1, 1) || X'FF' || substr(COLUMN, 3)",
-	"middle":      "substr(COLUMN, 1, length(COLUMN) / 2) || X'FFFFFFFFFFFFFFFFFF' || substr(COLUMN, length(COLUMN) / 2 + 10)",
-	"last byte":   "substr(COLUMN, 1, length(COLUMN) - 1) || X'FF'",
-	"cut off":     "substr(COLUMN, 1, length(COLUMN) / 2)",
-	"empty":       "X''",
+	"middle": "substr(COLUMN, 1, length(COLUMN) / 2) || X'FFFFFFFFFFFFFFFFFF'" +
+		" || substr(COLUMN, length(COLUMN) / 2 + 10)",
+	"last byte": "substr(COLUMN, 1, length(COLUMN) - 1) || X'FF'",
+	"cut off":   "substr(COLUMN, 1, length(COLUMN) / 2)",
+	"empty":     "X''",
 }
 
-// tolerated are the inconsistencies that damage may leave: wrong counts, pages that are not remembered, and a host that
-// waits for its next page because a byte of its pointer was another.
+// tolerated matches the inconsistencies that damage may leave: wrong counts, pages that are not remembered, and a host
+// whose pointer was damaged but still looks like one.
 var tolerated = regexp.MustCompile(`counted|counts|was not seen|not sorted|a place and no pointer`)
 
 // One damaged row must not stop its shard: whatever the row, all operations go on.
@@ -34,7 +35,8 @@ func TestDamage_EveryRow(t *testing.T) {
 		var keys []int64
 		w := newWorld(t)
 		w.load(text)
-		if err := w.db.Query("SELECT "+table.columns[0]+" FROM "+table.name, func(r *store.Rows) { keys = append(keys, r.Int()) }); err != nil {
+		each := func(r *store.Rows) { keys = append(keys, r.Int()) }
+		if err := w.db.Query("SELECT "+table.columns[0]+" FROM "+table.name, each); err != nil {
 			t.Fatal(err)
 		}
 		if len(keys) == 0 {
@@ -47,7 +49,8 @@ func TestDamage_EveryRow(t *testing.T) {
 					w.shard.PerMinute = 60
 					w.load(text)
 					w.do(func() error {
-						_, err := w.db.Run(fmt.Sprintf("UPDATE %s SET %s = CAST(%s AS BLOB) WHERE %s = %d", table.name, column, strings.ReplaceAll(damage, "COLUMN", column), table.columns[0], key))
+						_, err := w.db.Run(fmt.Sprintf("UPDATE %s SET %s = CAST(%s AS BLOB) WHERE %s = %d", table.name,
+							column, strings.ReplaceAll(damage, "COLUMN", column), table.columns[0], key))
 						return err
 					})
 					w.now += 60_000
@@ -79,7 +82,8 @@ func (w *world) everything() {
 	}
 	must("tick", func() error { _, err := s.Tick(w.now, shard.TickRequest{Shard: "shard-0"}); return err })
 	var leases []frontier.Lease
-	for _, r := range []frontier.LeaseRequest{{Max: 5, PerHost: 3}, {Max: 5, Types: []string{"policy"}}, {Max: 5, Country: "kr"}, {Max: 5, Kinds: []string{frontier.KindEntry}}} {
+	for _, r := range []frontier.LeaseRequest{{Max: 5, PerHost: 3}, {Max: 5, Types: []string{"policy"}},
+		{Max: 5, Country: "kr"}, {Max: 5, Kinds: []string{frontier.KindEntry}}} {
 		must("lease", func() error {
 			r.Seconds = 60
 			l, err := s.Lease(w.now, r)
@@ -98,7 +102,8 @@ func (w *world) everything() {
 	}
 	for _, domain := range []string{"a.example", "b.example", "c.example"} {
 		must("put", func() error {
-			_, err := s.Put(w.now, frontier.Put{Domain: domain, Partition: partition, Pages: articles(domain, int(w.now/1000%1e6), 60)})
+			pages := articles(domain, int(w.now/1000%1e6), 60)
+			_, err := s.Put(w.now, frontier.Put{Domain: domain, Partition: partition, Pages: pages})
 			return err
 		})
 		must("refresh", func() error {
@@ -106,15 +111,19 @@ func (w *world) everything() {
 			if g, err := s.BeginRefresh(w.now, r); err != nil || !g.Granted {
 				return err
 			}
-			_, err := s.EndRefresh(w.now, frontier.RefreshResult{Domain: r.Domain, URL: r.URL, Owner: r.Owner, Status: 304})
+			end := frontier.RefreshResult{Domain: r.Domain, URL: r.URL, Owner: r.Owner, Status: 304}
+			_, err := s.EndRefresh(w.now, end)
 			return err
 		})
 		must("acquire", func() error {
-			_, err := s.Acquire(w.now, frontier.AcquireRequest{Domain: domain, Owner: "other", Seconds: 60, Hosts: []string{domain}, Unless: &partition})
+			_, err := s.Acquire(w.now, frontier.AcquireRequest{Domain: domain, Owner: "other", Seconds: 60,
+				Hosts: []string{domain}, Unless: &partition})
 			return err
 		})
 		must("release", func() error {
-			_, err := s.Release(w.now, frontier.ReleaseRequest{Domain: domain, Owner: "other", Changes: []frontier.Change{{Partition: partition, Revision: int(w.now / 1000), ChangedAt: w.now}}})
+			change := frontier.Change{Partition: partition, Revision: int(w.now / 1000), ChangedAt: w.now}
+			_, err := s.Release(w.now, frontier.ReleaseRequest{Domain: domain, Owner: "other",
+				Changes: []frontier.Change{change}})
 			return err
 		})
 		must("entries", func() error { _, err := s.Entries(w.now, domain); return err })
@@ -133,8 +142,9 @@ func (w *world) everything() {
 			return err
 		})
 	}
-	must("exclude", func() error { return s.Exclude(w.now, frontier.Exclusion{Kind: "domain", Value: "b.example"}, true) })
-	must("allow", func() error { return s.Exclude(w.now, frontier.Exclusion{Kind: "domain", Value: "b.example"}, false) })
+	excluded := frontier.Exclusion{Kind: "domain", Value: "b.example"}
+	must("exclude", func() error { return s.Exclude(w.now, excluded, true) })
+	must("allow", func() error { return s.Exclude(w.now, excluded, false) })
 	must("feed", func() error { _, err := s.Feed(w.now, frontier.FeedRequest{Limit: 10}); return err })
 	must("changes", func() error { _, err := s.Changes(w.now, frontier.ChangesRequest{Limit: 10}); return err })
 	must("hosts", func() error { _, err := s.Hosts(w.now, frontier.HostsRequest{Limit: 10}); return err })
@@ -164,7 +174,8 @@ func TestDamage_RestoreAndDrop(t *testing.T) {
 			}
 			var key int64
 			var whole []byte
-			if err := w.db.Query(fmt.Sprintf("SELECT %s, %s FROM %s ORDER BY length(%s) DESC LIMIT 1", id, column, table, column), func(r *store.Rows) { key, whole = r.Int(), r.Blob() }); err != nil {
+			longest := fmt.Sprintf("SELECT %s, %s FROM %s ORDER BY length(%s) DESC LIMIT 1", id, column, table, column)
+			if err := w.db.Query(longest, func(r *store.Rows) { key, whole = r.Int(), r.Blob() }); err != nil {
 				t.Fatal(err)
 			}
 			w.do(func() error {
@@ -174,7 +185,8 @@ func TestDamage_RestoreAndDrop(t *testing.T) {
 			before := w.stats()
 			w.touch(table)
 			rows := w.quarantined()
-			if len(rows) != 1 || rows[0].Table != table || rows[0].Key != key || rows[0].At != w.now || rows[0].Bytes == 0 || w.stats().Quarantined != 1 {
+			if len(rows) != 1 || rows[0].Table != table || rows[0].Key != key || rows[0].At != w.now ||
+				rows[0].Bytes == 0 || w.stats().Quarantined != 1 {
 				t.Fatalf("the quarantine has %+v", rows)
 			}
 			restore := func() (found bool, err error) {
@@ -249,7 +261,8 @@ func (w *world) touch(table string) {
 		case "parts":
 			_, err = w.shard.Pages(w.now, frontier.PagesRequest{Domain: "a.example", At: w.now / 1000})
 		case "mirrors":
-			_, err = w.shard.Mirror(w.now, frontier.MirrorRequest{Domain: "x.example", Digest: "0f0f" + strings.Repeat("ab", 30)})
+			digest := "0f0f" + strings.Repeat("ab", 30) // of the same row
+			_, err = w.shard.Mirror(w.now, frontier.MirrorRequest{Domain: "x.example", Digest: digest})
 			if err == nil { // it took the place
 				_, err = w.db.Run("DELETE FROM mirrors")
 			}

@@ -12,7 +12,8 @@ import (
 func (w *world) putIn(domain string, pages []frontier.NewPage, categories, types []string) {
 	w.Helper()
 	for i, category := range categories {
-		put := frontier.Put{Domain: domain, Partition: contract.Partition{Country: "kr", Category: category, Date: "2026-01-28"}}
+		put := frontier.Put{Domain: domain,
+			Partition: contract.Partition{Country: "kr", Category: category, Date: "2026-01-28"}}
 		for k := i; k < len(pages); k += len(categories) {
 			pages[k].Type = types[i]
 			put.Pages = append(put.Pages, pages[k])
@@ -63,8 +64,8 @@ func TestLease_FilterThatMatchesNothing(t *testing.T) {
 	}
 }
 
-// Where hosts must be loaded to see that they have nothing of what is wanted, a lease looks at some of them, and the next
-// one goes on behind them.
+// Where hosts must be loaded to see that they have nothing that is wanted, a lease looks at some of them, and the next
+// lease goes on behind them.
 func TestLease_FilterGoesOn(t *testing.T) {
 	const hosts, most = 1500, 16 << 20
 	w := newWorld(t)

@@ -16,7 +16,8 @@ func (s *Shard) Quarantine(now int64, r frontier.QuarantineRequest) (page fronti
 	err = s.run(now, func(c *call) error {
 		rows, err := c.tx.Quarantined(r.After, int64(r.Limit))
 		for _, row := range rows {
-			page.Rows = append(page.Rows, frontier.QuarantinedRow{ID: row.ID, At: row.At, Table: row.Table, Key: row.Key, Name: row.Name, Reason: row.Reason, Bytes: row.Bytes})
+			page.Rows = append(page.Rows, frontier.QuarantinedRow{ID: row.ID, At: row.At, Table: row.Table,
+				Key: row.Key, Name: row.Name, Reason: row.Reason, Bytes: row.Bytes})
 		}
 		if len(rows) == r.Limit {
 			page.Next = rows[len(rows)-1].ID
@@ -70,7 +71,8 @@ func restoreRow(c *call, row *store.QuarantinedRow) error {
 		restored, err = row.Restore()
 	}
 	if err == nil && !restored {
-		return contract.Invalid("id", "row %d of %s cannot be restored, since something took its place; drop it", row.ID, row.Table)
+		return contract.Invalid("id", "row %d of %s cannot be restored, since something took its place; drop it",
+			row.ID, row.Table)
 	}
 	return err
 }
@@ -85,7 +87,8 @@ func restoreQuarantinedHost(c *call, row *store.QuarantinedRow) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return restoreHost(c, &frontier.HostSnapshot{Host: row.Name, Domain: hosts[0].Domain.Name, Record: record, Parts: parts}, c.tx.State().Classes)
+	host := frontier.HostSnapshot{Host: row.Name, Domain: hosts[0].Domain.Name, Record: record, Parts: parts}
+	return restoreHost(c, &host, c.tx.State().Classes)
 }
 
 // restorePages puts the pages of a segment back that their host does not have.

@@ -36,7 +36,8 @@ func TestStats_ManyMovedHosts(t *testing.T) {
 	for calls := range 2 {
 		before, bytes, began := w.db.Statements, w.db.ReadBytes, time.Now()
 		stats := w.stats()
-		t.Logf("stats %d: %d statements, %d bytes, %v", calls, w.db.Statements-before, w.db.ReadBytes-bytes, time.Since(began))
+		t.Logf("stats %d: %d statements, %d bytes, %v", calls, w.db.Statements-before, w.db.ReadBytes-bytes,
+			time.Since(began))
 		if got := w.db.Statements - before; got > statements {
 			t.Errorf("%d statements, want at most %d", got, statements)
 		}

@@ -6,8 +6,8 @@ import (
 )
 
 // The list of public suffixes changes with the program. A host may then belong to another domain than the one under
-// which it is stored, in this shard or another one. So a host's domain is looked up where the host is used: it moves to a
-// domain of this shard, and a host of another shard is given to nobody here.
+// which it is stored, in this shard or another one. So each use of a host looks up its domain: the host moves to it if
+// it belongs to this shard, and is not leased here otherwise.
 
 // domainOf returns the registrable domain of a host by today's list; "" if it has none.
 func (c *call) domainOf(host string) string {
@@ -25,7 +25,8 @@ func (c *call) domainOf(host string) string {
 	return domain
 }
 
-// belongs reports whether a host is one of a domain by today's list. One that has no registrable domain stays where it is.
+// belongs reports whether a host is one of a domain by today's list. A host without a registrable domain stays where
+// it is.
 func (c *call) belongs(host, domain string) bool {
 	today := c.domainOf(host)
 	return today == "" && link.Within(host, domain) || today == domain

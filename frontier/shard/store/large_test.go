@@ -32,16 +32,19 @@ func TestSegment_LargeOnesOfEarlierVersions(t *testing.T) {
 			written := *store.SegmentBytes
 			*store.SegmentBytes = 256 << 10
 			for i := range hosts {
-				put := frontier.Put{Domain: fmt.Sprintf("a%d.example", i), Partition: contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}}
+				put := frontier.Put{Domain: fmt.Sprintf("a%d.example", i),
+					Partition: contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}}
 				for k := range pages {
-					put.Pages = append(put.Pages, frontier.NewPage{URL: fmt.Sprintf("https://%s/%d/%s", put.Domain, k, strings.Repeat("%ED%95%9C-", 90)),
+					url := fmt.Sprintf("https://%s/%d/%s", put.Domain, k, strings.Repeat("%ED%95%9C-", 90))
+					put.Pages = append(put.Pages, frontier.NewPage{URL: url,
 						Type: []string{"news", "policy"}[k%2], Title: strings.Repeat("한", 60)})
 				}
 				do(func() error { _, err := s.Put(now, put); return err })
 			}
 			*store.SegmentBytes = written
 			largest := func() (size int64) {
-				if err := db.Query("SELECT max(length(data)) FROM parts", func(r *store.Rows) { size = r.Int() }); err != nil {
+				each := func(r *store.Rows) { size = r.Int() }
+				if err := db.Query("SELECT max(length(data)) FROM parts", each); err != nil {
 					t.Fatal(err)
 				}
 				return size

@@ -13,8 +13,8 @@ const (
 	maxOldestHosts = 1024 // that are loaded
 )
 
-// oldest returns the slot of the first host of a lane that is ready; 0 if there is none, or if the search ended before it
-// came to one. Blocks all of whose hosts have moved are deleted on the way, so the next search gets further.
+// oldest returns the slot of the first host of a lane that is ready. It returns 0 if no host is, or if the search
+// ended early. Blocks all of whose hosts have moved are deleted on the way, so the next search gets further.
 func (c *queueTable) oldest(lane int, ready func(*Host) bool) (slot int64, err error) {
 	from, loaded := blockKey(lane, 0), 0
 	for read, size := 0, firstBlocks; read < maxOldest; size = min(4*size, moreBlocks) {
@@ -78,7 +78,8 @@ func (c *queueTable) standing(blocks []*queueBlock) (pointers []placedPointer, e
 			pairs = fmt.Appendf(pairs, "[%d,%d,%d]", idAt(b.data, at), slotOf(b.key), number)
 		}
 	}
-	rows, err := c.tx.db.Run(`SELECT j.value->>0, j.value->>1, j.value->>2 FROM json_each(?1) j JOIN hosts h ON h.id = j.value->>0
+	rows, err := c.tx.db.Run(`SELECT j.value->>0, j.value->>1, j.value->>2
+FROM json_each(?1) j JOIN hosts h ON h.id = j.value->>0
 WHERE h.due BETWEEN 1 AND max(j.value->>1 * 1000, 1) ORDER BY j.key`, string(append(pairs, ']')))
 	if err != nil {
 		return nil, err

@@ -20,7 +20,11 @@ const (
 )
 
 // quarantineTable is made when the first row needs it.
-const quarantineTable = `CREATE TABLE IF NOT EXISTS quarantine (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, owner INTEGER NOT NULL, source TEXT NOT NULL, key INTEGER NOT NULL, name TEXT NOT NULL, reason TEXT NOT NULL, data BLOB NOT NULL)`
+const quarantineTable = `CREATE TABLE IF NOT EXISTS quarantine (id INTEGER PRIMARY KEY, at INTEGER NOT NULL,
+owner INTEGER NOT NULL, source TEXT NOT NULL, key INTEGER NOT NULL, name TEXT NOT NULL, reason TEXT NOT NULL,
+data BLOB NOT NULL)`
+
+const insertQuarantine = `INSERT INTO quarantine (id, at, owner, source, key, name, reason, data) `
 
 // quarantine is the table of damaged rows. The parts of a damaged host go with it: their owner is the host's row.
 type quarantine struct {
@@ -66,21 +70,25 @@ func (c *quarantine) write() error {
 		}
 		n.Rows++
 		n.Bytes += int64(len(r.data))
-		if _, err := c.tx.db.Run(`INSERT INTO quarantine (id, at, owner, source, key, name, reason, data) SELECT coalesce(max(id), 0) + 1, ?1, 0, ?2, ?3, ?4, ?5, ?6 FROM quarantine`,
+		if _, err := c.tx.db.Run(insertQuarantine+`SELECT coalesce(max(id), 0) + 1, ?1, 0, ?2, ?3, ?4, ?5, ?6
+FROM quarantine`,
 			c.tx.now, r.table, r.key, r.name, r.reason, notNull(r.data)); err != nil {
 			return err
 		}
 		if r.table != "hosts" {
 			continue
 		}
-		if _, err := c.tx.db.Run(`INSERT INTO quarantine (id, at, owner, source, key, name, reason, data)
-SELECT m.id + 1 + p.key - (?1 << 12), ?2, m.id, 'parts', p.key, '', '', p.data FROM parts p, (SELECT max(id) AS id FROM quarantine) m WHERE p.key BETWEEN ?1 << 12 AND (?1 << 12) + 4095`, r.key, c.tx.now); err != nil {
+		if _, err := c.tx.db.Run(insertQuarantine+`
+SELECT m.id + 1 + p.key - (?1 << 12), ?2, m.id, 'parts', p.key, '', '', p.data
+FROM parts p, (SELECT max(id) AS id FROM quarantine) m WHERE p.key BETWEEN ?1 << 12 AND (?1 << 12) + 4095`,
+			r.key, c.tx.now); err != nil {
 			return err
 		}
 	}
 	for _, r := range c.rows {
 		if r.table == "hosts" {
-			if _, err := c.tx.db.Run(`DELETE FROM parts WHERE key BETWEEN ?1 << 12 AND (?1 << 12) + 4095`, r.key); err != nil {
+			_, err := c.tx.db.Run(`DELETE FROM parts WHERE key BETWEEN ?1 << 12 AND (?1 << 12) + 4095`, r.key)
+			if err != nil {
 				return err
 			}
 		}
@@ -97,27 +105,29 @@ func notNull(data []byte) []byte {
 	return data
 }
 
-// blankFor is for how long nobody asks a host whose row was damaged: somebody may have it. ms
+// blankFor is the time in ms before a host whose row was damaged may be fetched from: a lease may still have it.
 const blankFor = frontier.MaxLeaseSeconds * 1000
 
-// replaceHost returns what takes the place of a damaged host: the same host without pages and entry points. Of what was
-// read of it, it keeps what is stricter. Its columns tell how many pages it had.
+// replaceHost puts a host without pages and entry points in the place of a damaged one. Exclusion and delays stay as
+// far as they could be read. The columns of the row say how many pages it had.
 func (c *Tx) replaceHost(damaged *Host, record []byte, urls, blocked int64) *Host {
 	c.quarantine.add(damagedRow{"hosts", damaged.ID, damaged.Name, ErrDamaged.Error(), record})
 	c.state.URLs = max(c.state.URLs-urls, 0)
 	const longest = frontier.MaxWait * 1000
 	h := &Host{tx: c, ID: damaged.ID, Name: damaged.Name, domain: damaged.domain, Excluded: damaged.Excluded,
-		Delay: min(damaged.Delay, longest), Override: min(damaged.Override, longest), Ready: c.now + blankFor, Blocked: blocked}
+		Delay: min(damaged.Delay, longest), Override: min(damaged.Override, longest),
+		Ready: c.now + blankFor, Blocked: blocked}
 	c.hosts[h.ID] = h
 	h.Change()
 	return h
 }
 
-// replaceDomain returns what takes the place of a damaged domain: the same domain with its hosts, which scrapers get when
-// nobody can have them any more.
+// replaceDomain puts a domain with the same hosts in the place of a damaged one. Scrapers get none of them until
+// whoever had the domain must have lost it.
 func (c *Tx) replaceDomain(damaged *Domain, record []byte, reason string) (*Domain, error) {
 	c.quarantine.add(damagedRow{"domains", damaged.ID, damaged.Name, reason, record})
-	m := &Domain{tx: c, ID: damaged.ID, Name: damaged.Name, Excluded: damaged.Excluded, WaitEnds: c.now + blankFor, LostAt: c.now}
+	m := &Domain{tx: c, ID: damaged.ID, Name: damaged.Name, Excluded: damaged.Excluded, WaitEnds: c.now + blankFor,
+		LostAt: c.now}
 	rows, err := c.db.Run(`SELECT id FROM hosts WHERE domain = ?1 LIMIT ?2`, m.ID, int64(MaxHosts))
 	if err != nil {
 		return nil, err
@@ -155,7 +165,8 @@ func (c *Tx) replaceMissingDomains(hosts []*Host) error {
 func (h *Host) dropSegment(i int) {
 	s := h.Segments[i]
 	key := h.segmentKey(s.number)
-	h.tx.quarantine.add(damagedRow{"parts", key, h.Name, ErrDamaged.Error(), append(appendString(nil, string(s.append(nil))), h.tx.parts.rows[key]...)})
+	data := append(appendString(nil, string(s.append(nil))), h.tx.parts.rows[key]...) // the entry is needed to read it
+	h.tx.quarantine.add(damagedRow{"parts", key, h.Name, ErrDamaged.Error(), data})
 	h.Segments = slices.Delete(h.Segments, i, i+1)
 	h.tx.parts.set(key, nil)
 	left := int64(len(h.Buffer) + len(h.Leased))
@@ -169,15 +180,16 @@ func (h *Host) dropSegment(i int) {
 
 // dropBlock takes a damaged block of the queue away. Hosts that say that they stand there get other pointers.
 func (c *queueTable) dropBlock(key int64, data []byte) error {
-	c.tx.quarantine.add(damagedRow{table: "queue", key: key, reason: fmt.Sprintf("it has %d bytes", len(data)), data: data})
+	reason := fmt.Sprintf("it has %d bytes", len(data))
+	c.tx.quarantine.add(damagedRow{table: "queue", key: key, reason: reason, data: data})
 	if err := c.tx.writeData("queue", map[int64][]byte{key: nil}); err != nil {
 		return err
 	}
 	return c.repoint(laneOf(key), slotOf(key))
 }
 
-// repoint gives new pointers to hosts that say that they stand in a slot, after a pointer there was found damaged. A
-// pointer too many is dropped when its turn comes.
+// repoint appends pointers to the hosts whose place is in a slot, after a pointer there was found damaged. A surplus
+// pointer is dropped when its turn comes.
 func (c *queueTable) repoint(lane int, slot int64) error {
 	rows, err := c.tx.db.Run(`SELECT id FROM hosts WHERE due = max(?1 * 1000, 1) LIMIT ?2`, slot, int64(4*MaxBlock))
 	if err != nil {
@@ -241,7 +253,8 @@ func (c *Tx) replaceState(key int64, data []byte) error {
 
 // recount counts what the columns of the tables tell.
 func (c *Tx) recount() error {
-	rows, err := c.db.Run(`SELECT count(*), coalesce(sum(urls), 0), (SELECT coalesce(min(ends), 0) FROM leases) FROM hosts`)
+	rows, err := c.db.Run(`SELECT count(*), coalesce(sum(urls), 0), (SELECT coalesce(min(ends), 0) FROM leases)
+FROM hosts`)
 	if err != nil {
 		return err
 	}
@@ -255,7 +268,8 @@ func (c *Tx) recountQuarantine() error {
 	if _, err := c.db.Run(quarantineTable); err != nil {
 		return err
 	}
-	rows, err := c.db.Run(`SELECT count(*), coalesce(sum(length(data)), 0), coalesce(max(id), 0) FROM quarantine WHERE owner = 0`)
+	rows, err := c.db.Run(`SELECT count(*), coalesce(sum(length(data)), 0), coalesce(max(id), 0) FROM quarantine
+WHERE owner = 0`)
 	if err != nil {
 		return err
 	}
@@ -288,12 +302,14 @@ type QuarantinedRow struct {
 
 // Quarantined returns up to limit rows with larger ids, without the parts of hosts.
 func (c *Tx) Quarantined(after, limit int64) ([]QuarantinedRow, error) {
-	return c.quarantine.read(`SELECT id, at, source, key, name, reason, length(data), NULL FROM quarantine WHERE id > ?1 AND owner = 0 ORDER BY id LIMIT ?2`, after, limit)
+	return c.quarantine.read(`SELECT id, at, source, key, name, reason, length(data), NULL FROM quarantine
+WHERE id > ?1 AND owner = 0 ORDER BY id LIMIT ?2`, after, limit)
 }
 
-// QuarantinedRow returns a row; nil if there is none.
+// QuarantinedRow returns a row; nil if not found.
 func (c *Tx) QuarantinedRow(id int64) (*QuarantinedRow, error) {
-	rows, err := c.quarantine.read(`SELECT id, at, source, key, name, reason, length(data), data FROM quarantine WHERE id = ?1 AND owner = 0`, id)
+	rows, err := c.quarantine.read(`SELECT id, at, source, key, name, reason, length(data), data FROM quarantine
+WHERE id = ?1 AND owner = 0`, id)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -309,7 +325,8 @@ func (c *quarantine) read(sql string, args ...any) (list []QuarantinedRow, err e
 		return nil, err
 	}
 	for rows.Next() {
-		list = append(list, QuarantinedRow{rows.Int(), rows.Int(), rows.Text(), rows.Int(), rows.Text(), rows.Text(), rows.Int(), c.tx, rows.Blob()})
+		list = append(list, QuarantinedRow{rows.Int(), rows.Int(), rows.Text(), rows.Int(), rows.Text(), rows.Text(),
+			rows.Int(), c.tx, rows.Blob()})
 	}
 	return list, rows.Err()
 }

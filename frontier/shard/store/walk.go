@@ -6,8 +6,8 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// A walk is a lease that looked at as many hosts as one call may, and has not seen the rest of its lanes. The next lease
-// that wants the same goes on from there.
+// A walk is a lease that looked at as many hosts as one call may, and has not seen the rest of its lanes. The next
+// lease that wants the same goes on from there.
 type walk struct {
 	wants     uint64 // hash of what the lease wants
 	positions [frontier.Lanes]position
@@ -41,7 +41,7 @@ func (d *decoder) walk() (w walk) {
 	return w
 }
 
-// takeWalk returns the walk of a lease, which begins at the front if there is none, and forgets it.
+// takeWalk returns the walk of a lease and forgets it. A new one begins at the front.
 func (s *State) takeWalk(wants uint64) walk {
 	w := walk{wants: wants}
 	s.walks = slices.DeleteFunc(s.walks, func(known walk) bool {
