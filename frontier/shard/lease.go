@@ -225,7 +225,7 @@ func (l *leaser) givePages(h *store.Host, m *store.Domain) (keep bool, err error
 		h.Unqueue(store.KindPage)
 		return false, nil
 	}
-	if !l.filter.All() && (len(h.Buffer) > 0 || len(h.Segments) > 0) { // it has something, but for others
+	if !l.filter.All() && h.HasPages() { // it has something, but for others
 		return h.RenewPointer(), nil
 	}
 	h.Unqueue(store.KindPage)

@@ -289,7 +289,7 @@ func (p *putBatch) page(n *frontier.NewPage, verdict *frontier.Verdict) (err err
 	if p.isNew(n) {
 		p.announce(h, l, n)
 	}
-	if h.URLs+p.perHost[h.ID] >= p.c.settings.URLsPerHost || len(h.Segments) >= store.MaxSegments {
+	if h.URLs+p.perHost[h.ID] >= p.c.settings.URLsPerHost || h.Full() {
 		*verdict = frontier.HostFull
 		return nil
 	}

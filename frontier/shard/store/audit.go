@@ -159,10 +159,10 @@ func chunkHashes(data []byte) (list []uint64) {
 // checkHost checks one host and gives how many parts it has.
 func (k *auditor) checkHost(h *Host) (parts int) {
 	c := k.c
-	all := append(slices.Clone(h.Buffer), h.Leased...)
-	for i := range h.Segments {
-		data := c.parts.rows[h.segmentKey(h.Segments[i].number)]
-		pages, err := h.Segments[i].unread(data)
+	all := append(slices.Clone(h.buffer), h.Leased...)
+	for i := range h.segments {
+		data := c.parts.rows[h.segmentKey(h.segments[i].number)]
+		pages, err := h.segments[i].unread(data)
 		if err != nil || len(pages) == 0 {
 			k.errorf("%s: segment of %d bytes with %d pages: %v", h.Name, len(data), len(pages), err)
 		}

@@ -42,7 +42,7 @@ func randomPages(r *rand.Rand, n int) []Page {
 func randomHost(r *rand.Rand) *Host {
 	h := &Host{ID: r.Int64N(1 << 40), Name: "www.a.example", domain: 7, Excluded: r.IntN(2) == 0, Delay: r.Int64N(1e6), Override: r.Int64N(9), Slow: r.Int64N(12), Calm: r.Int64N(8),
 		Ready: r.Int64N(1 << 42), Blocked: r.Int64N(1 << 42), RobotsEnds: r.Int64N(1 << 42), Unresolved: r.Int64N(1 << 42), URLs: r.Int64N(1e5), Done: 3, Failed: 4, turn: r.IntN(Turns),
-		classes: []hostClass{{1, 20_000}, {2, 20_001}}, seenBits: r.IntN(maxBits + 1), nextSegment: r.Int64N(3000), Buffer: randomPages(r, r.IntN(40)), AskedAt: r.Int64N(1 << 42), tail: "later"}
+		classes: []hostClass{{1, 20_000}, {2, 20_001}}, seenBits: r.IntN(maxBits + 1), nextSegment: r.Int64N(3000), buffer: randomPages(r, r.IntN(40)), AskedAt: r.Int64N(1 << 42), tail: "later"}
 	for range r.IntN(maxRecent) {
 		h.recent = append(h.recent, r.Uint64()>>16)
 	}
@@ -53,7 +53,7 @@ func randomHost(r *rand.Rand) *Host {
 	for i := range r.IntN(4) {
 		s := segment{number: int64(i)}
 		s.encode(randomPages(r, 1+r.IntN(100)), 1e9)
-		h.Segments = append(h.Segments, s)
+		h.segments = append(h.segments, s)
 	}
 	h.unpacked = true
 	for range r.IntN(3) {
@@ -76,7 +76,7 @@ func TestRecordsSurvive(t *testing.T) {
 		if err := got.UnpackEntries(); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(got.encode(), record) || !slices.Equal(got.Buffer, h.Buffer) || !reflect.DeepEqual(got.Segments, append([]segment{}, h.Segments...)) ||
+		if !bytes.Equal(got.encode(), record) || !slices.Equal(got.buffer, h.buffer) || !reflect.DeepEqual(got.segments, append([]segment{}, h.segments...)) ||
 			!slices.EqualFunc(got.Entries, h.Entries, func(a, b Entry) bool { return reflect.DeepEqual(a, b) }) || got.tail != h.tail || got.places != h.places {
 			t.Fatalf("got %+v\nwant %+v", got, h)
 		}

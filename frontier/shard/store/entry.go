@@ -37,8 +37,8 @@ func (h *Host) UnpackEntries() error {
 		return nil
 	}
 	h.unpacked = true
-	d := &decoder{text: h.PackedEntries}
-	if h.PackedEntries == "" {
+	d := &decoder{text: h.packedEntries}
+	if h.packedEntries == "" {
 		return nil
 	}
 	h.Entries = make([]Entry, d.count(minPage+8))
@@ -74,7 +74,7 @@ func checkEntries(packed string) error {
 
 func (h *Host) packEntries() string {
 	if !h.unpacked {
-		return h.PackedEntries
+		return h.packedEntries
 	}
 	if len(h.Entries) == 0 {
 		return ""

@@ -38,11 +38,11 @@ type Host struct {
 
 	seenBits    int
 	recent      []uint64
-	Buffer      []Page
-	Segments    []segment
+	buffer      []Page // the next pages
+	segments    []segment
 	nextSegment int64
 
-	PackedEntries string // until entries are needed
+	packedEntries string // until entries are needed
 	Entries       []Entry
 	unpacked      bool
 
@@ -117,14 +117,14 @@ func (h *Host) encode() []byte {
 	for _, v := range h.recent {
 		b = appendHash(b, v)
 	}
-	b = appendUint(b, int64(len(h.Segments)))
-	for i := range h.Segments {
-		b = h.Segments[i].append(b)
+	b = appendUint(b, int64(len(h.segments)))
+	for i := range h.segments {
+		b = h.segments[i].append(b)
 	}
 	if h.Lease != 0 {
 		b = h.appendLease(b)
 	}
-	b = appendPages(b, h.Buffer)
+	b = appendPages(b, h.buffer)
 	b = appendString(b, h.packEntries())
 	b = appendUint(appendUint(appendUint(b, h.Claim), h.ClaimEnds), h.AskedAt)
 	rewrite := int64(0)
@@ -196,16 +196,16 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 	for i := range h.recent {
 		h.recent[i] = d.hash()
 	}
-	h.Segments = make([]segment, d.count(2+2*regions))
-	for i := range h.Segments {
-		h.Segments[i] = d.segment()
+	h.segments = make([]segment, d.count(2+2*regions))
+	for i := range h.segments {
+		h.segments[i] = d.segment()
 	}
 	if flags&hostLeased != 0 {
 		d.lease(h)
 	}
-	h.Buffer = d.pages()
-	h.PackedEntries = d.string()
-	if checkEntries(h.PackedEntries) != nil {
+	h.buffer = d.pages()
+	h.packedEntries = d.string()
+	if checkEntries(h.packedEntries) != nil {
 		d.fail()
 	}
 	h.Claim, h.ClaimEnds, h.AskedAt = d.int(), d.int(), d.int()
@@ -277,7 +277,7 @@ func (h *Host) Class(id, day int64, collected bool) uint8 {
 // inSchedule reports whether the host has entry points of a class, so that its day is that of a collection.
 func (h *Host) inSchedule(class uint8) bool {
 	if !h.unpacked {
-		return h.PackedEntries != ""
+		return h.packedEntries != ""
 	}
 	return slices.ContainsFunc(h.Entries, func(e Entry) bool { return e.Method != "" && e.Page.Class == class })
 }
@@ -287,18 +287,18 @@ const maxHostClasses = 16
 
 // pageTypes returns the types of the host's pages. It might include types that it had before.
 func (h *Host) pageTypes() uint32 {
-	mask := typesOf(h.Buffer)
-	for i := range h.Segments {
-		mask |= h.Segments[i].types
+	mask := typesOf(h.buffer)
+	for i := range h.segments {
+		mask |= h.segments[i].types
 	}
 	return mask
 }
 
 // pageClasses returns the ids of the classes of the host's pages. It might include classes that it had before.
 func (h *Host) pageClasses() []int64 {
-	mask := classesOf(h.Buffer)
-	for i := range h.Segments {
-		if mask |= h.Segments[i].classes; h.Segments[i].classes == 0 {
+	mask := classesOf(h.buffer)
+	for i := range h.segments {
+		if mask |= h.segments[i].classes; h.segments[i].classes == 0 {
 			mask = 1<<maxHostClasses - 1
 		}
 	}
@@ -335,7 +335,7 @@ func (h *Host) classMask(wanted func(id int64) bool) (mask uint16) {
 
 // Enqueue adds a page to those that wait.
 func (h *Host) Enqueue(p Page) {
-	h.Buffer = append(h.Buffer, p)
+	h.buffer = append(h.buffer, p)
 	h.grown = true
 	h.Change()
 }
@@ -343,6 +343,12 @@ func (h *Host) Enqueue(p Page) {
 func (h *Host) LeasedPage(hash uint64) int {
 	return slices.IndexFunc(h.Leased, func(p Page) bool { return Hash48(p.Path) == hash })
 }
+
+// HasPages reports whether pages of the host wait.
+func (h *Host) HasPages() bool { return len(h.buffer) > 0 || len(h.segments) > 0 }
+
+// Full reports whether the host can take no more pages.
+func (h *Host) Full() bool { return len(h.segments) >= maxSegments }
 
 func (h *Host) URL(p *Page) string {
 	return link.URL{HTTP: p.HTTP, Host: h.Name, Path: p.Path}.String()

@@ -18,7 +18,7 @@ type partTable struct {
 const maxThinnedSegments = 32
 
 // thinnedSegment is the index of the first segment of a host from which pages may be taken.
-func (h *Host) thinnedSegment() int { return max(0, len(h.Segments)-maxThinnedSegments) }
+func (h *Host) thinnedSegment() int { return max(0, len(h.segments)-maxThinnedSegments) }
 
 // Thinnable returns the pages of the host's buffer and newest segments.
 func (h *Host) Thinnable() ([]Page, error) { return h.unread(h.thinnedSegment()) }
@@ -26,15 +26,15 @@ func (h *Host) Thinnable() ([]Page, error) { return h.unread(h.thinnedSegment())
 // unread returns the pages of a host's buffer and of its segments from one on.
 func (h *Host) unread(first int) ([]Page, error) {
 	var keys []int64
-	for _, s := range h.Segments[first:] {
+	for _, s := range h.segments[first:] {
 		keys = append(keys, h.segmentKey(s.number))
 	}
 	if err := h.tx.parts.Load(keys); err != nil {
 		return nil, err
 	}
-	pages := slices.Clone(h.Buffer)
-	for i := first; i < len(h.Segments); {
-		s := &h.Segments[i]
+	pages := slices.Clone(h.buffer)
+	for i := first; i < len(h.segments); {
+		s := &h.segments[i]
 		left, err := s.unread(h.tx.parts.rows[h.segmentKey(s.number)])
 		if err != nil {
 			h.dropSegment(i)
@@ -52,16 +52,16 @@ func (h *Host) Thin(out map[uint64]bool) error {
 	if err != nil {
 		return err
 	}
-	segments := h.Segments[h.thinnedSegment():]
+	segments := h.segments[h.thinnedSegment():]
 	for i := range segments {
 		h.tx.parts.set(h.segmentKey(segments[i].number), nil)
 	}
 	if len(segments) > 0 {
 		h.nextSegment = segments[0].number // whose row is written again
 	}
-	h.Segments = slices.Clone(h.Segments[:len(h.Segments)-len(segments)])
+	h.segments = slices.Clone(h.segments[:len(h.segments)-len(segments)])
 	h.grown = true
-	h.Buffer = slices.DeleteFunc(pages, func(p Page) bool { return out[Hash48(p.Path)] })
+	h.buffer = slices.DeleteFunc(pages, func(p Page) bool { return out[Hash48(p.Path)] })
 	h.URLs -= int64(len(out))
 	h.tx.state.URLs -= int64(len(out))
 	h.Change()
@@ -70,12 +70,12 @@ func (h *Host) Thin(out map[uint64]bool) error {
 
 // Empty drops the pages that wait. Entry points and what was seen stay.
 func (h *Host) Empty() {
-	dropped := int64(len(h.Buffer))
-	for i := range h.Segments {
-		dropped += int64(h.Segments[i].left())
-		h.tx.parts.set(h.segmentKey(h.Segments[i].number), nil)
+	dropped := int64(len(h.buffer))
+	for i := range h.segments {
+		dropped += int64(h.segments[i].left())
+		h.tx.parts.set(h.segmentKey(h.segments[i].number), nil)
 	}
-	h.Buffer, h.Segments = nil, nil
+	h.buffer, h.segments = nil, nil
 	h.URLs -= dropped
 	h.tx.state.URLs -= dropped
 	h.places[KindPage] = place{}
@@ -84,14 +84,14 @@ func (h *Host) Empty() {
 
 // CountDue counts what a host has that does not wait for a time of its own.
 func (h *Host) CountDue(now int64) (due int64) {
-	for i := range h.Buffer {
-		if h.Buffer[i].Due <= now {
+	for i := range h.buffer {
+		if h.buffer[i].Due <= now {
 			due++
 		}
 	}
-	for i := range h.Segments {
+	for i := range h.segments {
 		for band := range frontier.Bands {
-			due += int64(h.Segments[i].region[band].left)
+			due += int64(h.segments[i].region[band].left)
 		}
 	}
 	for i := range h.Entries {
@@ -105,11 +105,11 @@ func (h *Host) CountDue(now int64) (due int64) {
 // Find reports whether a page waits in the host's queue, and when it is due, in seconds.
 func (h *Host) Find(hash uint64) (found bool, due int64, err error) {
 	is := func(p Page) bool { return Hash48(p.Path) == hash }
-	if i := slices.IndexFunc(h.Buffer, is); i >= 0 {
-		return true, h.Buffer[i].Due, nil
+	if i := slices.IndexFunc(h.buffer, is); i >= 0 {
+		return true, h.buffer[i].Due, nil
 	}
-	for i := len(h.Segments) - 1; i >= 0; i-- {
-		s := &h.Segments[i]
+	for i := len(h.segments) - 1; i >= 0; i-- {
+		s := &h.segments[i]
 		data, err := h.tx.parts.get(h.segmentKey(s.number))
 		if err != nil {
 			return false, 0, err
@@ -134,14 +134,14 @@ func (h *Host) Pages() ([]Page, error) {
 
 // anyDue reports whether the buffer has a page that may be fetched now.
 func (h *Host) anyDue(now int64) bool {
-	return slices.ContainsFunc(h.Buffer, func(p Page) bool { return p.Due <= now })
+	return slices.ContainsFunc(h.buffer, func(p Page) bool { return p.Due <= now })
 }
 
 // popBand takes the best of the wanted pages of a band out of the buffer.
 func (h *Host) popBand(band int, now int64, wanted func(*Page) bool) (p Page, ok bool) {
 	best, most := -1, -1
-	for i := range h.Buffer {
-		q := &h.Buffer[i]
+	for i := range h.buffer {
+		q := &h.buffer[i]
 		if q.Due > now || !wanted(q) {
 			continue
 		}
@@ -152,8 +152,8 @@ func (h *Host) popBand(band int, now int64, wanted func(*Page) bool) (p Page, ok
 	if best < 0 {
 		return p, false
 	}
-	p = h.Buffer[best]
-	h.Buffer = slices.Delete(h.Buffer, best, best+1)
+	p = h.buffer[best]
+	h.buffer = slices.Delete(h.buffer, best, best+1)
 	return p, true
 }
 
@@ -168,8 +168,8 @@ func (h *Host) NextPage(now int64) (lane int, at int64) {
 		lane = frontier.Bands
 	}
 	first := int64(-1)
-	for i := range h.Buffer {
-		p := &h.Buffer[i]
+	for i := range h.buffer {
+		p := &h.buffer[i]
 		if p.Due <= now {
 			lane = min(lane, p.band(now))
 		} else if first < 0 || p.Due < first {
@@ -179,8 +179,8 @@ func (h *Host) NextPage(now int64) (lane int, at int64) {
 	if lane < frontier.Bands {
 		return lane, now
 	}
-	for i := range h.Segments {
-		if s := &h.Segments[i]; s.region[waiting].left > 0 && (first < 0 || s.due < first) {
+	for i := range h.segments {
+		if s := &h.segments[i]; s.region[waiting].left > 0 && (first < 0 || s.due < first) {
 			first = s.due
 		}
 	}
@@ -192,8 +192,8 @@ func (h *Host) NextPage(now int64) (lane int, at int64) {
 
 // refill takes the next group of a region into the host's buffer, from its oldest segment.
 func (h *Host) refill(region int) error {
-	for i := range h.Segments {
-		s := &h.Segments[i]
+	for i := range h.segments {
+		s := &h.segments[i]
 		if s.region[region].left == 0 || region == waiting && s.due > h.tx.seconds() {
 			continue
 		}
@@ -206,11 +206,11 @@ func (h *Host) refill(region int) error {
 			h.dropSegment(i)
 			return nil
 		}
-		h.Buffer = append(h.Buffer, group...)
+		h.buffer = append(h.buffer, group...)
 		h.Change()
 		if s.left() == 0 {
 			h.tx.parts.set(h.segmentKey(s.number), nil)
-			h.Segments = slices.Delete(h.Segments, i, i+1)
+			h.segments = slices.Delete(h.segments, i, i+1)
 		}
 		return nil
 	}
@@ -222,8 +222,8 @@ func (h *Host) refill(region int) error {
 // their types and classes is exact afterwards, unless the transaction may load no more.
 func (h *Host) extract(f *Filter) (bool, error) {
 	classes := h.classMask(f.class)
-	for i := 0; i < len(h.Segments); i++ {
-		s := &h.Segments[i]
+	for i := 0; i < len(h.segments); i++ {
+		s := &h.segments[i]
 		if s.types&f.types == 0 || s.classes != 0 && s.classes&classes == 0 {
 			continue
 		}
@@ -245,7 +245,7 @@ func (h *Host) extract(f *Filter) (bool, error) {
 		others := pages[:0:0]
 		for _, p := range pages {
 			if found < maxExtract && p.Due <= h.tx.seconds() && f.Page(h, &p) {
-				h.Buffer = append(h.Buffer, p)
+				h.buffer = append(h.buffer, p)
 				found++
 			} else {
 				others = append(others, p)
@@ -261,7 +261,7 @@ func (h *Host) extract(f *Filter) (bool, error) {
 		h.Change()
 		if len(others) == 0 {
 			h.tx.parts.set(key, nil)
-			h.Segments = slices.Delete(h.Segments, i, i+1)
+			h.segments = slices.Delete(h.segments, i, i+1)
 		} else {
 			h.replace(i, others)
 		}
@@ -273,9 +273,9 @@ func (h *Host) extract(f *Filter) (bool, error) {
 // replace writes the pages of a host's segment again. What an earlier version wrote may make several.
 func (h *Host) replace(i int, pages []Page) {
 	n := firstSegmentOf(pages)
-	s := &h.Segments[i]
+	s := &h.segments[i]
 	h.tx.parts.set(h.segmentKey(s.number), s.encode(pages[:n], h.tx.seconds()))
-	h.Segments = slices.Insert(h.Segments, i+1, h.newSegments(pages[n:])...)
+	h.segments = slices.Insert(h.segments, i+1, h.newSegments(pages[n:])...)
 }
 
 // newSegments writes pages into new segments of a host.
@@ -293,18 +293,18 @@ func (h *Host) newSegments(pages []Page) (made []segment) {
 // spill moves pages that exceed the buffer into the newest segment, or a new one. The most urgent pages stay, then
 // those that become due first.
 func (h *Host) spill() error {
-	if len(h.Buffer) <= maxBuffer {
+	if len(h.buffer) <= maxBuffer {
 		return nil
 	}
 	now := h.tx.seconds()
-	slices.SortStableFunc(h.Buffer, func(a, b Page) int {
+	slices.SortStableFunc(h.buffer, func(a, b Page) int {
 		return cmp.Or(cmp.Compare(max(a.Due, now), max(b.Due, now)), cmp.Compare(b.Score(now), a.Score(now)))
 	})
-	over := slices.Clone(h.Buffer[minBuffer:])
-	h.Buffer = h.Buffer[:minBuffer]
+	over := slices.Clone(h.buffer[minBuffer:])
+	h.buffer = h.buffer[:minBuffer]
 	h.Change()
-	if n := len(h.Segments); n > 0 && h.Segments[n-1].left()+len(over) <= maxSegment {
-		last := &h.Segments[n-1]
+	if n := len(h.segments); n > 0 && h.segments[n-1].left()+len(over) <= maxSegment {
+		last := &h.segments[n-1]
 		data, err := h.tx.parts.get(h.segmentKey(last.number))
 		if err != nil {
 			return err
@@ -317,6 +317,6 @@ func (h *Host) spill() error {
 			h.dropSegment(n - 1)
 		}
 	}
-	h.Segments = append(h.Segments, h.newSegments(over)...)
+	h.segments = append(h.segments, h.newSegments(over)...)
 	return nil
 }

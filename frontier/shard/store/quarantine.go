@@ -163,15 +163,15 @@ func (c *Tx) replaceMissingDomains(hosts []*Host) error {
 
 // dropSegment takes a damaged segment of a host away, with the pages that it has left.
 func (h *Host) dropSegment(i int) {
-	s := h.Segments[i]
+	s := h.segments[i]
 	key := h.segmentKey(s.number)
 	data := append(appendString(nil, string(s.append(nil))), h.tx.parts.rows[key]...) // the entry is needed to read it
 	h.tx.quarantine.add(damagedRow{"parts", key, h.Name, ErrDamaged.Error(), data})
-	h.Segments = slices.Delete(h.Segments, i, i+1)
+	h.segments = slices.Delete(h.segments, i, i+1)
 	h.tx.parts.set(key, nil)
-	left := int64(len(h.Buffer) + len(h.Leased))
-	for i := range h.Segments {
-		left += int64(h.Segments[i].left())
+	left := int64(len(h.buffer) + len(h.Leased))
+	for i := range h.segments {
+		left += int64(h.segments[i].left())
 	}
 	h.tx.state.URLs = max(h.tx.state.URLs+left-h.URLs, 0)
 	h.URLs = left

@@ -191,14 +191,14 @@ func (s *QueueReader) Prefetch(hosts []*Host) error {
 	var keys []int64
 	for _, h := range hosts {
 		band := BandOfTurn(h.turn)
-		if slices.ContainsFunc(h.Buffer, func(p Page) bool { return p.Due <= c.seconds() && (p.band(c.seconds()) == band || !h.has(band)) }) {
+		if slices.ContainsFunc(h.buffer, func(p Page) bool { return p.Due <= c.seconds() && (p.band(c.seconds()) == band || !h.has(band)) }) {
 			continue
 		}
 		if !h.has(band) {
 			band = slices.IndexFunc([]int{0, 1, 2, 3}, h.has)
 		}
-		if i := slices.IndexFunc(h.Segments, func(s segment) bool { return band >= 0 && s.region[band].left > 0 }); i >= 0 {
-			keys = append(keys, h.segmentKey(h.Segments[i].number))
+		if i := slices.IndexFunc(h.segments, func(s segment) bool { return band >= 0 && s.region[band].left > 0 }); i >= 0 {
+			keys = append(keys, h.segmentKey(h.segments[i].number))
 		}
 	}
 	keys = slices.DeleteFunc(keys, func(key int64) bool { return c.parts.loaded(key) })

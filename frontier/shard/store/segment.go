@@ -15,7 +15,7 @@ import (
 const (
 	maxSegment  = 512
 	maxGroup    = 8
-	MaxSegments = 1024
+	maxSegments = 1024
 	waiting     = frontier.Bands // the region of pages that wait for a time
 	regions     = frontier.Bands + 1
 )
@@ -54,7 +54,7 @@ func (h *Host) freeSegment() int64 {
 	for {
 		number := h.nextSegment
 		h.nextSegment = (number + 1) % (parts - firstSegment)
-		if !slices.ContainsFunc(h.Segments, func(s segment) bool { return s.number == number }) {
+		if !slices.ContainsFunc(h.segments, func(s segment) bool { return s.number == number }) {
 			return number
 		}
 	}
@@ -184,7 +184,7 @@ func firstSegmentOf(pages []Page) (n int) {
 
 // has reports whether the host has pages in a region of a segment.
 func (h *Host) has(region int) bool {
-	return slices.ContainsFunc(h.Segments, func(s segment) bool { return s.region[region].left > 0 })
+	return slices.ContainsFunc(h.segments, func(s segment) bool { return s.region[region].left > 0 })
 }
 
 // maxExtract is the number of pages a lease with filters takes out of a segment, which it then writes.

@@ -119,14 +119,14 @@ func (blank *Host) Restore(there bool, record []byte, saved []frontier.Part, cla
 	for i := range h.classes {
 		h.classes[i].ID = c.state.Class(classAt(classes, h.classes[i].ID))
 	}
-	h.Buffer, h.grown = append(h.Buffer, h.Leased...), true
+	h.buffer, h.grown = append(h.buffer, h.Leased...), true
 	h.Lease, h.LeaseEnds, h.Leased, h.Asked = 0, 0, nil, nil
 	if err := h.UnpackEntries(); err != nil {
 		return nil, err
 	}
-	h.URLs = int64(len(h.Buffer))
-	for i := range h.Segments {
-		h.URLs += int64(h.Segments[i].left())
+	h.URLs = int64(len(h.buffer))
+	for i := range h.segments {
+		h.URLs += int64(h.segments[i].left())
 	}
 	c.state.URLs += h.URLs
 	c.state.Entries += int64(len(h.Entries))
@@ -138,7 +138,7 @@ func (blank *Host) Restore(there bool, record []byte, saved []frontier.Part, cla
 // Blank reports whether nothing is known of the pages and entry points of a host: it is there because it was
 // excluded, or asked for something.
 func (h *Host) Blank() bool {
-	return h.Lease == 0 && h.URLs == 0 && h.PackedEntries == "" && len(h.Entries)+len(h.recent) == 0 && h.seenBits == 0 && h.nextSegment == 0
+	return h.Lease == 0 && h.URLs == 0 && h.packedEntries == "" && len(h.Entries)+len(h.recent) == 0 && h.seenBits == 0 && h.nextSegment == 0
 }
 
 // inherit takes over from a blank host who may ask it and when: that is newer than the snapshot.
