@@ -11,22 +11,6 @@ import (
 	"github.com/newsfork/seed-engine/frontier/link"
 )
 
-// maxFoundDomains is the number of other registrable domains of the page's own shard, and of all others together, may be
-// among the URLs that one result found; the URLs of further ones are dropped. A page that links to more is a list of links.
-const maxFoundDomains = 50
-
-// FoundDomains are registrable domains other than the page's among the URLs that one result found.
-type FoundDomains map[string]bool
-
-// Take reports whether URLs of a domain are taken.
-func (d FoundDomains) Take(domain string) bool {
-	if !d[domain] && len(d) >= maxFoundDomains {
-		return false
-	}
-	d[domain] = true
-	return true
-}
-
 // Reported counts what was reported to all shards.
 type Reported struct {
 	ReportAnswer
@@ -113,7 +97,7 @@ func (p *reportToAll) divide() {
 
 // divideFound divides found URLs into those of a shard and of others.
 func (p *reportToAll) divideFound(shard int, found []FoundURL) (here, elsewhere []FoundURL) {
-	others := FoundDomains{}
+	others := link.FoundDomains{}
 	for _, f := range found {
 		l, ok := link.Parse(f.URL)
 		f.Domain = Registrable(l.Host)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/link"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
@@ -106,7 +107,7 @@ func (p *reporter) prepareFound(results []frontier.Result) error {
 	for i := range results {
 		r := &results[i]
 		own, partition, ok := p.foundOn(r)
-		others := frontier.FoundDomains{}
+		others := link.FoundDomains{}
 		r.Found = slices.DeleteFunc(r.Found, func(f frontier.FoundURL) bool {
 			domain := cmp.Or(f.Domain, own)
 			return !ok || contract.CheckDomain("", domain) != nil || domain != own && !others.Take(domain)
