@@ -351,7 +351,7 @@ func TestLease_MutualCollections(t *testing.T) {
 				for _, domain := range []string{"one.sg", "two.sg"} {
 					w.Send(enginetest.Domains, domainMessage(day, domain, 1, "https://"+domain+"/a"))
 					for i := range 8 * (events - 1) { // fill the first batch, so that the second site is in another
-						pad := fmt.Sprintf("pad-%d.%s", i, domain)
+						pad := fmt.Sprintf("pad-%d-%s", i, domain)
 						w.Send(enginetest.Domains, domainMessage(day, strings.ReplaceAll(pad, ".sg", "-x.sg"), 1,
 							"https://x.sg/a"))
 					}

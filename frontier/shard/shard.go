@@ -80,7 +80,7 @@ func (c *call) owns(domain string) bool {
 // and shards disagree about it for minutes: the work is to be done later.
 func (c *call) checkOwns(domain string) error {
 	if c.domainOf(domain) != domain {
-		return &contract.Error{Kind: contract.Storage, Op: "frontier", Message: domain + " is no registrable domain by the current list of public suffixes"}
+		return contract.Invalid("domain", "%.80q is not a registrable domain by the current list of public suffixes", domain)
 	}
 	if c.owns(domain) {
 		return nil

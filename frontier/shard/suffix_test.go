@@ -165,7 +165,7 @@ func TestSuffix_Acquire(t *testing.T) {
 				Hosts: []string{domain}})
 			return err
 		})
-		if contract.KindOf(err) != contract.Storage {
+		if contract.KindOf(err) != contract.Validation {
 			t.Errorf("%s: %v", domain, err)
 		}
 	}
