@@ -40,6 +40,9 @@ func (c *call) sweep() error {
 // expire takes back what hosts were leased for.
 func (c *call) expire(hosts []*store.Host) error {
 	for _, h := range hosts {
+		if h.Lease == 0 { // it was in two leases that are over
+			continue
+		}
 		for _, p := range h.Leased {
 			c.tryAgain(h, p, 0)
 		}

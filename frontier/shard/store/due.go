@@ -30,8 +30,8 @@ type DueBlock struct {
 // Take removes the first n hosts from the table. Those to be checked again must be watched again.
 func (b *DueBlock) Take(n int) { b.tx.due.left[b.key] = b.Hosts[n:] }
 
-// DueHosts returns hosts that are to be checked until a second, the first ones and not many more than limit. It reports
-// whether there may be more.
+// DueHosts returns the first hosts that are to be checked until a second, about limit of them, and reports whether there
+// may be more.
 func (c *Tx) DueHosts(until, limit int64) (blocks []DueBlock, more bool, err error) {
 	atMost := limit/MaxBlock + 1
 	rows, err := c.db.Run(`SELECT key, data FROM due WHERE key < ?1 ORDER BY key LIMIT ?2`, dueKey(until+1), atMost)
@@ -45,13 +45,14 @@ func (c *Tx) DueHosts(until, limit int64) (blocks []DueBlock, more bool, err err
 	return blocks, int64(len(blocks)) == atMost, rows.Err()
 }
 
-// CountDue counts the hosts that are to be checked now, and returns the second of the first one, be it now or later; 0
-// if there is none.
+// CountDue counts the hosts that are to be checked now. It returns the second of the first host in the table, which may
+// be later, or 0 if there is none.
 func (c *Tx) CountDue() (n, first int64, err error) {
 	if err := c.due.flush(); err != nil {
 		return 0, 0, err
 	}
-	rows, err := c.db.Run(`SELECT (SELECT coalesce(sum(length(data)), 0) FROM due WHERE key < ?1), (SELECT coalesce(min(key), 0) FROM due)`, dueKey(c.seconds()+1))
+	rows, err := c.db.Run(`SELECT (SELECT coalesce(sum(length(data)), 0) FROM due WHERE key < ?1),
+(SELECT coalesce(min(key), 0) FROM due)`, dueKey(c.seconds()+1))
 	if err != nil || !rows.Next() {
 		return 0, 0, err
 	}

@@ -31,7 +31,7 @@ const (
 	digestBytes  = 16
 )
 
-// UnpackEntries makes h.entries ready to be read and changed.
+// UnpackEntries makes Entries ready to be read and changed.
 func (h *Host) UnpackEntries() error {
 	if h.unpacked {
 		return nil

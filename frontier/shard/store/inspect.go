@@ -33,7 +33,8 @@ func (c *Tx) ListHosts(q HostQuery) ([]*Host, []HostPosition, error) {
 	if q.Order == "due" {
 		where += " AND due > 0"
 	}
-	rows, err := c.db.Run("SELECT "+order+", id FROM hosts WHERE "+where+" ORDER BY "+order+", id LIMIT ?3", q.After.Value, q.After.ID, int64(q.Limit))
+	sql := "SELECT " + order + ", id FROM hosts WHERE " + where + " ORDER BY " + order + ", id LIMIT ?3"
+	rows, err := c.db.Run(sql, q.After.Value, q.After.ID, int64(q.Limit))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -52,7 +53,8 @@ func (c *Tx) ListHosts(q HostQuery) ([]*Host, []HostPosition, error) {
 
 // LargestHosts returns the ids of the domain's hosts that have pages, of those with the most first.
 func (m *Domain) LargestHosts(limit int64) ([]int64, error) {
-	rows, err := m.tx.db.Run(`SELECT id FROM hosts WHERE id IN (SELECT value FROM json_each(?1)) AND urls > 0 ORDER BY urls DESC, id LIMIT ?2`, numbers(m.Hosts), limit)
+	rows, err := m.tx.db.Run(`SELECT id FROM hosts WHERE id IN (SELECT value FROM json_each(?1)) AND urls > 0
+ORDER BY urls DESC, id LIMIT ?2`, numbers(m.Hosts), limit)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +80,8 @@ func (c *Tx) CountPages(domains []*Domain) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, err := c.db.Run(`SELECT domain, sum(urls) FROM hosts WHERE id IN (SELECT value FROM json_each(?1)) GROUP BY domain`, numbers(ids))
+	const count = `SELECT domain, sum(urls) FROM hosts WHERE id IN (SELECT value FROM json_each(?1)) GROUP BY domain`
+	rows, err := c.db.Run(count, numbers(ids))
 	if err != nil {
 		return err
 	}

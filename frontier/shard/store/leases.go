@@ -83,7 +83,8 @@ func (c *Tx) TakeEnded(limit int64) (ended EndedLeases, err error) {
 
 // nextEnd finds out when the next lease is over.
 func (c *leaseTable) nextEnd() error {
-	rows, err := c.tx.db.Run(`SELECT coalesce(min(ends), 0) FROM leases WHERE id NOT IN (SELECT value FROM json_each(?1))`, numbers(slices.Collect(maps.Keys(c.rows))))
+	rows, err := c.tx.db.Run(`SELECT coalesce(min(ends), 0) FROM leases WHERE id NOT IN (SELECT value FROM json_each(?1))`,
+		numbers(slices.Collect(maps.Keys(c.rows))))
 	if err != nil || !rows.Next() {
 		return err
 	}

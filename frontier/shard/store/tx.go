@@ -289,7 +289,7 @@ func (c *Tx) MakeDomain(name string) (*Domain, error) {
 // maxHosts is the number of hosts a domain may have: a domain that makes up hosts without end is a trap.
 const MaxHosts = 4096
 
-// MakeHost returns a host of the domain, or makes it, or nil if the domain has too many.
+// MakeHost returns a host of the domain, made if there is none; nil if the domain has too many.
 func (m *Domain) MakeHost(name string, delay int64) (h *Host, added bool, err error) {
 	c := m.tx
 	ids, err := c.hostIDs([]string{name})
