@@ -88,6 +88,7 @@ var Cases = []Case{
 	{"the state of a URL", urlState},
 	{"the pages of a domain", domainPages},
 	{"snapshot and restore", snapshot},
+	{"a damaged row is quarantined, and restored", quarantine},
 	{"wrong requests", wrongRequests},
 	{"more than fits a row", large},
 	{"the feed has what is new", feedNew},
