@@ -57,6 +57,7 @@ var Cases = []Case{
 	{"a report that is repeated, late or foreign", reportTwice},
 	{"a report that is forged", reportForged},
 	{"found URLs", foundURLs},
+	{"what pages of other domains name", foreignURLs},
 	{"higher bands more often, none starved", bands},
 	{"the bands of one host take turns", bandsOfHost},
 	{"an urgent page moves a queued host", urgentMoves},

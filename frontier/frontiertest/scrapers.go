@@ -402,6 +402,80 @@ func reportForged(t T, db DB) {
 	expect(t, "that of an item it never held", answer.Partitions[1], contract.Partition{})
 }
 
+// foreignURLs: any page can link to another site, with any words. What it names is announced once it was fetched, or by
+// the site itself, and never displaces what the site named.
+func foreignURLs(t T, db DB) {
+	s := newShard(t, db)
+	s.local.URLsPerDomain = 10
+	today := s.now / 1000
+	s.put("a.example", pages("a.example", 1, 0.5)...)
+	s.put("victim.example", pages("victim.example", 10, 0.4)...)
+	feed := func() (titles []string) {
+		t.Helper()
+		var page frontier.FeedPage
+		s.do(func() (err error) {
+			page, err = s.s.Feed(ctx, frontier.FeedRequest{Limit: 200})
+			return err
+		})
+		for _, i := range page.Items {
+			titles = append(titles, i.URL+" "+i.Title)
+		}
+		return titles
+	}
+	forged := func(n int) frontier.FoundURL {
+		return frontier.FoundURL{Domain: "victim.example", NewPage: frontier.NewPage{Type: "press_release", LastMod: today,
+			URL: fmt.Sprintf("https://victim.example/newsroom/%d", n), Title: "forged", Priority: 0.84}}
+	}
+	lease := func(host string) (frontier.Lease, frontier.Item) {
+		t.Helper()
+		for range 100 {
+			s.wait(60_000)
+			for _, l := range []frontier.Lease{s.request(frontier.LeaseRequest{Max: 1})} {
+				if len(l.Items) > 0 && strings.HasPrefix(l.Items[0].URL, host) {
+					return l, l.Items[0]
+				}
+				s.settle(l, 200)
+			}
+		}
+		t.Fatalf("%s is never leased", host)
+		return frontier.Lease{}, frontier.Item{}
+	}
+	l, item := lease("https://a.example/")
+	var found []frontier.FoundURL
+	for n := range 600 {
+		found = append(found, forged(n))
+	}
+	s.report(l, frontier.Result{ID: item.ID, Status: 200, Found: found})
+	expect(t, "announced of what strangers name", len(feed()), 0)
+	expect(t, "the site's own pages", s.state(pages("victim.example", 10, 0.4)[9].URL).State == "due", true)
+
+	// One that the site itself names is announced by that, with its own title.
+	own := forged(3).NewPage
+	own.Title = "true"
+	s.put("victim.example", own)
+	expect(t, "named by the site", feed(), []string{"https://victim.example/newsroom/3 true"})
+
+	// Others are announced when they were fetched.
+	s.local.URLsPerDomain = 1000
+	s.put("b.example", pages("b.example", 1, 0.5)...)
+	l, item = lease("https://b.example/")
+	found = []frontier.FoundURL{forged(700), forged(701)}
+	s.report(l, frontier.Result{ID: item.ID, Status: 200, Found: found})
+	expect(t, "before they are fetched", len(feed()), 1)
+	for range 2 {
+		l, item = lease("https://victim.example/newsroom/70")
+		status := 200
+		if strings.HasSuffix(item.URL, "701") {
+			status = 404
+		}
+		s.report(l, frontier.Result{ID: item.ID, Status: status})
+	}
+	expect(t, "after one was there, and one was not", feed(), []string{"https://victim.example/newsroom/3 true",
+		"https://victim.example/newsroom/700 "})
+	s.put("victim.example", forged(700).NewPage)
+	expect(t, "it is announced once", len(feed()), 2)
+}
+
 func foundURLs(t T, db DB) {
 	s := newShard(t, db)
 	s.put("a.example", pages("a.example", 1, 0.5)...)

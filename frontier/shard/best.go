@@ -21,11 +21,21 @@ const (
 
 // rival is a page that competes for a place.
 type rival struct {
-	rank    int        // twice the score, and one more if it waits: of equal ones the fresh one goes
+	rank    int        // see rank
 	lastmod int64      // of those of equal rank the oldest goes
 	fresh   *freshPage // nil: it waits
 	host    *store.Host
 	hash    uint64
+}
+
+// rank orders rivals: by their scores, but pages that only other domains named behind those that the site named. Of equal
+// ones the fresh one goes, so one that waits has one more.
+func rank(p *store.Page, now int64) int {
+	n := 2 * p.Score(now)
+	if !p.Foreign {
+		n += 4000
+	}
+	return n
 }
 
 // choose drops the surplus: fresh pages, which are refused and may be put again, and waiting
@@ -90,11 +100,11 @@ func (p *putBatch) rivals() (list []rival, err error) {
 			return nil, err
 		}
 		for i := range pages {
-			list = append(list, rival{2*pages[i].Score(now) + 1, pages[i].Lastmod, nil, h, store.Hash48(pages[i].Path)})
+			list = append(list, rival{rank(&pages[i], now) + 1, pages[i].Lastmod, nil, h, store.Hash48(pages[i].Path)})
 		}
 	}
 	for i := range p.fresh {
-		list = append(list, rival{2 * p.fresh[i].page.Score(now), p.fresh[i].page.Lastmod, &p.fresh[i], nil, 0})
+		list = append(list, rival{rank(&p.fresh[i].page, now), p.fresh[i].page.Lastmod, &p.fresh[i], nil, 0})
 	}
 	return list, nil
 }

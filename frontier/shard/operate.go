@@ -51,7 +51,8 @@ func setDelay(c *call, h *store.Host, delay int64) {
 	before := h.Interval()
 	h.Override, h.Slow, h.Calm = max(delay, 0), 0, 0
 	if h.Ready <= c.now+before { // else a Retry-After says so
-		h.Ready = max(h.Ready-before+h.Interval(), 0)
+		// The delay may have grown after the request from which Ready counts.
+		h.Ready = max(h.Ready-before+h.Interval(), min(h.Ready, h.AskedAt+h.Interval()), 0)
 	}
 }
 

@@ -170,7 +170,7 @@ func (p *putBatch) do(r *frontier.Put) (answer frontier.PutAnswer, err error) {
 	}
 	p.fresh = slices.Grow(p.fresh, len(r.Pages))
 	for i := range r.Pages {
-		if err := p.page(&r.Pages[i], &answer.Pages[i]); err != nil {
+		if err := p.page(&r.Pages[i], r.Found, &answer.Pages[i]); err != nil {
 			return answer, err
 		}
 	}
@@ -240,8 +240,8 @@ func (p *putBatch) admit(url string) (*store.Host, link.URL, frontier.Verdict, e
 	return h, l, "", nil
 }
 
-// maxFoundHosts is the number of hosts the reports of scrapers add to a shard in a day (UTC): READ_TOKEN suffices for
-// a report, and must not decide what is crawled.
+// maxFoundHosts is the number of hosts the reports of scrapers add to a shard in a day (UTC): strangers' pages must not
+// decide what is crawled.
 const maxFoundHosts = 1000
 
 // host returns a host of the domain, or makes it; nil when there are too many.
@@ -266,16 +266,18 @@ func (p *putBatch) host(name string) (*store.Host, error) {
 	return p.c.hostOf(p.domain, name)
 }
 
-// page judges a page. What it accepts may still turn out to be one too many; see finish.
-func (p *putBatch) page(n *frontier.NewPage, verdict *frontier.Verdict) (err error) {
+// page judges a page, which is foreign if a page of another domain names it. What it accepts may still turn out to be one
+// too many; see finish.
+func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Verdict) (err error) {
 	h, l, refused, err := p.admit(n.URL)
 	if h == nil {
 		*verdict = refused
 		return err
 	}
 	key := freshKey{h.ID, store.Hash48(l.Path)}
+	mentioned := h.Seen(store.MentionOf(key.hash))
 	switch {
-	case p.met[key] || h.Seen(key.hash):
+	case p.met[key] || h.Seen(key.hash) || foreign && mentioned:
 		*verdict = frontier.Duplicate
 		return nil
 	case isTrap(h.Name, l.Path, p.c.seconds()):
@@ -286,8 +288,13 @@ func (p *putBatch) page(n *frontier.NewPage, verdict *frontier.Verdict) (err err
 		return nil
 	}
 	p.met[key] = true
-	if p.isNew(n) {
+	if p.isNew(n) && !foreign {
 		p.announce(h, l, n)
+	}
+	if mentioned { // it waits already, or was fetched; now its own site names it
+		*verdict = frontier.Duplicate
+		p.touch(h)
+		return h.Remember(key.hash)
 	}
 	if h.URLs+p.perHost[h.ID] >= p.c.settings.URLsPerHost || h.Full() {
 		*verdict = frontier.HostFull
@@ -295,7 +302,11 @@ func (p *putBatch) page(n *frontier.NewPage, verdict *frontier.Verdict) (err err
 	}
 	*verdict = frontier.Accepted
 	p.perHost[h.ID]++
-	p.fresh = append(p.fresh, freshPage{key, h, p.newPage(h, l, n), verdict})
+	page := p.newPage(h, l, n)
+	if foreign {
+		page.Foreign, page.Title = true, "" // the title is another site's
+	}
+	p.fresh = append(p.fresh, freshPage{key, h, page, verdict})
 	return nil
 }
 
@@ -414,7 +425,11 @@ func (p *putBatch) accept(f *freshPage) error {
 		*f.verdict = frontier.Duplicate
 		return nil
 	}
-	if err := f.host.Remember(f.hash); err != nil {
+	hash := f.hash
+	if f.page.Foreign {
+		hash = store.MentionOf(hash)
+	}
+	if err := f.host.Remember(hash); err != nil {
 		return err
 	}
 	f.host.Enqueue(f.page)

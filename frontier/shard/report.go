@@ -87,7 +87,7 @@ func (p *reporter) prepare(results []frontier.Result) error {
 		if !ok || h == nil {
 			continue
 		}
-		if p.over(h) || h.LeasedPage(hash) < 0 || named[results[i].ID] {
+		if at := h.LeasedPage(hash); p.over(h) || at < 0 || named[results[i].ID] || h.Leased[at].Foreign {
 			urls = append(urls, store.URLKey{Host: id, Hash: hash})
 		}
 		named[results[i].ID] = true
@@ -169,7 +169,7 @@ func (p *reporter) result(r *frontier.Result) (partition contract.Partition, err
 			return partition, p.entry(h, at, r)
 		}
 	}
-	if p.seal.none() || !h.Seen(hash) || p.foreign(h, hash) {
+	if p.seal.none() || !h.Seen(hash) && !h.Seen(store.MentionOf(hash)) || p.foreign(h, hash) {
 		p.answer.Unknown++
 		return partition, nil
 	}
@@ -200,6 +200,11 @@ func (p *reporter) page(h *store.Host, at int, r *frontier.Result) error {
 		c.done(h, &h.Failed, &c.tx.State().Failed)
 	case fetched:
 		c.done(h, &h.Done, &c.tx.State().Done)
+		if q.Foreign {
+			if err := p.fetchedForeign(h, &q, r); err != nil {
+				return err
+			}
+		}
 	}
 	if l, ok := c.link(r.RedirectedTo); ok && l.Host == h.Name && !h.Seen(store.Hash48(l.Path)) {
 		if err := h.Remember(store.Hash48(l.Path)); err != nil {
@@ -207,6 +212,26 @@ func (p *reporter) page(h *store.Host, at int, r *frontier.Result) error {
 		}
 	}
 	return p.after(h, r)
+}
+
+// fetchedForeign notes that a page exists which only other domains had named, and announces it if it is new.
+func (p *reporter) fetchedForeign(h *store.Host, q *store.Page, r *frontier.Result) error {
+	hash := store.Hash48(q.Path)
+	if r.Status >= 300 || h.Seen(hash) { // its own site has named it meanwhile
+		return nil
+	}
+	if err := h.Remember(hash); err != nil {
+		return err
+	}
+	at := q.Lastmod * 1000
+	if r.RedirectedTo != "" || q.Lastmod == 0 || at < p.c.now-freshFor || at > p.c.now+freshFor {
+		return nil
+	}
+	class := h.PageClass(q)
+	p.c.tx.AppendFeed(&store.FeedItem{FoundAt: p.c.now, URL: h.URL(q), Domain: h.Domain.Name,
+		FoundBy: frontier.FoundByScraper, Kind: q.Kind, Lastmod: q.Lastmod, Class: class.ID, Day: class.Day,
+		Score: int64(q.Score(p.c.seconds()))})
+	return nil
 }
 
 func (p *reporter) entry(h *store.Host, at int, r *frontier.Result) error {
@@ -258,7 +283,8 @@ func (p *reporter) after(h *store.Host, r *frontier.Result) error {
 		}
 	}
 	for i := range r.Found {
-		if err := p.puts[r.Found[i].Domain].page(&r.Found[i].NewPage, new(frontier.Verdict)); err != nil {
+		f := &r.Found[i]
+		if err := p.puts[f.Domain].page(&f.NewPage, f.Domain != h.Domain.Name, new(frontier.Verdict)); err != nil {
 			return err
 		}
 	}

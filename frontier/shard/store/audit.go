@@ -178,7 +178,7 @@ func (k *auditor) checkHost(h *Host) (parts int) {
 		if seen[hash] {
 			k.errorf("%s: %s is there twice", h.Name, all[i].Path)
 		}
-		if seen[hash] = true; !h.Seen(hash) {
+		if seen[hash] = true; !h.Seen(hash) && !(all[i].Foreign && h.Seen(MentionOf(hash))) {
 			k.errorf("%s: %s was not seen", h.Name, all[i].Path)
 		}
 	}

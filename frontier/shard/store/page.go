@@ -11,6 +11,7 @@ type Page struct {
 	Kind    uint8 // its content type's number, see types
 	Class   uint8 // the index of its class among those of its host
 	Tries   uint8 // attempts that failed, or leases that ended without a report
+	Foreign bool  // only pages of other domains have named it: it is not announced before it was fetched
 }
 
 // Score is the page's priority at now (in seconds), in thousandths.
@@ -35,6 +36,9 @@ const (
 	pageDue
 )
 
+// pageForeign is a bit of a page's second number, above those of its priority.
+const pageForeign = 1 << 16
+
 // appendPage packs a page. It writes only the part of the path that differs from the start of the path before.
 func appendPage(b []byte, p *Page, before string) []byte {
 	flags := min(p.Tries, 15) << 4
@@ -52,7 +56,11 @@ func appendPage(b []byte, p *Page, before string) []byte {
 	}
 	b = append(b, flags)
 	b = appendUint(b, int64(p.Kind)|int64(p.Class)<<5)
-	b = appendUint(b, int64(p.base))
+	base := int64(p.base)
+	if p.Foreign {
+		base |= pageForeign
+	}
+	b = appendUint(b, base)
 	same := 0
 	for same < len(before) && same < len(p.Path) && before[same] == p.Path[same] {
 		same++
@@ -76,7 +84,8 @@ func (d *decoder) page(before string) (p Page) {
 	class := d.uint()
 	p.Kind, p.Class, p.Tries = uint8(class&(maxTypes-1)), uint8(class>>5), flags>>4
 	p.HTTP = flags&pageHTTP != 0
-	p.base = int(d.uint() & 0xffff)
+	base := d.uint()
+	p.base, p.Foreign = int(base&0xffff), base&pageForeign != 0
 	same := d.uint()
 	if same > uint64(len(before)) {
 		d.fail()
