@@ -32,6 +32,8 @@ type Stats struct {
 	// Records are those of the processed files.
 	Records         int64 `json:"records_total"`
 	RecordsRejected int64 `json:"records_rejected"` // of these; not collected
+	// AvgFileMS is per processed file whose duration was measured; 0 without one.
+	AvgFileMS int64 `json:"avg_file_time_ms"`
 }
 
 // ProcessingStats counts by state: total is the sum of processed, failed and pending.

@@ -66,7 +66,8 @@ func (s *Stats) append(b []byte) []byte {
 	b = appendInt(b, `},"domains_excluded":`, s.Excluded)
 	b = appendInt(b, `,"files_discarded":`, s.Discarded)
 	b = appendInt(b, `,"records_total":`, s.Records)
-	return appendInt(b, `,"records_rejected":`, s.RecordsRejected)
+	b = appendInt(b, `,"records_rejected":`, s.RecordsRejected)
+	return appendInt(b, `,"avg_file_time_ms":`, s.AvgFileMS)
 }
 
 func (s *AlarmState) append(b []byte) []byte {

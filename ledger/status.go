@@ -116,6 +116,7 @@ func (c *counts) stats() contract.Stats {
 		},
 		Excluded: int64(c.DomainsExcluded), Discarded: int64(c.FilesDiscarded),
 		Records: int64(c.Records), RecordsRejected: int64(c.RecordsRejected),
+		AvgFileMS: average(c.FilesDurationMS, c.FilesTimed),
 	}
 	if n := float64(s.Processing.DomainsTotal); n > 0 {
 		s.Collection.RobotsRate, s.Collection.SitemapRate = rate(c.RobotsFound/n), rate(c.SitemapsFound/n)
@@ -138,7 +139,6 @@ type Status struct {
 	contract.Stats
 	AlarmReading
 	FilesTimed int64 // processed files whose duration was measured
-	AvgFileMS  int64 // of the measured files
 	Partitions []contract.PartitionStats
 	Errors     []contract.ErrorCount
 	Trend      []contract.TrendHour
@@ -162,7 +162,7 @@ func (l *Ledger) Status(ctx context.Context, q StatusQuery) (*Status, error) {
 	r := reader{op: op, results: results}
 	for _, row := range readColumns[counts](&r, 0) {
 		s.Stats = row.stats()
-		s.FilesTimed, s.AvgFileMS = int64(row.FilesTimed), average(row.FilesDurationMS, row.FilesTimed)
+		s.FilesTimed = int64(row.FilesTimed)
 	}
 	s.AlarmReading = readAlarms(&r, 1, q.Now)
 	for i, p := range parts {

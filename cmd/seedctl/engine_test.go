@@ -283,7 +283,7 @@ func sampleStatus() contract.Status {
 			DomainsTotal: 1250, DomainsProcessed: 1200, DomainsFailed: 20, DomainsPending: 30},
 		Collection: contract.CollectionStats{RobotsFound: 1100, RobotsRate: 0.88, SitemapFound: 950, SitemapRate: 0.76,
 			AvgProcessingMS: 2340},
-		Excluded: 3, Records: 8250, RecordsRejected: 12,
+		Excluded: 3, Records: 8250, RecordsRejected: 12, AvgFileMS: 840,
 	}
 	return contract.Status{
 		Stats:       stats,

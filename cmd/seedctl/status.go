@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -181,16 +182,20 @@ func (r *remote) numbers(ctx context.Context, s *contract.Status) lines {
 	t.add("excluded\t%s", count(int(s.Excluded), "domain"))
 	t.add("discarded\t%s", count(int(s.Discarded), "raw file"))
 	t.add("rejected\t%d of %s", s.RecordsRejected, count(int(s.Records), "record"))
-	robots, sitemap, average := "-", "-", "-" // of nothing there are none
+	robots, sitemap := "-", "-" // of nothing there are none
+	var averages []string
 	if c := s.Collection; s.Processing.DomainsTotal > 0 {
 		robots, sitemap = found(c.RobotsFound, c.RobotsRate), found(c.SitemapFound, c.SitemapRate)
 	}
+	if s.AvgFileMS > 0 {
+		averages = append(averages, fmt.Sprintf("%d ms a file", s.AvgFileMS))
+	}
 	if s.Processing.DomainsProcessed > 0 {
-		average = fmt.Sprintf("%d ms a domain", s.Collection.AvgProcessingMS)
+		averages = append(averages, fmt.Sprintf("%d ms a domain", s.Collection.AvgProcessingMS))
 	}
 	t.add("robots.txt\t%s", robots)
 	t.add("sitemap\t%s", sitemap)
-	t.add("average\t%s", average)
+	t.add("average\t%s", cmp.Or(strings.Join(averages, ", "), "-"))
 	t.add("dead letters\t%d stored, %d replayed, %d discarded", s.DeadLetters.Stored, s.DeadLetters.Replayed,
 		s.DeadLetters.Discarded)
 	for _, name := range slices.Sorted(maps.Keys(s.Queues)) {

@@ -57,9 +57,8 @@ func TestAlarmsThatNoCronSawAreNoNews(t *testing.T) {
 	}
 }
 
-// A pause has a reason, which is what operators look for when nothing moves.
-// TestStatusOfNothing: of no domain there is neither a share nor an average.
-func TestStatusOfNothing(t *testing.T) {
+// TestStatus_Nothing: of no domain there is neither a share nor an average.
+func TestStatus_Nothing(t *testing.T) {
 	newEngine(t).statuses = []contract.Status{{}}
 	code, out, _ := seedctl("", "status")
 	if code != exitOK || strings.Contains(out, "%") || strings.Contains(out, " ms") {
@@ -67,7 +66,16 @@ func TestStatusOfNothing(t *testing.T) {
 	}
 }
 
-func TestStatusSaysWhyItIsPaused(t *testing.T) {
+func TestStatus_AverageOfFilesOnly(t *testing.T) {
+	newEngine(t).statuses = []contract.Status{{Stats: contract.Stats{AvgFileMS: 840}}}
+	code, out, _ := seedctl("", "status")
+	if code != exitOK || !strings.Contains(out, "840 ms a file\n") || strings.Contains(out, "a domain") {
+		t.Error(code, out)
+	}
+}
+
+// A pause has a reason, which is what operators look for when nothing moves.
+func TestStatus_PauseReason(t *testing.T) {
 	newEngine(t).paused = true
 	code, out, errOut := seedctl("", "status")
 	if code != exitOK ||

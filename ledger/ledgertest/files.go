@@ -47,9 +47,11 @@ func fileLife(t T, db ledger.DB, name string) {
 			t.Errorf("%s: %+v", step.what, s)
 		}
 	}
-	s := status(t, db, ledger.StatusQuery{Filter: contract.Filter{Category: name}, Now: noon, TrendHours: 1})
+	s := status(t, db, ledger.StatusQuery{Filter: contract.Filter{Category: name}, Now: noon, ByPartition: true,
+		TrendHours: 1})
 	expect(t, "files whose duration was measured", s.FilesTimed, int64(1))
 	expect(t, "average of a file", s.AvgFileMS, int64(3000))
+	expect(t, "average of a partition's file", s.Partitions[0].AvgFileMS, int64(3000))
 	expect(t, "files finished in the hour", []int64{s.Trend[0].FilesProcessed, s.Trend[0].FilesFailed}, []int64{3, 1})
 }
 

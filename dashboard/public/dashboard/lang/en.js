@@ -265,6 +265,8 @@ export default {
   "rates.failed": "Domains failed",
   "rates.average": "Average time",
   "rates.average.note": "a domain, without politeness waits",
+  "rates.file": "Average time of a file",
+  "rates.file.note": "a processed raw file",
   "rates.queues": "Waiting messages",
   "rates.queues.note": "seed · domain · dlq",
   "rates.oldest": "seed · domain · dlq, oldest",

@@ -241,6 +241,8 @@ export default {
   "rates.failed": "실패한 도메인",
   "rates.average": "평균 시간",
   "rates.average.note": "도메인당, 요청 간격 대기 제외",
+  "rates.file": "파일 평균 시간",
+  "rates.file.note": "처리된 원시 파일당",
   "rates.queues": "대기 메시지",
   "rates.queues.note": "seed · domain · dlq",
   "rates.oldest": "seed · domain · dlq, 가장 오래된 것",

@@ -156,6 +156,7 @@ function rates(
     files_discarded: discarded,
     records_total: records,
     records_rejected: rejected,
+    avg_file_time_ms: file,
     rejections = [],
   },
   filtered,
@@ -181,6 +182,7 @@ function rates(
       ),
       tile(t("rates.failed"), share(p.domains_failed, finished), t("of", p.domains_failed, finished)),
       tile(t("rates.average"), p.domains_processed ? duration(c.avg_processing_time_ms) : "–", t("rates.average.note")),
+      tile(t("rates.file"), file ? duration(file) : "–", t("rates.file.note")),
       tile(t("rates.queues"), `${backlog("seed")} · ${backlog("domain")} · ${backlog("dlq")}`, [
         oldest ? [t("rates.oldest"), " ", since(oldest)] : t("rates.queues.note"),
         whole,
