@@ -67,6 +67,7 @@ type FrontierCounts struct {
 	OldestDue *Time `json:"oldest_due"`
 
 	Quarantined int64 `json:"quarantined"` // damaged rows
+	Withheld    int64 `json:"withheld"`    // pages that were not announced since their domain had too many that day
 }
 
 // FrontierStats answers GET /api/v1/frontier/stats.

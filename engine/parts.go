@@ -111,6 +111,7 @@ func shardSettings(s *settings.Settings) shard.Settings {
 		Delay:          s.RequestInterval.Milliseconds(),
 		HostsPerDomain: s.MaxHostsPerDomain,
 		URLsPerDomain:  int64(s.URLsPerDomain),
+		Announcements:  int64(s.AnnouncementsPerDomain),
 		MinRefresh:     int64(s.MinRefresh.Seconds()),
 		MaxRefresh:     int64(s.MaxRefresh.Seconds()),
 		Retention:      s.FeedRetention.Milliseconds(),

@@ -452,6 +452,7 @@ type Stats struct {
 	Refreshed int64 // refreshes today (UTC)
 
 	Quarantined int64 // damaged rows
+	Withheld    int64 // pages that were not announced since their domain had too many that day
 
 	Due       [Lanes]int64 // ready hosts by front queue, then hosts with a due entry point
 	OldestDue [Lanes]int64 // ms, the earliest of each; 0 if there is none

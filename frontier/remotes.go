@@ -176,7 +176,7 @@ func (s *Stats) add(other *Stats) {
 	s.Failed += other.Failed
 	s.Answers += other.Answers
 	s.Faults += other.Faults
-	s.Quarantined += other.Quarantined
+	s.Quarantined, s.Withheld = s.Quarantined+other.Quarantined, s.Withheld+other.Withheld
 	for lane := range Lanes {
 		s.Due[lane] += other.Due[lane]
 		if at := other.OldestDue[lane]; at > 0 && (s.OldestDue[lane] == 0 || at < s.OldestDue[lane]) {

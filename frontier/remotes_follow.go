@@ -15,8 +15,10 @@ import (
 // The empty Cursor is the beginning of what is kept.
 type Cursor []int64
 
-// cursorVersion is the first byte of a cursor.
-const cursorVersion = 1
+const (
+	cursorVersion = 1    // the first byte of a cursor
+	maxShards     = 1024 // that a cursor may have
+)
 
 // ParseCursor decodes what String made. Shards that were added since are read from their beginning.
 func ParseCursor(text string, shards int) (Cursor, error) {
@@ -41,9 +43,6 @@ func ParseCursor(text string, shards int) (Cursor, error) {
 	}
 	return c, nil
 }
-
-// maxShards bounds what a cursor may have.
-const maxShards = 1024
 
 // String encodes the cursor for a URL.
 func (c Cursor) String() string {

@@ -168,6 +168,9 @@ func (e *exposition) frontier(total *frontier.Stats, nowMS int64) {
 	e.Sample(float64(total.Faults))
 	e.Family("newsfork_seed_frontier_quarantined", "gauge", "Damaged rows of the frontier in quarantine.")
 	e.Sample(float64(total.Quarantined))
+	e.Family("newsfork_seed_frontier_withheld_total", "counter",
+		"Pages that were not announced since their domain had ANNOUNCEMENTS_PER_DOMAIN that day.")
+	e.Sample(float64(total.Withheld))
 }
 
 func (e *exposition) backlogs(backlogs map[string]*contract.Backlog, nowMS int64) {

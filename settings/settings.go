@@ -29,18 +29,20 @@ type Settings struct {
 	DomainDeadline       time.Duration // without politeness waits
 	ReuseWindow          time.Duration // how long evidence of a domain is reused for its other partitions
 	FrontierShards       int
-	URLsPerDomain        int           // pages that a collection puts into the frontier
-	MaxHostsPerDomain    int           // fetched from concurrently
-	Location             string        // where the shards of the frontier are placed
-	Freshness            bool          // whether due entry points are checked again
-	RefreshesPerMinute   int           // per shard
-	RefreshesPerDay      int           // all shards together
-	MinRefresh           time.Duration // bounds of the time between two checks of an entry point
-	MaxRefresh           time.Duration
-	FeedRetention        time.Duration // how long the feed keeps its items
-	FeedWebhookURL       string        // "": the feed is not delivered
-	FeedWebhookSecret    string        // signs deliveries
-	AlertWebhookURL      string
+	URLsPerDomain        int // pages that a collection puts into the frontier
+	// AnnouncementsPerDomain is how many pages of a domain the feed announces in a day.
+	AnnouncementsPerDomain int
+	MaxHostsPerDomain      int           // fetched from concurrently
+	Location               string        // where the shards of the frontier are placed
+	Freshness              bool          // whether due entry points are checked again
+	RefreshesPerMinute     int           // per shard
+	RefreshesPerDay        int           // all shards together
+	MinRefresh             time.Duration // bounds of the time between two checks of an entry point
+	MaxRefresh             time.Duration
+	FeedRetention          time.Duration // how long the feed keeps its items
+	FeedWebhookURL         string        // "": the feed is not delivered
+	FeedWebhookSecret      string        // signs deliveries
+	AlertWebhookURL        string
 	// InfoCollectorURL is the Info service's collector, to which the dashboard links, or "".
 	InfoCollectorURL string
 	LedgerRetention  time.Duration // how long the ledger keeps finished rows
@@ -65,39 +67,40 @@ const minSecret = 16
 func Read(get func(name string) (string, bool)) (*Settings, error) {
 	r := reader{get: get}
 	s := &Settings{
-		Environment:          r.oneOf("ENVIRONMENT", Development, "staging", "production"),
-		UserAgent:            r.text("USER_AGENT", "NewsforkBot/1.0 (+https://newsfork.com/bot)"),
-		RequestInterval:      r.duration("REQUEST_INTERVAL_MS", 1000, time.Millisecond),
-		MaxCrawlDelay:        r.duration("MAX_CRAWL_DELAY_MS", 30000, time.Millisecond),
-		MaxRequestsPerDomain: int(r.number("MAX_REQUESTS_PER_DOMAIN", 20, 1, 1000)),
-		RobotsTimeout:        r.timeout("ROBOTS_TIMEOUT_MS", 10000),
-		SitemapTimeout:       r.timeout("SITEMAP_TIMEOUT_MS", 15000),
-		PageTimeout:          r.timeout("PAGE_TIMEOUT_MS", 5000),
-		MaxSitemapBytes:      r.number("MAX_SITEMAP_BYTES", 52428800, 1, 1<<30),
-		FetchRetries:         int(r.number("FETCH_RETRIES", 3, 0, 10)),
-		FetchRetryBase:       r.duration("FETCH_RETRY_BASE_MS", 1000, time.Millisecond),
-		RetryDelay:           r.duration("RETRY_DELAY_SECONDS", 120, time.Second),
-		DomainDeadline:       r.timeout("DOMAIN_DEADLINE_MS", 120000),
-		ReuseWindow:          r.duration("REUSE_WINDOW_MINUTES", 60, time.Minute),
-		FrontierShards:       int(r.number("FRONTIER_SHARDS", 16, 1, 1024)),
-		URLsPerDomain:        int(r.number("FRONTIER_URLS_PER_DOMAIN", 500, 1, 5000)),
-		MaxHostsPerDomain:    int(r.number("MAX_HOSTS_PER_DOMAIN", 4, 1, 1000)),
-		Location:             r.oneOf("LOCATION", "apac", "weur", "eeur", "wnam", "enam", "oc"),
-		Freshness:            r.oneOf("FRESHNESS", "on", "off") == "on",
-		RefreshesPerMinute:   int(r.number("REFRESHES_PER_MINUTE", 60, 1, 1000)),
-		RefreshesPerDay:      int(r.number("REFRESHES_PER_DAY", 500_000, 1, 1_000_000_000)),
-		MinRefresh:           r.interval("MIN_REFRESH_SECONDS", 5400),
-		MaxRefresh:           r.interval("MAX_REFRESH_SECONDS", 7776000),
-		FeedRetention:        time.Duration(r.number("FEED_RETENTION_DAYS", 14, 1, 365)) * 24 * time.Hour,
-		FeedWebhookURL:       r.webURL("FEED_WEBHOOK_URL"),
-		FeedWebhookSecret:    r.text("FEED_WEBHOOK_SECRET", ""),
-		AlertWebhookURL:      r.webURL("ALERT_WEBHOOK_URL"),
-		InfoCollectorURL:     r.webURL("INFO_COLLECTOR_URL"),
-		LedgerRetention:      time.Duration(r.number("LEDGER_RETENTION_DAYS", 180, 1, 3650)) * 24 * time.Hour,
-		APIToken:             r.text("API_TOKEN", ""),
-		APITokenPrevious:     r.text("API_TOKEN_PREVIOUS", ""),
-		ScraperToken:         r.text("SCRAPER_TOKEN", ""),
-		ReadToken:            r.text("READ_TOKEN", ""),
+		Environment:            r.oneOf("ENVIRONMENT", Development, "staging", "production"),
+		UserAgent:              r.text("USER_AGENT", "NewsforkBot/1.0 (+https://newsfork.com/bot)"),
+		RequestInterval:        r.duration("REQUEST_INTERVAL_MS", 1000, time.Millisecond),
+		MaxCrawlDelay:          r.duration("MAX_CRAWL_DELAY_MS", 30000, time.Millisecond),
+		MaxRequestsPerDomain:   int(r.number("MAX_REQUESTS_PER_DOMAIN", 20, 1, 1000)),
+		RobotsTimeout:          r.timeout("ROBOTS_TIMEOUT_MS", 10000),
+		SitemapTimeout:         r.timeout("SITEMAP_TIMEOUT_MS", 15000),
+		PageTimeout:            r.timeout("PAGE_TIMEOUT_MS", 5000),
+		MaxSitemapBytes:        r.number("MAX_SITEMAP_BYTES", 52428800, 1, 1<<30),
+		FetchRetries:           int(r.number("FETCH_RETRIES", 3, 0, 10)),
+		FetchRetryBase:         r.duration("FETCH_RETRY_BASE_MS", 1000, time.Millisecond),
+		RetryDelay:             r.duration("RETRY_DELAY_SECONDS", 120, time.Second),
+		DomainDeadline:         r.timeout("DOMAIN_DEADLINE_MS", 120000),
+		ReuseWindow:            r.duration("REUSE_WINDOW_MINUTES", 60, time.Minute),
+		FrontierShards:         int(r.number("FRONTIER_SHARDS", 16, 1, 1024)),
+		URLsPerDomain:          int(r.number("FRONTIER_URLS_PER_DOMAIN", 500, 1, 5000)),
+		AnnouncementsPerDomain: int(r.number("ANNOUNCEMENTS_PER_DOMAIN", 500, 1, 100_000)),
+		MaxHostsPerDomain:      int(r.number("MAX_HOSTS_PER_DOMAIN", 4, 1, 1000)),
+		Location:               r.oneOf("LOCATION", "apac", "weur", "eeur", "wnam", "enam", "oc"),
+		Freshness:              r.oneOf("FRESHNESS", "on", "off") == "on",
+		RefreshesPerMinute:     int(r.number("REFRESHES_PER_MINUTE", 60, 1, 1000)),
+		RefreshesPerDay:        int(r.number("REFRESHES_PER_DAY", 500_000, 1, 1_000_000_000)),
+		MinRefresh:             r.interval("MIN_REFRESH_SECONDS", 5400),
+		MaxRefresh:             r.interval("MAX_REFRESH_SECONDS", 7776000),
+		FeedRetention:          time.Duration(r.number("FEED_RETENTION_DAYS", 14, 1, 365)) * 24 * time.Hour,
+		FeedWebhookURL:         r.webURL("FEED_WEBHOOK_URL"),
+		FeedWebhookSecret:      r.text("FEED_WEBHOOK_SECRET", ""),
+		AlertWebhookURL:        r.webURL("ALERT_WEBHOOK_URL"),
+		InfoCollectorURL:       r.webURL("INFO_COLLECTOR_URL"),
+		LedgerRetention:        time.Duration(r.number("LEDGER_RETENTION_DAYS", 180, 1, 3650)) * 24 * time.Hour,
+		APIToken:               r.text("API_TOKEN", ""),
+		APITokenPrevious:       r.text("API_TOKEN_PREVIOUS", ""),
+		ScraperToken:           r.text("SCRAPER_TOKEN", ""),
+		ReadToken:              r.text("READ_TOKEN", ""),
 	}
 	if productToken(s.UserAgent) == "" {
 		r.fail("USER_AGENT", s.UserAgent,

@@ -131,7 +131,7 @@ type testShard struct {
 var ctx = context.Background()
 
 func newShard(t T, db DB) *testShard {
-	s := &testShard{t: t, db: db, local: shard.Shard{DB: db, Settings: shard.Settings{Delay: 1000, URLsPerDomain: 100_000}}, now: noon}
+	s := &testShard{t: t, db: db, local: shard.Shard{DB: db, Settings: shard.Settings{Delay: 1000, URLsPerDomain: 100_000, Announcements: 100_000}}, now: noon}
 	s.s = frontier.Remotes{Caller: s, Shards: 1}.Shard(0)
 	return s
 }

@@ -474,6 +474,18 @@ func foreignURLs(t T, db DB) {
 		"https://victim.example/newsroom/700 "})
 	s.put("victim.example", forged(700).NewPage)
 	expect(t, "it is announced once", len(feed()), 2)
+
+	// No domain fills the feed.
+	s.local.Announcements = 5
+	for n := range 20 {
+		s.put("victim.example", forged(800+n).NewPage)
+	}
+	expect(t, "announcements of a day", len(feed()), 5)
+	expect(t, "withheld", s.stats().Withheld, int64(17))
+	s.wait(86_400_000)
+	today = s.now / 1000
+	s.put("victim.example", forged(900).NewPage)
+	expect(t, "the day after", len(feed()), 6)
 }
 
 func foundURLs(t T, db DB) {

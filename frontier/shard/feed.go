@@ -108,8 +108,10 @@ func (p *putBatch) publish() error {
 		if !n.dated && undated > maxUndated {
 			continue
 		}
-		p.c.tx.AppendFeed(&n.item)
-		p.announced++
+		if p.domain.Announce(p.c.settings.Announcements) {
+			p.c.tx.AppendFeed(&n.item)
+			p.announced++
+		}
 		if n.host.Seen(n.hash) {
 			continue
 		}

@@ -52,7 +52,7 @@ func (s *Shard) Entries(now int64, domain string) (answer frontier.EntryList, er
 func (s *Shard) Stats(now int64) (stats frontier.Stats, err error) {
 	err = s.run(now, func(c *call) error {
 		n := c.tx.State()
-		stats = frontier.Stats{Found: n.FoundLately(c.now), Hosts: n.Hosts, URLs: n.URLs, Entries: n.Entries, Leased: n.Leased, Done: n.Done, Failed: n.Failed, Answers: n.Answers + n.Refreshing.Total, Faults: n.Faults, Quarantined: n.Quarantine.Rows}
+		stats = frontier.Stats{Found: n.FoundLately(c.now), Hosts: n.Hosts, URLs: n.URLs, Entries: n.Entries, Leased: n.Leased, Done: n.Done, Failed: n.Failed, Answers: n.Answers + n.Refreshing.Total, Faults: n.Faults, Quarantined: n.Quarantine.Rows, Withheld: n.Withheld}
 		for lane := range frontier.Lanes {
 			if lane == frontier.EntryLane && c.settings.PerMinute > 0 {
 				if err := statsDue(c, &stats); err != nil {

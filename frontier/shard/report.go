@@ -224,7 +224,8 @@ func (p *reporter) fetchedForeign(h *store.Host, q *store.Page, r *frontier.Resu
 		return err
 	}
 	at := q.Lastmod * 1000
-	if r.RedirectedTo != "" || q.Lastmod == 0 || at < p.c.now-freshFor || at > p.c.now+freshFor {
+	if r.RedirectedTo != "" || q.Lastmod == 0 || at < p.c.now-freshFor || at > p.c.now+freshFor ||
+		!h.Domain.Announce(p.c.settings.Announcements) {
 		return nil
 	}
 	class := h.PageClass(q)

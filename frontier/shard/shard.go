@@ -110,6 +110,7 @@ type Settings struct {
 	HostsPerDomain int   // hosts of one registrable domain that are leased at once (4)
 	URLsPerHost    int64 // pages that a host has at most (100,000)
 	URLsPerDomain  int64 // pages of a registrable domain, of which the best are kept (500)
+	Announcements  int64 // pages of a registrable domain that are announced in a day (500)
 	MinRefresh     int64 // bounds of the interval of an entry point in seconds (5,400 and 7,776,000)
 	MaxRefresh     int64
 	Retention      int64 // ms for which the feed and the changes are kept (14 days)
@@ -122,6 +123,7 @@ func (s Settings) withDefaults() Settings {
 	s.HostsPerDomain = cmp.Or(s.HostsPerDomain, 4)
 	s.URLsPerHost = cmp.Or(s.URLsPerHost, 100_000)
 	s.URLsPerDomain = cmp.Or(s.URLsPerDomain, 500)
+	s.Announcements = cmp.Or(s.Announcements, 500)
 	s.MinRefresh = cmp.Or(s.MinRefresh, 5400)
 	s.MaxRefresh = max(cmp.Or(s.MaxRefresh, 90*86_400), s.MinRefresh)
 	s.Retention = cmp.Or(s.Retention, 14*86_400_000)

@@ -45,10 +45,13 @@ type Domain struct {
 	elsewhere      map[int64]bool // hosts that were not loaded when pages were counted
 	pagesElsewhere int64          // of those hosts
 
-	tx      *Tx
-	changed bool
-	stored  []byte // the record as it was loaded
-	tail    string // what a later version appended to the record; kept as it is
+	tx           *Tx
+	changed      bool
+	stored       []byte // the record as it was loaded
+	announcedDay int64  // since 1970: the last on which pages were announced
+	announced    int64  // how many on that day
+
+	tail string // what a later version appended to the record; kept as it is
 }
 
 // Change has the domain written at the end of the transaction.
@@ -94,6 +97,7 @@ func (m *Domain) encode() []byte {
 	b = appendActive(b, m.Claims)
 	b = appendUint(appendString(b, m.contracts), m.Released)
 	b = appendIDs(b, m.Expected)
+	b = appendUint(appendUint(b, m.announcedDay), m.announced)
 	return append(b, m.tail...)
 }
 
@@ -170,6 +174,9 @@ func decodeDomain(id int64, name string, record []byte) (*Domain, error) {
 	}
 	m.Released = d.int()
 	m.Expected = d.ids()
+	if d.at < len(d.text) { // of this version
+		m.announcedDay, m.announced = d.int(), d.int()
+	}
 	m.tail = d.text[d.at:]
 	return m, d.err
 }
@@ -260,4 +267,19 @@ func (h *Host) MoveTo(m *Domain) {
 	m.Change()
 	h.Domain, h.domain, h.stored = m, m.ID, nil // the column of its row changes
 	h.Change()
+}
+
+// Announce counts a page of the domain that is to be announced, and reports whether the day (UTC) has room for it.
+// Others are withheld, and counted by the shard.
+func (m *Domain) Announce(limit int64) bool {
+	if today := m.tx.seconds() / 86_400; m.announcedDay != today {
+		m.announcedDay, m.announced = today, 0
+	}
+	if m.announced >= limit {
+		m.tx.state.Withheld++
+		return false
+	}
+	m.announced++
+	m.Change()
+	return true
 }

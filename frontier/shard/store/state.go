@@ -46,6 +46,7 @@ const (
 	stateWalks      // see walk
 	stateQuarantine // see QuarantineCounters
 	stateSecret     // State.Secret
+	stateWithheld   // State.Withheld
 	stateRows
 )
 
@@ -73,6 +74,7 @@ type State struct {
 	Refreshing RefreshCounters
 	deleted    deletedLogs
 	Secret     []byte // with which the shard seals its leases; empty until the first one
+	Withheld   int64  // pages that were not announced since their domain had too many that day
 	Unsealed   int64  // leases up to this number were given by a version without seals
 
 	Quarantine QuarantineCounters
@@ -122,6 +124,9 @@ func (s *State) encode() (rows [stateRows][]byte) {
 	}
 	for i := range s.walks {
 		rows[stateWalks] = s.walks[i].append(rows[stateWalks])
+	}
+	if s.Withheld > 0 {
+		rows[stateWithheld] = appendUint(nil, s.Withheld)
 	}
 	if len(s.Secret) > 0 {
 		rows[stateSecret] = append(appendUint(nil, s.Unsealed), s.Secret...)
@@ -191,6 +196,10 @@ func (s *State) decode(key int64, data []byte) error {
 	case stateWalks:
 		for d.at < len(d.text) {
 			s.walks = append(s.walks, d.walk())
+		}
+	case stateWithheld:
+		if len(data) > 0 {
+			s.Withheld = d.int()
 		}
 	case stateSecret:
 		if len(data) > 0 {
