@@ -43,7 +43,8 @@ export function legend(parts) {
 /** A number with a bar behind it that shows its share of the maximum. */
 export function score(value, max = 1, text = number(value, 2), tone = "accent") {
   if (!Number.isFinite(value)) return h("span", { class: "muted" }, "–");
-  const width = Math.max(0, Math.min(1, value / max)) * 100;
+  const share = max > 0 ? value / max : Number(value > 0); // an alarm's limit may be 0
+  const width = Math.max(0, Math.min(1, share)) * 100;
   return h(
     "span",
     { class: "score" },
