@@ -223,6 +223,7 @@ func TestWebhook_ResponseIsLost(t *testing.T) {
 // nothing twice.
 func TestWebhook_RunIsKilled(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Variables["ANNOUNCEMENTS_PER_DOMAIN"] = "100000"
 		r, a := receive(t, w), &articles{T: t, w: w}
 		random := rand.New(rand.NewPCG(5, 6))
 		deaths := 0
