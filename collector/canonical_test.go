@@ -69,8 +69,8 @@ func TestURLs_CanonicalForm(t *testing.T) {
 	})
 }
 
-// TestWhatIsSaidOfURLs: discovered URLs and entry points have what a scraper needs to ask them.
-func TestWhatIsSaidOfURLs(t *testing.T) {
+// TestURLs_Descriptions: discovered URLs and entry points have what a scraper needs to ask them.
+func TestURLs_Descriptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := healthy()
 		pages["https://example.com/sitemap.xml"] = fetchtest.Page{

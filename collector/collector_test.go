@@ -225,7 +225,7 @@ func TestCollect(t *testing.T) {
 	})
 }
 
-func TestDeliveredTwice(t *testing.T) {
+func TestCollect_DeliveredTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(healthy(), nil)
 		for range 3 {
@@ -272,8 +272,8 @@ func TestMerge_SendsNoRequests(t *testing.T) {
 	})
 }
 
-// TestDescriptionOfAURL: the document describes a URL as the lowest raw file does, in any order of arrival.
-func TestDescriptionOfAURL(t *testing.T) {
+// TestURLs_DescriptionOfOne: the document describes a URL as the lowest raw file does, in any order of arrival.
+func TestURLs_DescriptionOfOne(t *testing.T) {
 	described := func(n int, at *string, confidence *float64) *contract.DomainMessage {
 		m := message(n, "https://example.com/a")
 		u := &m.URLs[0]
@@ -320,7 +320,7 @@ func TestDescriptionOfAURL(t *testing.T) {
 	}
 }
 
-func TestForce(t *testing.T) {
+func TestCollect_Forced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(healthy(), nil)
 		if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
@@ -354,7 +354,7 @@ func TestForce(t *testing.T) {
 	})
 }
 
-func TestNothingAnswers(t *testing.T) {
+func TestCollect_NothingAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(nil, func(l *collector.Limits) { l.FetchRetries = 0 })
 		err := w.collect(t, message(1, "https://example.com/a"), false)
@@ -373,7 +373,7 @@ func TestNothingAnswers(t *testing.T) {
 	})
 }
 
-func TestRobotsDecide(t *testing.T) {
+func TestRobots_Decide(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		robots    fetchtest.Page
@@ -431,8 +431,8 @@ func TestRobotsDecide(t *testing.T) {
 	}
 }
 
-// TestHomePageLeadsOn: the crawl follows links of the home page if that is HTML.
-func TestHomePageLeadsOn(t *testing.T) {
+// TestHomePage_LeadsOn: the crawl follows links of the home page if that is HTML.
+func TestHomePage_LeadsOn(t *testing.T) {
 	const home = "https://example.com/"
 	for contentType, want := range map[string]int{"text/html; charset=utf-8": 1, "application/pdf": 0, "": 0} {
 		synctest.Test(t, func(t *testing.T) {
@@ -462,8 +462,8 @@ func TestHomePageLeadsOn(t *testing.T) {
 	}
 }
 
-// TestFailuresAreRecorded: a file that could not be read is neither reported as missing nor passed over.
-func TestFailuresAreRecorded(t *testing.T) {
+// TestErrors_AreRecorded: a file that could not be read is neither reported as missing nor passed over.
+func TestErrors_AreRecorded(t *testing.T) {
 	const robots, root, home = "https://example.com/robots.txt", "https://example.com/sitemap.xml", "https://example.com/"
 	busy := map[string]string{"Retry-After": "86400"}
 	for _, c := range []struct {
@@ -562,9 +562,9 @@ func TestVisits(t *testing.T) {
 	})
 }
 
-// TestLongCrawlDelay: a delay that is too long to be waited for is not shortened. The document has what there
+// TestCrawlDelay_Long: a delay that is too long to be waited for is not shortened. The document has what there
 // was before it, and what else would have been asked for as entry points.
-func TestLongCrawlDelay(t *testing.T) {
+func TestCrawlDelay_Long(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := healthy()
 		pages["https://example.com/robots.txt"] = fetchtest.Page{
@@ -708,8 +708,8 @@ func TestBusy_LastAttempt(t *testing.T) {
 	}
 }
 
-// TestFewRequests: with next to no requests the document says that more was left to ask.
-func TestFewRequests(t *testing.T) {
+// TestLimits_FewRequests: with next to no requests the document says that more was left to ask.
+func TestLimits_FewRequests(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(healthy(), func(l *collector.Limits) { l.MaxRequestsPerDomain = n })
@@ -726,9 +726,9 @@ func TestFewRequests(t *testing.T) {
 	}
 }
 
-// TestFailingBucket makes every single call of a collection fail once; the message that is then
+// TestStore_Fails makes every single call of a collection fail once; the message that is then
 // delivered again must end like one that never failed.
-func TestFailingBucket(t *testing.T) {
+func TestStore_Fails(t *testing.T) {
 	var want *contract.Document
 	for nth := 0; ; nth++ {
 		done := false
@@ -807,10 +807,10 @@ func asJSON(v any) string {
 
 func equal(a, b *contract.Document) bool { return asJSON(a) == asJSON(b) }
 
-// TestAnyOrder is the property on which the pipeline depends: in whatever order messages arrive, however
+// TestMerge_AnyOrder is the property on which the pipeline depends: in whatever order messages arrive, however
 // often and however many at once, and whichever call of the bucket fails, the final document is the
 // same and has every URL of every raw file exactly once.
-func TestAnyOrder(t *testing.T) {
+func TestMerge_AnyOrder(t *testing.T) {
 	seeds := uint64(60)
 	if testing.Short() {
 		seeds = 15
@@ -1036,9 +1036,9 @@ func TestVisit_DoneInBetween(t *testing.T) {
 	}
 }
 
-// TestStoredMeanwhile: evidence is stored while the next request waits for its turn, so that a slow bucket takes no
+// TestMerge_StoredMeanwhile: evidence is stored while the next request waits for its turn, so that a slow bucket takes no
 // time; but the document comes after it, however long it takes, and not at all when it cannot be stored.
-func TestStoredMeanwhile(t *testing.T) {
+func TestMerge_StoredMeanwhile(t *testing.T) {
 	collect := func(t *testing.T, evidence time.Duration, failing string) (took time.Duration, order []string,
 		err error) {
 		w := newWorld(healthy(), nil)

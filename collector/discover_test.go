@@ -34,9 +34,9 @@ func found(t *testing.T, d *contract.Document) (discovery.Discovery, discovery.F
 	return found, how
 }
 
-// TestInternationalHosts: a domain with an internationalised name is one domain, however its sitemap, its
+// TestHosts_International: a domain with an internationalised name is one domain, however its sitemap, its
 // pages and raw files spell it.
-func TestInternationalHosts(t *testing.T) {
+func TestHosts_International(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ascii, native = "xn--3e0bj9ghtquur.kr", "한국뉴스.kr"
 		w := newWorld(map[string]fetchtest.Page{
@@ -128,9 +128,9 @@ func many(file, n int) *contract.DomainMessage {
 	return m
 }
 
-// TestListsAreScored: the URLs beyond those of the document are scored like those in it, by all
+// TestSitemaps_ListsAreScored: the URLs beyond those of the document are scored like those in it, by all
 // findings about the domain, and lists that were replaced are gone.
-func TestListsAreScored(t *testing.T) {
+func TestSitemaps_ListsAreScored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(healthy(), nil)
 		var sitemap strings.Builder
@@ -193,9 +193,9 @@ func TestListsAreScored(t *testing.T) {
 	})
 }
 
-// TestLostState: without the state of the discovery a merge keeps what is in the document, and scores
+// TestState_Lost: without the state of the discovery a merge keeps what is in the document, and scores
 // new URLs.
-func TestLostState(t *testing.T) {
+func TestState_Lost(t *testing.T) {
 	stored := func(state string) func(*testing.T, *world) {
 		return func(t *testing.T, w *world) { w.keepState(t, state) }
 	}
@@ -269,9 +269,9 @@ func TestLostState(t *testing.T) {
 	}
 }
 
-// TestWhereTheStateIs: a merge scores alike whether the document carries the state or an object of its own has it, as
+// TestState_Location: a merge scores alike whether the document carries the state or an object of its own has it, as
 // it does for many URLs and did in earlier versions. One that is not needed any more is deleted.
-func TestWhereTheStateIs(t *testing.T) {
+func TestState_Location(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		merged := func(apart bool) *contract.Document {
 			w := newWorld(healthy(), nil)
@@ -329,8 +329,8 @@ func TestWhereTheStateIs(t *testing.T) {
 	})
 }
 
-// TestLostRobots: when the stored robots.txt is lost, a merge leaves it open whether URLs are allowed.
-func TestLostRobots(t *testing.T) {
+// TestRobots_Lost: when the stored robots.txt is lost, a merge leaves it open whether URLs are allowed.
+func TestRobots_Lost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(healthy(), nil)
 		if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
@@ -351,8 +351,8 @@ func TestLostRobots(t *testing.T) {
 	})
 }
 
-// TestMergeKeepsProcessingTime: a merge sends no requests, so the time that discovery took stays.
-func TestMergeKeepsProcessingTime(t *testing.T) {
+// TestMerge_KeepsProcessingTime: a merge sends no requests, so the time that discovery took stays.
+func TestMerge_KeepsProcessingTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		html := map[string]string{"Content-Type": "text/html"}
 		w := newWorld(healthy(), nil)
@@ -371,8 +371,8 @@ func TestMergeKeepsProcessingTime(t *testing.T) {
 	})
 }
 
-// TestListsBoundMemory: the memory of a merge does not grow with the lists of its document.
-func TestListsBoundMemory(t *testing.T) {
+// TestSitemaps_BoundMemory: the memory of a merge does not grow with the lists of its document.
+func TestSitemaps_BoundMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		live := func(n int) uint64 {
 			w := newWorld(healthy(), nil)
@@ -449,9 +449,9 @@ func busy() map[string]fetchtest.Page {
 	return pages
 }
 
-// TestExclusionsReachTheContract: what operators excluded is nowhere named as worth a visit, whether it
+// TestExclusions_ReachTheContract: what operators excluded is nowhere named as worth a visit, whether it
 // was excluded before the collection or before a merge, and whether the state of the discovery is there.
-func TestExclusionsReachTheContract(t *testing.T) {
+func TestExclusions_ReachTheContract(t *testing.T) {
 	blog := excludes("https://example.com/blog/*")
 	for name, lose := range map[string]bool{"stored": false, "lost": true} {
 		t.Run(name, func(t *testing.T) {
@@ -518,8 +518,8 @@ func TestExclusionsReachTheContract(t *testing.T) {
 	}
 }
 
-// TestExcludedHost: a domain all of whose hosts are excluded is neither asked nor written down as failed.
-func TestExcludedHost(t *testing.T) {
+// TestExclusions_Host: a domain all of whose hosts are excluded is neither asked nor written down as failed.
+func TestExclusions_Host(t *testing.T) {
 	for _, last := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(healthy(), nil)
@@ -535,8 +535,8 @@ func TestExcludedHost(t *testing.T) {
 	}
 }
 
-// TestExcludedSitemap: what an operator excluded is not blamed on robots.txt.
-func TestExcludedSitemap(t *testing.T) {
+// TestExclusions_Sitemap: what an operator excluded is not blamed on robots.txt.
+func TestExclusions_Sitemap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(healthy(), nil)
 		if _, err := w.NewBatch(excludes("https://example.com/*.xml",
@@ -551,8 +551,8 @@ func TestExcludedSitemap(t *testing.T) {
 	})
 }
 
-// TestCrawlWithoutHomePage: without a home page the raw URLs suggest what to look at.
-func TestCrawlWithoutHomePage(t *testing.T) {
+// TestCrawl_WithoutHomePage: without a home page the raw URLs suggest what to look at.
+func TestCrawl_WithoutHomePage(t *testing.T) {
 	html := map[string]string{"Content-Type": "text/html"}
 	for name, home := range map[string]fetchtest.Page{
 		"missing":   {Status: 404, Header: html},
@@ -612,8 +612,8 @@ func TestCrawlWithoutHomePage(t *testing.T) {
 	}
 }
 
-// TestRedirectedPage: a page that was looked at stands under the URL that answered.
-func TestRedirectedPage(t *testing.T) {
+// TestCrawl_RedirectedPage: a page that was looked at stands under the URL that answered.
+func TestCrawl_RedirectedPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		html := map[string]string{"Content-Type": "text/html"}
 		pages := healthy()
@@ -637,8 +637,8 @@ func TestRedirectedPage(t *testing.T) {
 	})
 }
 
-// TestSitemapHints: what a sitemap says beside dates is in the document, and counts where dates do not.
-func TestSitemapHints(t *testing.T) {
+// TestSitemaps_Hints: what a sitemap says beside dates is in the document, and counts where dates do not.
+func TestSitemaps_Hints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(healthy(), nil)
 		w.web.Pages["https://example.com/sitemap.xml"] = fetchtest.Page{Body: `<urlset>

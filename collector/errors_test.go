@@ -15,9 +15,9 @@ import (
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 )
 
-// TestErrorsOfEveryDocument: whatever could not be read stands in errors[] and in the log, with how often
+// TestErrors_OfEveryDocument: whatever could not be read stands in errors[] and in the log, with how often
 // it was tried again. What is only missing or forbidden does not.
-func TestErrorsOfEveryDocument(t *testing.T) {
+func TestErrors_OfEveryDocument(t *testing.T) {
 	const robots, root, home, rss, page = "https://example.com/robots.txt", "https://example.com/sitemap.xml",
 		"https://example.com/", "https://example.com/rss", "https://example.com/news/today-in-brief"
 	reset := fetchtest.Fail(fetch.ErrReset)
@@ -131,8 +131,8 @@ func TestFeed_RequestedOnce(t *testing.T) {
 	})
 }
 
-// TestErrorsAreBounded: a site where everything fails, with names as long as they get.
-func TestErrorsAreBounded(t *testing.T) {
+// TestErrors_AreBounded: a site where everything fails, with names as long as they get.
+func TestErrors_AreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := healthy()
 		robots := ""

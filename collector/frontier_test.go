@@ -221,9 +221,9 @@ func TestFrontier_HasTheDocumentsURLs(t *testing.T) {
 	})
 }
 
-// TestRowsOfACollection: the put of a collection, and the look for mirrors, write few rows. What a shard has once is
+// TestFrontier_RowsOfACollection: the put of a collection, and the look for mirrors, write few rows. What a shard has once is
 // written by the first.
-func TestRowsOfACollection(t *testing.T) {
+func TestFrontier_RowsOfACollection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newsSite(2000)
 		maps.Copy(site, mirror(site, "example.com", "second.com"))

@@ -10,9 +10,9 @@ import (
 	"github.com/newsfork/seed-engine/feed"
 )
 
-// TestEveryKindOfFeedIsAMethod: every kind of feed that a document may state is an entry point with a
+// TestFeeds_EveryKindIsAMethod: every kind of feed that a document may state is an entry point with a
 // method of its own, which the schema has too.
-func TestEveryKindOfFeedIsAMethod(t *testing.T) {
+func TestFeeds_EveryKindIsAMethod(t *testing.T) {
 	data, err := contract.Schemas.ReadFile("schemas/domain_metadata.schema.json")
 	if err != nil {
 		t.Fatal(err)

@@ -59,8 +59,8 @@ func robotsFirst(t *testing.T, visits []fetchtest.Visit) {
 // patient raises the limits so that all of a test's site is read.
 func patient(l *collector.Limits) { l.FetchRetries, l.MaxRequestsPerDomain = 0, 100 }
 
-// TestRobotsOfOtherHosts: whatever leads to another host, its robots.txt is read first, and obeyed.
-func TestRobotsOfOtherHosts(t *testing.T) {
+// TestOtherHosts_Robots: whatever leads to another host, its robots.txt is read first, and obeyed.
+func TestOtherHosts_Robots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(scattered(), patient)
 		if err := w.collect(t, message(1, "https://example.com/a", "https://www.example.com/b",
@@ -116,8 +116,8 @@ func TestRobotsOfOtherHosts(t *testing.T) {
 	})
 }
 
-// TestOtherHostsAreFew: what would cost more than it is worth is left unfetched, and the document says so.
-func TestOtherHostsAreFew(t *testing.T) {
+// TestOtherHosts_AreFew: what would cost more than it is worth is left unfetched, and the document says so.
+func TestOtherHosts_AreFew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := healthy()
 		robots := "User-agent: *\n"
@@ -152,8 +152,8 @@ func TestOtherHostsAreFew(t *testing.T) {
 	})
 }
 
-// TestOtherHostsWithinTheBudget: robots.txt of other hosts counts, and leaves the home page its request.
-func TestOtherHostsWithinTheBudget(t *testing.T) {
+// TestOtherHosts_WithinTheBudget: robots.txt of other hosts counts, and leaves the home page its request.
+func TestOtherHosts_WithinTheBudget(t *testing.T) {
 	for n := 1; n <= 14; n++ {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(scattered(), func(l *collector.Limits) { l.FetchRetries, l.MaxRequestsPerDomain = 0, n })
@@ -173,7 +173,7 @@ func TestOtherHostsWithinTheBudget(t *testing.T) {
 }
 
 // The requests that are kept for the home page and feeds are not spent on another host's robots.txt.
-func TestTheLastRequestsAreForTheHomePage(t *testing.T) {
+func TestOtherHosts_LeaveRequestsForTheHomePage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := healthy()
 		pages["https://example.com/robots.txt"] = fetchtest.Page{Body: "Sitemap: https://example.com/sitemap.xml\nSitemap: https://cdn.example.net/map.xml\n"}
@@ -235,8 +235,8 @@ func TestMerge_ObeysTheSameRules(t *testing.T) {
 	})
 }
 
-// TestPoliteToOtherHosts: the Crawl-delay of another host holds there.
-func TestPoliteToOtherHosts(t *testing.T) {
+// TestOtherHosts_Politeness: the Crawl-delay of another host holds there.
+func TestOtherHosts_Politeness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := scattered()
 		pages["https://cdn.example.net/robots.txt"] = fetchtest.Page{Body: "User-agent: *\nCrawl-delay: 7\n"}
@@ -258,8 +258,8 @@ func TestPoliteToOtherHosts(t *testing.T) {
 	})
 }
 
-// TestExcludedHostsAreLeftAlone: not even robots.txt of a host that an operator excluded is asked for.
-func TestExcludedHostsAreLeftAlone(t *testing.T) {
+// TestOtherHosts_Excluded: not even robots.txt of a host that an operator excluded is asked for.
+func TestOtherHosts_Excluded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(scattered(), patient)
 		v := w.NewBatch(func(link string) bool {
@@ -277,8 +277,8 @@ func TestExcludedHostsAreLeftAlone(t *testing.T) {
 	})
 }
 
-// TestCrawlStaysOnItsHost: a page that redirects to another host is not worth its robots.txt.
-func TestCrawlStaysOnItsHost(t *testing.T) {
+// TestCrawl_StaysOnItsHost: a page that redirects to another host is not worth its robots.txt.
+func TestCrawl_StaysOnItsHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := healthy()
 		pages["https://example.com/"] = fetchtest.Page{Body: `<a href="/news/today-in-brief">News</a>`,

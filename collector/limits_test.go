@@ -101,8 +101,8 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// TestForbiddenIsNoticed: the check of TestLimits finds a forbidden request.
-func TestForbiddenIsNoticed(t *testing.T) {
+// TestLimits_ForbiddenIsNoticed: the check of TestLimits finds a forbidden request.
+func TestLimits_ForbiddenIsNoticed(t *testing.T) {
 	for u, want := range map[string]bool{
 		"https://example.gov.sg/newsroom/2026": true, "https://example.gov.sg/news/closed/1": true,
 		"https://example.gov.sg/part-1-secret.xml": true,

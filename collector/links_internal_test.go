@@ -9,8 +9,8 @@ import (
 	"github.com/newsfork/seed-engine/discovery"
 )
 
-// TestPageLinks: the links of a page in its order, each with the text that a reader sees.
-func TestPageLinks(t *testing.T) {
+// TestLinks_OfAPage: the links of a page in its order, each with the text that a reader sees.
+func TestLinks_OfAPage(t *testing.T) {
 	const page = `<html><head><script>document.write('<a href="/written">Written</a>')</script><style>a{}</style></head><body>
 		<nav><ul><li><a href="/kor/menu.es?mid=a10101"> <span>보도자료</span>
 			</a><li><A HREF='press'>Press &amp; media</A><li><a href="/logo"><img src="x.png" alt="Home page"></a>
@@ -31,8 +31,8 @@ func TestPageLinks(t *testing.T) {
 	}
 }
 
-// TestPageLinksBounded: a page of links that never end costs in proportion to its size, and its texts are short.
-func TestPageLinksBounded(t *testing.T) {
+// TestLinks_Bounded: a page of links that never end costs in proportion to its size, and its texts are short.
+func TestLinks_Bounded(t *testing.T) {
 	page := []byte(strings.Repeat(`<a href="/a">`, 20_000) + strings.Repeat("x", 1<<20))
 	links := pageLinks(page, "https://x.com/")
 	if len(links) != 20_000 {
@@ -48,8 +48,8 @@ func TestPageLinksBounded(t *testing.T) {
 	}
 }
 
-// TestHostileMarkup: no page costs many times what a plain one of its size does.
-func TestHostileMarkup(t *testing.T) {
+// TestLinks_HostileMarkup: no page costs many times what a plain one of its size does.
+func TestLinks_HostileMarkup(t *testing.T) {
 	const size = 1 << 20
 	took := func(piece, end string) time.Duration {
 		page := []byte("<title>" + strings.Repeat(piece, size/len(piece)) + end)

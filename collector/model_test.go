@@ -11,9 +11,9 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// TestNoModel: while the classifier's model cannot be read, a domain is neither asked nor merged into, and its
+// TestClassify_NoModel: while the classifier's model cannot be read, a domain is neither asked nor merged into, and its
 // messages wait for another attempt, even at the last one.
-func TestNoModel(t *testing.T) {
+func TestClassify_NoModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(healthy(), nil)
 		missing := func(context.Context) (*classify.Model, error) { return nil, errors.New("404") }

@@ -17,8 +17,8 @@ import (
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 )
 
-// TestSitemapsNotRead: what a limit keeps from being read is counted, and the document partial.
-func TestSitemapsNotRead(t *testing.T) {
+// TestSitemaps_NotRead: what a limit keeps from being read is counted, and the document partial.
+func TestSitemaps_NotRead(t *testing.T) {
 	const site = "https://example.com"
 	index := func(children ...string) fetchtest.Page {
 		body := "<sitemapindex>"
@@ -91,9 +91,9 @@ func TestSitemapsNotRead(t *testing.T) {
 	}
 }
 
-// TestGuessesAreNoErrors: what a site answers at well-known paths that it never named is no failure unless the answer
+// TestSitemaps_GuessesAreNoErrors: what a site answers at well-known paths that it never named is no failure unless the answer
 // is cut short.
-func TestGuessesAreNoErrors(t *testing.T) {
+func TestSitemaps_GuessesAreNoErrors(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		named  bool
@@ -127,7 +127,7 @@ func TestGuessesAreNoErrors(t *testing.T) {
 }
 
 // A news sitemap at a well-known path does not end the search for the site's sitemap, which becomes the root.
-func TestNewsAtWellKnownPath(t *testing.T) {
+func TestSitemaps_NewsAtWellKnownPath(t *testing.T) {
 	const news = `<urlset xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>https://example.com/today</loc><news:news><news:title>Today</news:title></news:news></url></urlset>`
 	const main = "<urlset><url><loc>https://example.com/a</loc></url><url><loc>https://example.com/b</loc></url></urlset>"
 	const untagged = "<urlset><url><loc>https://example.com/today</loc></url></urlset>"
@@ -182,9 +182,9 @@ func TestNewsAtWellKnownPath(t *testing.T) {
 	}
 }
 
-// TestListsAreCapped: whatever a site says, every list of its document is bounded, and what is left out
+// TestSitemaps_ListsAreCapped: whatever a site says, every list of its document is bounded, and what is left out
 // is counted.
-func TestListsAreCapped(t *testing.T) {
+func TestSitemaps_ListsAreCapped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var robots strings.Builder
 		robots.WriteString("User-agent: *\n")
@@ -255,8 +255,8 @@ func TestListsAreCapped(t *testing.T) {
 	})
 }
 
-// TestFeedsNamedAsSitemapsAreCapped: sites submit feeds as sitemaps, any number of them.
-func TestFeedsNamedAsSitemapsAreCapped(t *testing.T) {
+// TestSitemaps_FeedsAreCapped: sites submit feeds as sitemaps, any number of them.
+func TestSitemaps_FeedsAreCapped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const feeds = contract.MaxFeeds + 5
 		pages := healthy()
@@ -279,9 +279,9 @@ func TestFeedsNamedAsSitemapsAreCapped(t *testing.T) {
 	})
 }
 
-// TestFailedSitemapIsPartial: a sitemap that may list URLs but could not be read leaves a gap. One that is missing
+// TestSitemaps_FailedOneIsPartial: a sitemap that may list URLs but could not be read leaves a gap. One that is missing
 // does not, nor does an error for a path that was only guessed.
-func TestFailedSitemapIsPartial(t *testing.T) {
+func TestSitemaps_FailedOneIsPartial(t *testing.T) {
 	const index = `<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><sitemap><loc>https://example.com/child.xml</loc></sitemap></sitemapindex>`
 	const robots = "User-agent: *\nSitemap: https://example.com/map.xml\n"
 	xml := map[string]string{"Content-Type": "application/xml"}

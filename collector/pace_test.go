@@ -45,9 +45,9 @@ func long(n int) map[string]fetchtest.Page {
 	return pages
 }
 
-// TestLongWorkRests: the URLs of a sitemap are analysed with pauses, so that leases are renewed and
+// TestPace_LongWorkRests: the URLs of a sitemap are analysed with pauses, so that leases are renewed and
 // timeouts come meanwhile; so are those of a raw file that is merged.
-func TestLongWorkRests(t *testing.T) {
+func TestPace_LongWorkRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(long(40_000), nil)
 		c := &yields{}
@@ -72,9 +72,9 @@ func TestLongWorkRests(t *testing.T) {
 	})
 }
 
-// TestLongWorkEnds: when the time for a domain is over, or its lease is lost, the analysis of a sitemap
+// TestPace_LongWorkEnds: when the time for a domain is over, or its lease is lost, the analysis of a sitemap
 // ends with it.
-func TestLongWorkEnds(t *testing.T) {
+func TestPace_LongWorkEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(long(40_000), nil)
 		w.Clock = &yields{do: func(n int) {
@@ -113,9 +113,9 @@ func TestLongWorkEnds(t *testing.T) {
 	})
 }
 
-// TestSlowRules: rules made to be slow cost a domain a bounded time; of the URLs beyond it the document
+// TestPace_SlowRules: rules made to be slow cost a domain a bounded time; of the URLs beyond it the document
 // says that they were not matched, and none of them is asked for.
-func TestSlowRules(t *testing.T) {
+func TestPace_SlowRules(t *testing.T) {
 	defer collector.SetMaxSteps(5_000_000)()
 	synctest.Test(t, func(t *testing.T) {
 		pages := healthy()

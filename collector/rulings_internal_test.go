@@ -7,9 +7,9 @@ import (
 	"github.com/newsfork/seed-engine/robots"
 )
 
-// TestRulingsOfTheLastAuthority: the rules that were asked last apply to the URLs of their authority alone, and until
+// TestRulings_OfTheLastAuthority: the rules that were asked last apply to the URLs of their authority alone, and until
 // others are read for it.
-func TestRulingsOfTheLastAuthority(t *testing.T) {
+func TestRulings_OfTheLastAuthority(t *testing.T) {
 	group := func(text string) *robots.Group {
 		return robots.Parse([]byte("User-agent: *\n" + text)).Agent("NewsforkBot")
 	}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestInternationalHosts: hosts come out in A-labels, wherever a reference names them.
-func TestInternationalHosts(t *testing.T) {
+// TestHosts_International: hosts come out in A-labels, wherever a reference names them.
+func TestHosts_International(t *testing.T) {
 	for ref, want := range map[string]string{
 		"https://한국뉴스.kr/a":                    "https://xn--3e0bj9ghtquur.kr/a",
 		"https://www.한국뉴스.kr:8443/기":           "https://www.xn--3e0bj9ghtquur.kr:8443/%EA%B8%B0",

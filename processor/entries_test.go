@@ -52,7 +52,7 @@ func (s *entries) read(t *testing.T, at ref) contract.URL {
 	return u
 }
 
-func TestEntriesAreURLs(t *testing.T) {
+func TestEntries_AreURLs(t *testing.T) {
 	short := "x"
 	title, method, language, at, confidence := `a "b" 한`, "google_search", "ko", "2026-01-28T10:00:00Z", 0.25
 	for _, c := range []struct {
@@ -120,8 +120,8 @@ func TestDescriptions(t *testing.T) {
 	}
 }
 
-// TestEntriesAreASet: every URL is stored once, across slabs, also beside one that is larger than a slab.
-func TestEntriesAreASet(t *testing.T) {
+// TestEntries_AreASet: every URL is stored once, across slabs, also beside one that is larger than a slab.
+func TestEntries_AreASet(t *testing.T) {
 	const n = 3000
 	var s entries
 	url := func(i int) string { return fmt.Sprintf("https://a.com/%d?%s", i, strings.Repeat("x", 1000)) }
@@ -150,7 +150,7 @@ func TestEntriesAreASet(t *testing.T) {
 	}
 }
 
-func TestChain(t *testing.T) {
+func TestEntries_Chain(t *testing.T) {
 	var s entries
 	var a, b []ref
 	for i := range 20 {
@@ -178,9 +178,9 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// TestEntriesForget: after a reset the memory is used again, but for slabs of unusual size; release
+// TestEntries_Forget: after a reset the memory is used again, but for slabs of unusual size; release
 // leaves a small file's memory to the next.
-func TestEntriesForget(t *testing.T) {
+func TestEntries_Forget(t *testing.T) {
 	var s entries
 	fillMore := func(from, to int) {
 		t.Helper()
@@ -226,7 +226,7 @@ func TestEntriesForget(t *testing.T) {
 }
 
 // Two URLs of one hash are both kept, and each is still found.
-func TestHashCollision(t *testing.T) {
+func TestEntries_HashCollision(t *testing.T) {
 	var s entries
 	a, b := []byte("https://a.com/1"), []byte("https://a.com/2")
 	hash := s.hash(b)

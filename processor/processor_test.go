@@ -171,8 +171,8 @@ func (s *site) urls(t testing.TB) []string {
 	return list
 }
 
-// TestNothingIsEscapedNeedlessly: what HTML would want escaped would make messages larger for nothing.
-func TestNothingIsEscapedNeedlessly(t *testing.T) {
+// TestProcess_NothingIsEscapedNeedlessly: what HTML would want escaped would make messages larger for nothing.
+func TestProcess_NothingIsEscapedNeedlessly(t *testing.T) {
 	const link = `https://a.com/한국?a=1&b=<2>'`
 	s := newSite(t, `[{"url":"`+link+`","title":"A & <B>","source_type":"R&D"}]`)
 	s.process(t)
@@ -246,7 +246,7 @@ func asJSON(v any) string {
 	return string(b)
 }
 
-func TestBadFiles(t *testing.T) {
+func TestProcess_BadFiles(t *testing.T) {
 	record := `{"url":"https://mom.gov.sg/a"}`
 	for name, c := range map[string]struct {
 		file    string
@@ -309,7 +309,7 @@ func TestBroken_Location(t *testing.T) {
 	}
 }
 
-func TestMissingFile(t *testing.T) {
+func TestProcess_MissingFile(t *testing.T) {
 	s := newSite(t, "[]")
 	m := seed()
 	m.FilePath = strings.Replace(rawKey, "0001", "0002", 1)
@@ -328,7 +328,7 @@ func TestMissingFile(t *testing.T) {
 	}
 }
 
-func TestEmptyFiles(t *testing.T) {
+func TestProcess_EmptyFiles(t *testing.T) {
 	for _, file := range []string{"[]", " [\r\n] ", `{"records":[]}`, `{"meta":{"count":0},"records":[ ],"x":1}`,
 		"\xef\xbb\xbf[]", `[{"title":"no URL"}]`} {
 		s := newSite(t, file)
@@ -338,7 +338,7 @@ func TestEmptyFiles(t *testing.T) {
 	}
 }
 
-func TestBadRecords(t *testing.T) {
+func TestProcess_BadRecords(t *testing.T) {
 	bad := []struct{ record, reason string }{
 		{`{"title":"x"}`, "has no url"},
 		{`{"url":null}`, "has no url"},
@@ -387,7 +387,7 @@ func TestBadRecords(t *testing.T) {
 	}
 }
 
-func TestBadFields(t *testing.T) {
+func TestProcess_BadFields(t *testing.T) {
 	s := newSite(t,
 		`[{"url":"https://a.com/1","title":5,"language":["en"],"confidence":"0.9","domain_id":null,"source_type":false,"authority":"gov","discovered_at":""}]`)
 	r := s.process(t)
@@ -421,7 +421,7 @@ func (s *site) events(t *testing.T, name string) (list []map[string]any) {
 	return list
 }
 
-func TestLog(t *testing.T) {
+func TestProcess_Log(t *testing.T) {
 	s := newSite(t, `[{"url":"https://a.com/"},{"url":"https://a.com/"},{"url":"https://b.com/","domain":"c.com"},{}]`)
 	s.process(t)
 	var order []string
@@ -451,7 +451,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-func TestDomainIDs(t *testing.T) {
+func TestProcess_DomainIDs(t *testing.T) {
 	for _, c := range []struct {
 		name, records, domain, id, authority string
 		disagreements                        int
@@ -496,7 +496,7 @@ func TestDomainIDs(t *testing.T) {
 	}
 }
 
-func TestDuplicates(t *testing.T) {
+func TestProcess_Duplicates(t *testing.T) {
 	s := newSite(t,
 		`[{"url":"https://a.com/b","title":"first"},{"url":"https:\/\/a.com\/\u0062","title":"escaped"},{"raw_url":" https://a.com/b\n"},
 		{"url":"https://a.com/b/"},{"url":"https://a.com/B"},{"url":"http://a.com/b"},{"url":"https://a.com/b?"},{"url":"https://a.com/b#x"},{"url":"https://www.a.com/b"},
@@ -523,7 +523,7 @@ func many(n int, url func(i int) string) string {
 	return "[" + b.String()[1:] + "]"
 }
 
-func TestManyURLs(t *testing.T) {
+func TestProcess_ManyURLs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes 115,000 records")
 	}
@@ -572,8 +572,8 @@ func TestManyURLs(t *testing.T) {
 	}
 }
 
-// TestInlineLimit fills the URL list of a message, and the message, to the byte.
-func TestInlineLimit(t *testing.T) {
+// TestProcess_InlineLimit fills the URL list of a message, and the message, to the byte.
+func TestProcess_InlineLimit(t *testing.T) {
 	s := newSite(t, `[{"url":"https://a.com/"}]`)
 	s.process(t)
 	overhead := len(`[{"url":"https://a.com/","title":null,"path":"/"}]`)
@@ -634,7 +634,7 @@ func parted(domains int) string {
 	})
 }
 
-func TestParts(t *testing.T) {
+func TestProcess_Parts(t *testing.T) {
 	for _, domains := range []int{1, 2, 400, partedURLs} {
 		s := newParted(t, parted(domains))
 		r := s.process(t)
@@ -688,7 +688,7 @@ func (s *slowly) Send(ctx context.Context, b *contract.Batch) error {
 
 // The checkpoint is read while the file is opened, and at most six calls, sends or stored lists, are under way at
 // once.
-func TestSlowStores(t *testing.T) {
+func TestProcess_SlowStores(t *testing.T) {
 	for name, c := range map[string]struct {
 		n, domains int
 		took       time.Duration
@@ -722,8 +722,8 @@ func TestSlowStores(t *testing.T) {
 	}
 }
 
-// TestLargeFile: a part uses all the memory that it may, and frees it.
-func TestLargeFile(t *testing.T) {
+// TestProcess_LargeFile: a part uses all the memory that it may, and frees it.
+func TestProcess_LargeFile(t *testing.T) {
 	const n = 12_000
 	title := strings.Repeat("x", 1500)
 	s := newSite(t, many(n, func(i int) string { return fmt.Sprintf("https://domain-%d.com/%d?%s", i%7, i, title) }))
@@ -780,10 +780,10 @@ func (c *calls) watch(s *site) {
 	s.queue.fail = func(int) error { return c.count("send") }
 }
 
-// TestFaults fails the calls to the store and the queue in turn: every one for a small file, the
+// TestProcess_Faults fails the calls to the store and the queue in turn: every one for a small file, the
 // first, the middle and the last of each kind for larger ones. There is no checkpoint then, and
 // processing the file again gives the same messages as if nothing had happened.
-func TestFaults(t *testing.T) {
+func TestProcess_Faults(t *testing.T) {
 	for name, file := range map[string]string{
 		"small": many(2000, func(i int) string { return fmt.Sprintf("https://domain-%d.com/item-%d", i%300, i) }),
 		"lists": many(8_000, func(i int) string { return fmt.Sprintf("https://domain-%d.com/item-%d", i%4, i) }),
@@ -835,8 +835,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestCutShort: a transfer that ended early is worth a retry, a file that is cut short is not.
-func TestCutShort(t *testing.T) {
+// TestProcess_CutShort: a transfer that ended early is worth a retry, a file that is cut short is not.
+func TestProcess_CutShort(t *testing.T) {
 	s := newSite(t, `[{"url":"https://a.com/"}]`)
 	s.Store = cutShort{s.bucket}
 	if _, err := s.Process(context.Background(), seed(), s.queue); contract.KindOf(err) != contract.Storage ||
@@ -889,7 +889,7 @@ func TestProcess_ReplacedFile(t *testing.T) {
 	})
 }
 
-func TestSameTwice(t *testing.T) {
+func TestProcess_SameTwice(t *testing.T) {
 	file := parted(40)
 	var first []string
 	for range 2 {
@@ -911,7 +911,7 @@ func TestSameTwice(t *testing.T) {
 	}
 }
 
-func TestCancelled(t *testing.T) {
+func TestProcess_Cancelled(t *testing.T) {
 	s := newParted(t, parted(300))
 	ctx, cancel := context.WithCancel(context.Background())
 	s.queue.fail = func(int) error { cancel(); return nil }
@@ -920,8 +920,8 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestRandomFiles compares random files with a plain grouping of the records.
-func TestRandomFiles(t *testing.T) {
+// TestProcess_RandomFiles compares random files with a plain grouping of the records.
+func TestProcess_RandomFiles(t *testing.T) {
 	s := newSite(t, "[]") // one processor for all: nothing may be left of the file before
 	for n := range 300 {
 		rnd := rand.New(rand.NewPCG(7, uint64(n)))
@@ -1025,9 +1025,9 @@ func FuzzProcess(f *testing.F) {
 	})
 }
 
-// TestDescriptionsInARow: in files whose records differ in few optional members, every URL keeps those of its own
+// TestDescriptions_InARow: in files whose records differ in few optional members, every URL keeps those of its own
 // record, also behind records that are left out, and from one file to the next.
-func TestDescriptionsInARow(t *testing.T) {
+func TestDescriptions_InARow(t *testing.T) {
 	s := newSite(t, "[]") // one processor for all
 	for n := range uint64(100) {
 		rnd := rand.New(rand.NewPCG(n, 3))

@@ -41,7 +41,7 @@ func TestSplitURL(t *testing.T) {
 	}
 }
 
-func TestRejectedURLs(t *testing.T) {
+func TestSplitURL_Rejected(t *testing.T) {
 	for _, c := range []struct {
 		url string
 		why problem

@@ -42,7 +42,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-func TestClassifyLines(t *testing.T) {
+func TestClassify_Lines(t *testing.T) {
 	code, out, errOut := seedctl(`{"url":"https://example.com/faq"}
 
 {"url":""}
@@ -77,8 +77,8 @@ nonsense
 	}
 }
 
-// TestClassifyTexts: a title or the text of a link decides where the URL says nothing.
-func TestClassifyTexts(t *testing.T) {
+// TestClassify_Texts: a title or the text of a link decides where the URL says nothing.
+func TestClassify_Texts(t *testing.T) {
 	const url = `"url":"https://www.example.go.kr/kor/menu.es?mid=a1010"`
 	code, out, _ := seedctl(`{`+url+`}
 {`+url+`,"title":"보도자료"}
@@ -99,8 +99,8 @@ func TestClassifyTexts(t *testing.T) {
 	}
 }
 
-// TestClassifySite: the URLs of a domain are judged together, in any order of the lines.
-func TestClassifySite(t *testing.T) {
+// TestClassify_Site: the URLs of a domain are judged together, in any order of the lines.
+func TestClassify_Site(t *testing.T) {
 	lines := []string{
 		`{"url":"https://www.example.go.kr/kor/menu.es?mid=a1010","anchor":"보도자료"}`,
 		`{"url":"https://www.example.go.kr/kor/board.es?mid=a1010&bid=7&act=view&list_no=12"}`,

@@ -33,8 +33,8 @@ func everyCommand() map[string]command {
 	return all
 }
 
-// TestDocsExamples runs every example of the page and compares what it shows.
-func TestDocsExamples(t *testing.T) {
+// TestDocs_Examples runs every example of the page and compares what it shows.
+func TestDocs_Examples(t *testing.T) {
 	t.Chdir("../..")
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -105,8 +105,8 @@ func words(line string) []string {
 	return w
 }
 
-// TestDocsComplete: every command has a section that names its flags, and no others.
-func TestDocsComplete(t *testing.T) {
+// TestDocs_NameEveryCommand: every command has a section that names its flags, and no others.
+func TestDocs_NameEveryCommand(t *testing.T) {
 	text, err := os.ReadFile("../../" + page)
 	if err != nil {
 		t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// TestWhatAScraperShouldKnowFirst: exclusions, refusals and moves are said before the details.
-func TestWhatAScraperShouldKnowFirst(t *testing.T) {
+// TestDomains_AdviceForScrapers: exclusions, refusals and moves are said before the details.
+func TestDomains_AdviceForScrapers(t *testing.T) {
 	lines := func(d contract.Document) (list []string) {
 		addDocument(&d, func(label, format string, args ...any) {
 			list = append(list,
@@ -41,9 +41,9 @@ func TestWhatAScraperShouldKnowFirst(t *testing.T) {
 	}
 }
 
-// TestARefusedRobotsTxtIsNoRobotsTxtWithoutAnAnswer: where robots.txt is refused as the rest is, sitemaps were asked for.
+// TestDomains_RefusedRobots: where robots.txt is refused as the rest is, sitemaps were asked for.
 // Only where nothing answered they were not.
-func TestARefusedRobotsTxtIsNoRobotsTxtWithoutAnAnswer(t *testing.T) {
+func TestDomains_RefusedRobots(t *testing.T) {
 	document := func(status int, f contract.Failure) *contract.Document {
 		return &contract.Document{
 			Robots: contract.RobotsSummary{StatusCode: status}, Sitemap: contract.SitemapSummary{StatusCode: max(status, 404)},
@@ -73,8 +73,8 @@ func TestARefusedRobotsTxtIsNoRobotsTxtWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// TestOfAHostThatDoesNotAnswerThereIsNoServer: neither its name nor a time was measured.
-func TestOfAHostThatDoesNotAnswerThereIsNoServer(t *testing.T) {
+// TestDomains_SilentHost: neither its name nor a time was measured.
+func TestDomains_SilentHost(t *testing.T) {
 	var text string
 	addDocument(&contract.Document{Technical: contract.Technical{ServerInfo: contract.ServerInfo{Requests: 5}}}, func(label, format string, args ...any) {
 		text += label + ": " + fmt.Sprintf(format, args...) + "\n"

@@ -236,8 +236,8 @@ func schema(pointer string) *jsonschema.Schema {
 	return c.MustCompile("openapi.json" + pointer)
 }
 
-// TestSampleAnswers: what the engine of these tests answers is what the API is described to answer.
-func TestSampleAnswers(t *testing.T) {
+// TestDocs_SampleAnswers: what the engine of these tests answers is what the API is described to answer.
+func TestDocs_SampleAnswers(t *testing.T) {
 	detail := sampleDomain()
 	for name, v := range map[string]any{
 		"Status": sampleStatus(), "DomainPage": contract.DomainPage{Domains: []contract.DomainRecord{*detail.Record}},

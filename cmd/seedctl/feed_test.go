@@ -53,8 +53,8 @@ func (e *playedEngine) changes(r *http.Request) (int, any) {
 	return 200, contract.ChangesPage{Items: items, NextCursor: next, HasMore: more, Followed: e.lacks}
 }
 
-// TestFeedSaysWhatIsMissing: shards that did not answer, and a cursor that is too old, once each.
-func TestFeedSaysWhatIsMissing(t *testing.T) {
+// TestFeed_MissingShards: shards that did not answer, and a cursor that is too old, once each.
+func TestFeed_MissingShards(t *testing.T) {
 	e := newEngine(t)
 	e.lacks = contract.Followed{Unavailable: []string{"shard-3", "shard-7"}, Expired: true}
 	for _, command := range []string{"feed", "changes"} {
@@ -66,8 +66,8 @@ func TestFeedSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestFeedGoesOn: a run goes on where the one before ended, by the cursor or by its file.
-func TestFeedGoesOn(t *testing.T) {
+// TestFeed_Follows: a run goes on where the one before ended, by the cursor or by its file.
+func TestFeed_Follows(t *testing.T) {
 	newEngine(t)
 	file := filepath.Join(t.TempDir(), "cursor")
 	urls := func(out string) (urls []string) {

@@ -181,9 +181,9 @@ func (e *playedEngine) restore(r *http.Request) (int, any) {
 	return 200, contract.Restored{Snapshots: []contract.Snapshotted{}, Pages: 4, Hosts: 1750, Done: true}
 }
 
-// TestFrontierLines: what is read line by line is sent in pieces that the engine takes, and what it says of an
+// TestFrontier_Lines: what is read line by line is sent in pieces that the engine takes, and what it says of an
 // element is said of the line.
-func TestFrontierLines(t *testing.T) {
+func TestFrontier_Lines(t *testing.T) {
 	e := newEngine(t)
 	var in strings.Builder
 	for i := range 1001 {
@@ -225,8 +225,8 @@ func TestFrontierLines(t *testing.T) {
 	}
 }
 
-// TestFrontierHost: a block ends at a time from now on.
-func TestFrontierHost(t *testing.T) {
+// TestFrontier_Host: a block ends at a time from now on.
+func TestFrontier_Host(t *testing.T) {
 	e := newEngine(t)
 	begin := time.Now().Truncate(time.Second)
 	if code, out, _ := seedctl("", "frontier", "host", "a.example", "--block", "1h"); code != exitOK || out != "changed a.example\n" {

@@ -67,7 +67,7 @@ func TestHints(t *testing.T) {
 }
 
 // The command line names commands, never routes: neither in its own texts, nor in what it passes on of the engine's.
-func TestTheCommandLineSpeaksNoHTTP(t *testing.T) {
+func TestHints_SpeakNoHTTP(t *testing.T) {
 	route := regexp.MustCompile(`\b(GET|POST|PUT|DELETE) (/|…)`)
 	literal := regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 	for _, room := range []string{"handlers", "contract", "controls", "deadletters", "orchestrator", "reconcile",
@@ -104,7 +104,7 @@ func TestTheCommandLineSpeaksNoHTTP(t *testing.T) {
 }
 
 // An unknown or misspelt domain is answered with the one that was probably meant.
-func TestDomainsThatWereMeant(t *testing.T) {
+func TestHints_SimilarDomains(t *testing.T) {
 	newEngine(t)
 	for line, want := range map[string]string{
 		"domains mom":          `did you mean "mom.gov.sg"?`,
@@ -121,8 +121,8 @@ func TestDomainsThatWereMeant(t *testing.T) {
 	}
 }
 
-// TestPipelineInWords: what was never paused has no time since when.
-func TestPipelineInWords(t *testing.T) {
+// TestPipeline_Words: what was never paused has no time since when.
+func TestPipeline_Words(t *testing.T) {
 	for want, p := range map[string]contract.Pipeline{
 		"running, and never paused":                                    {},
 		"running, and never paused, by API_TOKEN, reason: all is well": {By: ptr("API_TOKEN"), Reason: ptr("all is well")},
@@ -138,7 +138,7 @@ func TestPipelineInWords(t *testing.T) {
 
 // The status of a name that does not resolve is not shown, although the document has one (404, as the workflow
 // document demands).
-func TestWhatDidNotAnswerHasNoStatus(t *testing.T) {
+func TestDomains_NoStatusWithoutAnswer(t *testing.T) {
 	lines := func(kind contract.Kind) (text string) {
 		doc := sampleDocument()
 		why := contract.Failure{Error: ptr("the name does not resolve"), ErrorType: ptr(string(kind))}

@@ -156,8 +156,8 @@ func TestInfo(t *testing.T) {
 	expect("info status", exitUnreachable, "the database failed", "trying again")
 }
 
-// TestInfoArticlesByCursor: pages of the API's size, without gap or duplicate, until the end.
-func TestInfoArticlesByCursor(t *testing.T) {
+// TestInfo_ArticlesByCursor: pages of the API's size, without gap or duplicate, until the end.
+func TestInfo_ArticlesByCursor(t *testing.T) {
 	s := newInfoService(t)
 	var items strings.Builder
 	for i := range 130 {
@@ -186,8 +186,8 @@ func TestInfoArticlesByCursor(t *testing.T) {
 	}
 }
 
-// TestInfoIsNoEngine: what answers otherwise is named as what it is not.
-func TestInfoIsNoEngine(t *testing.T) {
+// TestInfo_NotAnEngine: what answers otherwise is named as what it is not.
+func TestInfo_NotAnEngine(t *testing.T) {
 	e := newEngine(t)
 	for line, want := range map[string]string{
 		"info status":   "otherwise than the Info service's collector; --url or INFO_COLLECTOR_URL says where the collector is",

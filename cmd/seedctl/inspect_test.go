@@ -16,7 +16,7 @@ func inspect(t *testing.T, args ...string) (code int, out, errOut string) {
 	return code, o.String(), e.String()
 }
 
-func TestInspectShowsWhatTheEngineWouldWrite(t *testing.T) {
+func TestInspect_ShowsTheContract(t *testing.T) {
 	code, out, errOut := inspect(t, "www.council.example.com")
 	if code != exitOK {
 		t.Fatalf("code %d: %s", code, errOut)
@@ -36,7 +36,7 @@ func TestInspectShowsWhatTheEngineWouldWrite(t *testing.T) {
 	}
 }
 
-func TestInspectPrintsTheDocument(t *testing.T) {
+func TestInspect_PrintsTheDocument(t *testing.T) {
 	code, out, errOut := inspect(t, "--json", "--verbose", "https://www.council.example.com/news/")
 	var doc contract.Document
 	if err := json.Unmarshal([]byte(out), &doc); err != nil || code != exitOK {
@@ -50,7 +50,7 @@ func TestInspectPrintsTheDocument(t *testing.T) {
 	}
 }
 
-func TestInspectFailures(t *testing.T) {
+func TestInspect_Failures(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		args []string
@@ -73,7 +73,7 @@ func TestInspectFailures(t *testing.T) {
 }
 
 // A saved web ends at its directory.
-func TestSavedWebStaysInItsDirectory(t *testing.T) {
+func TestInspect_SavedWebStaysInItsDirectory(t *testing.T) {
 	code, out, errOut := inspect(t, "--json", "--verbose",
 		"https://www.council.example.com/../../web_test.go?../../../../etc/passwd")
 	if code != exitOK || strings.Contains(out+errOut, "root:") {
@@ -82,7 +82,7 @@ func TestSavedWebStaysInItsDirectory(t *testing.T) {
 }
 
 // A name without requests has no status, and its sitemap is not robots.txt.
-func TestInspectOfANameThatIsNotAsked(t *testing.T) {
+func TestInspect_RefusedName(t *testing.T) {
 	_, out, _ := inspect(t, "nosuch.invalid")
 	if strings.Contains(out, "status") || strings.Count(out, "/robots.txt") != 1 ||
 		!strings.Contains(out, "sitemap     not asked for, since robots.txt could not be read\n") ||

@@ -46,8 +46,8 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestEveryCommand: each command explains itself and refuses unknown flags.
-func TestEveryCommand(t *testing.T) {
+// TestCommands_AllRun: each command explains itself and refuses unknown flags.
+func TestCommands_AllRun(t *testing.T) {
 	for _, c := range commands() {
 		for _, help := range []string{"-h", "--help"} {
 			if code, out, errOut := seedctl("", c.name, help); code != exitOK || errOut != "" || !strings.Contains(out, "Usage:") {

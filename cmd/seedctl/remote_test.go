@@ -544,8 +544,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestReconcileGoesOn: the cursor of a call that failed is said, and taken.
-func TestReconcileGoesOn(t *testing.T) {
+// TestReconcile_GoesOn: the cursor of a call that failed is said, and taken.
+func TestReconcile_GoesOn(t *testing.T) {
 	e := newEngine(t)
 	n := 0
 	e.before = func(w http.ResponseWriter, r *http.Request) bool {

@@ -71,7 +71,7 @@ denied     /  (line 9: Disallow: /)
 	}
 }
 
-func TestRobotsJSON(t *testing.T) {
+func TestRobots_JSON(t *testing.T) {
 	code, out, errOut := seedctl(robotsSample, "robots", "--json", "--base", "https://h.example/robots.txt", "-", "/a",
 		"/z")
 	want := `{"file":"-","agent":"NewsforkBot","group":{"user_agent":"*","line":1},"rules":3,"crawl_delay":1.5,` +
@@ -88,7 +88,7 @@ func TestRobotsJSON(t *testing.T) {
 	}
 }
 
-func TestRobotsCompare(t *testing.T) {
+func TestRobots_Compare(t *testing.T) {
 	const differs = "User-agent: *\nDisallow: /a*b\nDisallow: /c\n"
 	_, out, _ := seedctl(differs, "robots", "--compare", "-", "/x/ab", "/c", "https://h.example/y/ab?q=1")
 	if !strings.Contains(out,
@@ -115,7 +115,7 @@ func TestRobotsCompare(t *testing.T) {
 	}
 }
 
-func TestRobotsUsage(t *testing.T) {
+func TestRobots_Usage(t *testing.T) {
 	for name, args := range map[string][]string{
 		"no file":              {},
 		"flags but no file":    {"--json"},
@@ -132,7 +132,7 @@ func TestRobotsUsage(t *testing.T) {
 	}
 }
 
-func TestRobotsJSONL(t *testing.T) {
+func TestRobots_JSONL(t *testing.T) {
 	const (
 		none    = `{"allowed":true,"crawl_delay":null,"sitemaps":[],"is_html":false}`
 		missing = `{"error":"robots_txt: missing; send the file's text, or its bytes as robots_txt_b64"}`
@@ -186,8 +186,8 @@ func TestRobotsJSONL(t *testing.T) {
 	}
 }
 
-// TestRobotsJSONLConversation: an answer comes before the next question is asked.
-func TestRobotsJSONLConversation(t *testing.T) {
+// TestRobots_JSONLConversation: an answer comes before the next question is asked.
+func TestRobots_JSONLConversation(t *testing.T) {
 	inRead, inWrite := io.Pipe()
 	outRead, outWrite := io.Pipe()
 	done := make(chan int)
@@ -214,7 +214,7 @@ type broken struct{}
 func (broken) Read([]byte) (int, error)  { return 0, errors.New("bad disk") }
 func (broken) Write([]byte) (int, error) { return 0, errors.New("closed pipe") }
 
-func TestRobotsBrokenStreams(t *testing.T) {
+func TestRobots_BrokenStreams(t *testing.T) {
 	question := `{"robots_txt":"","agent":"Bot"}` + "\n"
 	for name, code := range map[string]int{
 		"reading lines":   run([]string{"robots", "--jsonl"}, broken{}, io.Discard, io.Discard),

@@ -13,7 +13,7 @@ const herald = `<?xml version="1.0"?><urlset xmlns:news="http://www.google.com/s
 <url><loc>/a?x=1&amp;y=2</loc><lastmod>2026-02-10</lastmod><news:news><news:title>A</news:title></news:news></url>
 <url><loc>https://h.example/b</loc><lastmod>2026-02-09T18:30:00+09:00</lastmod></url><url><loc>mailto:x</loc></url>`
 
-func TestSitemapJSON(t *testing.T) {
+func TestSitemap_JSON(t *testing.T) {
 	dir := t.TempDir()
 	index := filepath.Join(dir, "index.xml")
 	if err := os.WriteFile(index,
@@ -34,7 +34,7 @@ func TestSitemapJSON(t *testing.T) {
 	}
 }
 
-func TestSitemapTable(t *testing.T) {
+func TestSitemap_Table(t *testing.T) {
 	code, out, errOut := seedctl(herald, "sitemap", "-", "--base=https://h.example/")
 	want := `FILE  KIND    URLS  SITEMAPS  NEWS  OLDEST                NEWEST                NOTES
 -     urlset  2     0         1     2026-02-09T09:30:00Z  2026-02-10T00:00:00Z  cut short; 1 without a usable URL
@@ -50,7 +50,7 @@ func TestSitemapTable(t *testing.T) {
 	}
 }
 
-func TestSitemapInput(t *testing.T) {
+func TestSitemap_Input(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "no-such.xml")
 	for _, c := range []struct {
 		name      string
@@ -72,8 +72,8 @@ func TestSitemapInput(t *testing.T) {
 	}
 }
 
-// TestSitemapCorpus: the command line prints what the package's corpus expects.
-func TestSitemapCorpus(t *testing.T) {
+// TestSitemap_Corpus: the command line prints what the package's corpus expects.
+func TestSitemap_Corpus(t *testing.T) {
 	const corpus = "../../sitemap/testdata/corpus"
 	data, err := os.ReadFile(corpus + "/expected.json")
 	if err != nil {

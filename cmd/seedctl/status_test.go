@@ -8,7 +8,7 @@ import (
 )
 
 // Values and thresholds of alarms have units that people count in.
-func TestAlarmText(t *testing.T) {
+func TestAlarm_Text(t *testing.T) {
 	for want, a := range map[string]contract.AlarmState{
 		"frontier_behind ok: 0 minutes, fires above 60 minutes": {Name: "frontier_behind",
 			State: contract.AlarmOK, Value: ptr(0.0), Threshold: 3_600_000, Unit: contract.Milliseconds},
@@ -30,7 +30,7 @@ func TestAlarmText(t *testing.T) {
 }
 
 // Until the cron has seen an alarm its time is that of the answer, so it is no change, and no news.
-func TestAlarmsThatNoCronSawAreNoNews(t *testing.T) {
+func TestAlarm_UnseenByTheCron(t *testing.T) {
 	status := func(clock string) contract.Status {
 		s := sampleStatus()
 		s.UpdatedAt = at(clock)

@@ -137,8 +137,8 @@ func TestUpload(t *testing.T) {
 	}
 }
 
-// TestUploadOrchestrates: each partition that holds files is queued once, at the end.
-func TestUploadOrchestrates(t *testing.T) {
+// TestUpload_Orchestrates: each partition that holds files is queued once, at the end.
+func TestUpload_Orchestrates(t *testing.T) {
 	e := newEngine(t)
 	dir := lay(t, map[string]string{day + "raw_0001.json": "[]", day + "raw_0002.json": "[]",
 		"country=sg/category=gov/date=2026-01-28/raw_0001.json": "[]",
@@ -167,7 +167,7 @@ func TestUploadOrchestrates(t *testing.T) {
 }
 
 // The content decides whether a file is there already; its size only where the store has no digest.
-func TestUploadTheSameOrReplace(t *testing.T) {
+func TestUpload_SameOrReplace(t *testing.T) {
 	e := newEngine(t)
 	t.Chdir(lay(t, map[string]string{day + "raw_0001.json": "{}", day + "raw_0003.json": "[1]"}))
 	if code, _, errOut := seedctl("", "upload", "."); code != exitFailed || !strings.Contains(errOut, "raw_0001.json is there with another content") {
@@ -199,8 +199,8 @@ func TestUploadTheSameOrReplace(t *testing.T) {
 	}
 }
 
-// TestUploadRaces: a number that somebody else takes first, and an answer that gets lost.
-func TestUploadRaces(t *testing.T) {
+// TestUpload_Races: a number that somebody else takes first, and an answer that gets lost.
+func TestUpload_Races(t *testing.T) {
 	const other, same = "sg/news/2026-01-28/raw_0002", "sg/news/2026-01-28/raw_0002"
 	take := func(e *playedEngine, w http.ResponseWriter, content string) bool {
 		e.files[other] = playedFile{int64(len(content)), md5Text(content)}
@@ -268,8 +268,8 @@ func TestUploadRaces(t *testing.T) {
 	}
 }
 
-// TestUploadChanges: a file that grows or shrinks while it is sent has not been uploaded.
-func TestUploadChanges(t *testing.T) {
+// TestUpload_ChangedWhileRead: a file that grows or shrinks while it is sent has not been uploaded.
+func TestUpload_ChangedWhileRead(t *testing.T) {
 	for _, size := range []int64{10, 1 << 22} {
 		e := newEngine(t)
 		path := filepath.Join(lay(t, map[string]string{"raw_0002.json": "[" + strings.Repeat(" ", 1<<21) + "]"}), "raw_0002.json")
@@ -288,8 +288,8 @@ func TestUploadChanges(t *testing.T) {
 	}
 }
 
-// TestUploadStreams: a file of 64 MB needs no more memory than a small one, and its length is sent.
-func TestUploadStreams(t *testing.T) {
+// TestUpload_Streams: a file of 64 MB needs no more memory than a small one, and its length is sent.
+func TestUpload_Streams(t *testing.T) {
 	const size = 64 << 20
 	e := newEngine(t)
 	path := filepath.Join(lay(t, map[string]string{"raw_0002.json": "["}), "raw_0002.json")
@@ -309,8 +309,8 @@ func TestUploadStreams(t *testing.T) {
 	}
 }
 
-// TestUploadStalls: an engine that stops taking bytes is given up; one that is only slow is not.
-func TestUploadStalls(t *testing.T) {
+// TestUpload_Stalls: an engine that stops taking bytes is given up; one that is only slow is not.
+func TestUpload_Stalls(t *testing.T) {
 	defer func(d time.Duration) { limits.Patience = d }(limits.Patience)
 	limits.Patience = 400 * time.Millisecond
 	e := newEngine(t)
@@ -352,8 +352,8 @@ func TestUploadStalls(t *testing.T) {
 	}
 }
 
-// TestUploadInterrupted: Ctrl-C ends an upload; repeated, it goes on where it was.
-func TestUploadInterrupted(t *testing.T) {
+// TestUpload_Interrupted: Ctrl-C ends an upload; repeated, it goes on where it was.
+func TestUpload_Interrupted(t *testing.T) {
 	e := newEngine(t)
 	dir := lay(t, map[string]string{day + "raw_0002.json": "[]", day + "raw_0003.json": "[{}]"})
 	reached := make(chan bool, 1)

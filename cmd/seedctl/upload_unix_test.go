@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestUploadSpecial: a pipe is refused without waiting for its writer; a link counts as its file.
-func TestUploadSpecial(t *testing.T) {
+// TestUpload_SpecialFiles: a pipe is refused without waiting for its writer; a link counts as its file.
+func TestUpload_SpecialFiles(t *testing.T) {
 	newEngine(t)
 	dir := lay(t, map[string]string{"a/export.json": "[]"})
 	pipe, link := filepath.Join(dir, "raw_0007.json"), filepath.Join(dir, "b", "raw_0008.json")

@@ -95,7 +95,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-func TestWatchPaused(t *testing.T) {
+func TestWatch_Paused(t *testing.T) {
 	e := newEngine(t)
 	e.paused = true
 	e.statuses = []contract.Status{stats(three{0, 0, 150}, three{})}
@@ -105,8 +105,8 @@ func TestWatchPaused(t *testing.T) {
 	}
 }
 
-// TestWatchContinued: as long as continuations follow, a lull is no end.
-func TestWatchContinued(t *testing.T) {
+// TestWatch_Continued: as long as continuations follow, a lull is no end.
+func TestWatch_Continued(t *testing.T) {
 	e := newEngine(t)
 	e.before = func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method == "POST" {
@@ -125,7 +125,7 @@ func TestWatchContinued(t *testing.T) {
 	}
 }
 
-func TestNothingToWatch(t *testing.T) {
+func TestWatch_Nothing(t *testing.T) {
 	e := newEngine(t)
 	e.before = func(w http.ResponseWriter, r *http.Request) bool {
 		respond(w, 200, orchestrator.Result{})
@@ -136,9 +136,9 @@ func TestNothingToWatch(t *testing.T) {
 	}
 }
 
-// TestOrchestrateSaysWhyNothingMoves: what is queued waits while the pipeline is paused, and what queues lost is queued
+// TestOrchestrate_SaysWhyNothingMoves: what is queued waits while the pipeline is paused, and what queues lost is queued
 // again only by force.
-func TestOrchestrateSaysWhyNothingMoves(t *testing.T) {
+func TestOrchestrate_SaysWhyNothingMoves(t *testing.T) {
 	skipped := orchestrator.Result{FilesFound: 3, Skipped: 3, Finished: 3}
 	stuck := stats(three{3, 0, 0}, three{2, 0, 31})
 	stuck.Queues = map[string]*contract.Backlog{"seed": {}, "domain": {}, "dlq": {Messages: 1}}
@@ -180,8 +180,8 @@ func TestOrchestrateSaysWhyNothingMoves(t *testing.T) {
 	}
 }
 
-// TestPartlyQueued: an engine that failed half-way is asked again; what it did is said.
-func TestPartlyQueued(t *testing.T) {
+// TestOrchestrate_PartlyQueued: an engine that failed half-way is asked again; what it did is said.
+func TestOrchestrate_PartlyQueued(t *testing.T) {
 	e := newEngine(t)
 	e.before = func(w http.ResponseWriter, r *http.Request) bool {
 		data, _ := json.Marshal(orchestrator.Result{FilesFound: 10, Sent: 1, Skipped: 5, Discarded: 1, InFlight: 2, Broken: 2, Failed: 4})
@@ -228,8 +228,8 @@ func TestBar(t *testing.T) {
 	}
 }
 
-// TestProgressLines: without a terminal there are lines, not one for each change.
-func TestProgressLines(t *testing.T) {
+// TestProgress_Lines: without a terminal there are lines, not one for each change.
+func TestProgress_Lines(t *testing.T) {
 	var b bytes.Buffer
 	p := newProgress(&b)
 	p.update(0, "one")
@@ -245,8 +245,8 @@ func TestProgressLines(t *testing.T) {
 	}
 }
 
-// TestStatusWatch: the same numbers are shown once, and Ctrl-C is the ordinary end.
-func TestStatusWatch(t *testing.T) {
+// TestStatus_Watch: the same numbers are shown once, and Ctrl-C is the ordinary end.
+func TestStatus_Watch(t *testing.T) {
 	e := newEngine(t)
 	later := stats(three{1, 0, 0}, three{})
 	later.UpdatedAt = at("23:00:00")

@@ -20,9 +20,9 @@ var readers = map[string][]string{
 	"feed": {"--cursor-file "}, "changes": {"--cursor-file "},
 }
 
-// TestFilesThatCannotBeRead: every command says in the same words which file is missing, is a directory or none, and
+// TestFiles_Unreadable: every command says in the same words which file is missing, is a directory or none, and
 // which flag was wrong.
-func TestFilesThatCannotBeRead(t *testing.T) {
+func TestFiles_Unreadable(t *testing.T) {
 	newEngine(t)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
@@ -58,8 +58,8 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestFlagsInWords: what is wrong with a flag, and what was perhaps meant.
-func TestFlagsInWords(t *testing.T) {
+// TestFlags_ErrorsInWords: what is wrong with a flag, and what was perhaps meant.
+func TestFlags_ErrorsInWords(t *testing.T) {
 	newEngine(t)
 	for line, want := range map[string]string{
 		"domains --stat failed":          "seedctl domains: there is no flag --stat; did you mean --state?",

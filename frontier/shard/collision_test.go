@@ -69,8 +69,8 @@ func TestCollisions(t *testing.T) {
 	}
 }
 
-// TestVersions: a program works on with what the next version wrote, unless that says it cannot.
-func TestVersions(t *testing.T) {
+// TestVersion_NewerShard: a program works on with what the next version wrote, unless that says it cannot.
+func TestVersion_NewerShard(t *testing.T) {
 	db, transaction := OpenTwin(t)
 	s := &Shard{DB: db}
 	do := func(f func(*call) error) error {

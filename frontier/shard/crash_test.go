@@ -229,8 +229,8 @@ func (w *world) invariants() {
 	}
 }
 
-// TestClockJumps: whatever the clock does, nothing is lost, and nothing is given to two at once.
-func TestClockJumps(t *testing.T) {
+// TestClock_Jumps: whatever the clock does, nothing is lost, and nothing is given to two at once.
+func TestClock_Jumps(t *testing.T) {
 	for _, jump := range []int64{86_400_000, -86_400_000, 400 * 86_400_000, -noon} {
 		t.Run(fmt.Sprint(jump), func(t *testing.T) {
 			w := newWorld(t)

@@ -29,9 +29,9 @@ var rhythms = []rhythm{
 // 2026-11-22, 290 and 219 refreshes within 40 s, its simulated platform, the ticks and the site included.
 const cpuUnchanged, cpuChanged = 11.0, 40.0
 
-// TestADayOfRefreshes counts what one day costs of 10,000 domains with a feed and a sitemap each, after two weeks
+// TestRefresh_Day counts what one day costs of 10,000 domains with a feed and a sitemap each, after two weeks
 // in which the intervals have settled. It runs one of the 16 shards. docs/scale.md has the figures.
-func TestADayOfRefreshes(t *testing.T) {
+func TestRefresh_Day(t *testing.T) {
 	const shards, domains, settling = 16, 10_000 / 16, 14 * 86_400_000
 	w := newWorld(t)
 	w.shard.PerMinute = 60

@@ -11,10 +11,10 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// TestFollowForLong reads ten thousand pages of the feed, and as many of the changes, while others write to all shards at
+// TestFollow_Long reads ten thousand pages of the feed, and as many of the changes, while others write to all shards at
 // once, and days go by, so that what was read is deleted behind the reader. Nothing may be left out, and nothing come
 // twice.
-func TestFollowForLong(t *testing.T) {
+func TestFollow_Long(t *testing.T) {
 	const (
 		shards, writers, domains = 4, 4, 40 // domains of a writer
 		maxAhead                 = 200      // articles that wait to be read: the reader must not be away for longer than the logs are kept

@@ -7,9 +7,9 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// TestFoundLately: what was announced within 24 hours is counted by hour and type, without a row more; what was seen before
+// TestStats_FoundLately: what was announced within 24 hours is counted by hour and type, without a row more; what was seen before
 // is not, and what is older is forgotten.
-func TestFoundLately(t *testing.T) {
+func TestStats_FoundLately(t *testing.T) {
 	s := newLogs(t, 3)
 	all := frontier.Remotes{Caller: s, Shards: 3}
 	put := func(domain, path, kind string) {

@@ -10,9 +10,9 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard"
 )
 
-// TestALateShard: refreshes that never end make the shard late at every look from then on, not only at those that fall
+// TestRefresh_LateShard: refreshes that never end make the shard late at every look from then on, not only at those that fall
 // together with a tick that gives one of them; refreshes in time do not, whatever the entry point.
-func TestALateShard(t *testing.T) {
+func TestRefresh_LateShard(t *testing.T) {
 	for _, method := range []string{"rss", frontier.MethodCollect} {
 		for _, ends := range []bool{true, false} {
 			t.Run(fmt.Sprint(method, ", ends: ", ends), func(t *testing.T) {
@@ -73,9 +73,9 @@ func (w *world) refreshed(m *contract.Refresh) {
 	})
 }
 
-// TestTheDayOfAClockThatJumped: a clock that was far ahead for a moment does not have the refreshes of all days until then
+// TestClock_DayAfterAJump: a clock that was far ahead for a moment does not have the refreshes of all days until then
 // count to one; one that goes back over midnight begins no second day.
-func TestTheDayOfAClockThatJumped(t *testing.T) {
+func TestClock_DayAfterAJump(t *testing.T) {
 	w := newWorld(t)
 	w.shard.Settings.PerMinute, w.shard.Settings.PerDay = 60, 5
 	for i := range 40 {
@@ -106,8 +106,8 @@ func TestTheDayOfAClockThatJumped(t *testing.T) {
 	}
 }
 
-// TestARefreshWaitsForTheEndOfABlock: a host whose block is over soon is given to its refresh, which asks it only then.
-func TestARefreshWaitsForTheEndOfABlock(t *testing.T) {
+// TestRefresh_WaitsForTheEndOfABlock: a host whose block is over soon is given to its refresh, which asks it only then.
+func TestRefresh_WaitsForTheEndOfABlock(t *testing.T) {
 	w := newWorld(t)
 	const link = "https://a.example/x"
 	w.do(func() error {

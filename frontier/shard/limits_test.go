@@ -10,8 +10,8 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// TestDocumentedLimits: the table of docs/frontier.md has the limits of this package.
-func TestDocumentedLimits(t *testing.T) {
+// TestDocs_Limits: the table of docs/frontier.md has the limits of this package.
+func TestDocs_Limits(t *testing.T) {
 	page, err := os.ReadFile("../../docs/frontier.md")
 	if err != nil {
 		t.Fatal(err)
@@ -43,8 +43,8 @@ func TestDocumentedLimits(t *testing.T) {
 	}
 }
 
-// TestDocumentedReasons: docs/frontier.md explains every verdict by which a page is refused.
-func TestDocumentedReasons(t *testing.T) {
+// TestDocs_Reasons: docs/frontier.md explains every verdict by which a page is refused.
+func TestDocs_Reasons(t *testing.T) {
 	page, err := os.ReadFile("../../docs/frontier.md")
 	if err != nil {
 		t.Fatal(err)

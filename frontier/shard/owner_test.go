@@ -13,7 +13,7 @@ import (
 
 // A collector that died may have asked its hosts until its time was over, so the next one keeps their delay
 // from then on.
-func TestTheDelayOfALostOwner(t *testing.T) {
+func TestOwner_DelayAfterALostOne(t *testing.T) {
 	db, err := sqlite.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestTheDelayOfALostOwner(t *testing.T) {
 }
 
 // Pages that others put may be of any day; entry points stay those of the newest document, whoever was first.
-func TestTheDayOfADocument(t *testing.T) {
+func TestOwner_DayOfADocument(t *testing.T) {
 	for name, first := range map[string]bool{"the host is new": false, "others put pages of the host before": true} {
 		t.Run(name, func(t *testing.T) { testDayOfADocument(t, first) })
 	}
@@ -101,9 +101,9 @@ func testDayOfADocument(t *testing.T, othersFirst bool) {
 	}
 }
 
-// TestExpectedHosts: a host that an owner asked about belongs to its domain from the put that makes it, though that put
+// TestOwner_ExpectedHosts: a host that an owner asked about belongs to its domain from the put that makes it, though that put
 // does not write the domain's row: for scrapers, for the next owner if this one is lost, and after a release.
-func TestExpectedHosts(t *testing.T) {
+func TestOwner_ExpectedHosts(t *testing.T) {
 	for _, end := range []string{"released", "lost", "asked again"} {
 		t.Run(end, func(t *testing.T) {
 			w := newWorld(t)

@@ -23,8 +23,8 @@ func (a *answers) Call(_ context.Context, shard, operation string, request []byt
 	return []byte(a.answer), a.err
 }
 
-// TestRemoteErrors: what a shard says keeps its kind, and what it cannot answer may be fetched from again.
-func TestRemoteErrors(t *testing.T) {
+// TestRemote_Errors: what a shard says keeps its kind, and what it cannot answer may be fetched from again.
+func TestRemote_Errors(t *testing.T) {
 	lost := errors.New("the connection is lost")
 	for _, c := range []struct {
 		answers
@@ -52,8 +52,8 @@ func TestRemoteErrors(t *testing.T) {
 	}
 }
 
-// TestRemoteAddresses: a domain is always asked for at the same shard, by a name that must not change.
-func TestRemoteAddresses(t *testing.T) {
+// TestRemote_Addresses: a domain is always asked for at the same shard, by a name that must not change.
+func TestRemote_Addresses(t *testing.T) {
 	a := &answers{answer: `{"answer":true,"later":{}}`}
 	kept, err := frontier.Remotes{Caller: a, Shards: 16}.Of("newsfork.com").Renew(t.Context(), "newsfork.com", "me", 60)
 	if err != nil || !kept {
@@ -64,8 +64,8 @@ func TestRemoteAddresses(t *testing.T) {
 	}
 }
 
-// TestServeNewer: a shard that a later version has migrated says so, and is left alone.
-func TestServeNewer(t *testing.T) {
+// TestServe_Newer: a shard that a later version has migrated says so, and is left alone.
+func TestServe_Newer(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.example", articles("a.example", 0, 1))
 	w.do(func() error {

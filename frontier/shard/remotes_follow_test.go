@@ -159,7 +159,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-func TestCursors(t *testing.T) {
+func TestFollow_Cursors(t *testing.T) {
 	c := frontier.Cursor{0, 1, 1 << 52}
 	for shards, want := range map[int]string{3: "[0 1 4503599627370496]", 2: "[0 1]", 4: "[0 1 4503599627370496 0]"} {
 		if got, err := frontier.ParseCursor(c.String(), shards); err != nil || fmt.Sprint([]int64(got)) != want {
@@ -173,8 +173,8 @@ func TestCursors(t *testing.T) {
 	}
 }
 
-// TestReadAgain: what is between two cursors is the same however often it is read, whatever was added since.
-func TestReadAgain(t *testing.T) {
+// TestFollow_ReadAgain: what is between two cursors is the same however often it is read, whatever was added since.
+func TestFollow_ReadAgain(t *testing.T) {
 	const n, limit = 3, 5
 	s := newLogs(t, n)
 	all := frontier.Remotes{Caller: s, Shards: n}
@@ -228,9 +228,9 @@ func TestReadAgain(t *testing.T) {
 	}
 }
 
-// TestReadTooLate: a reader who was away for longer than the logs are kept is told that something is missing, and one
+// TestFollow_TooLate: a reader who was away for longer than the logs are kept is told that something is missing, and one
 // who missed nothing is not.
-func TestReadTooLate(t *testing.T) {
+func TestFollow_TooLate(t *testing.T) {
 	w := newWorld(t)
 	days := func(n int64) { w.now += n * 86_400_000 }
 	write := func(path string, revision int) {
@@ -273,9 +273,9 @@ func TestReadTooLate(t *testing.T) {
 	}
 }
 
-// TestReadTooLateFromTheBeginning: a reader who has begun, and was then away for longer than the feed is kept, is told so
+// TestFollow_TooLateFromTheBeginning: a reader who has begun, and was then away for longer than the feed is kept, is told so
 // whatever shard the missing items are of, also one of which the first page had none.
-func TestReadTooLateFromTheBeginning(t *testing.T) {
+func TestFollow_TooLateFromTheBeginning(t *testing.T) {
 	const n = 3
 	s := newLogs(t, n)
 	all := frontier.Remotes{Caller: s, Shards: n}

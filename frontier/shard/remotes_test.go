@@ -100,9 +100,9 @@ func (s *shards) fill(domains int) {
 	s.called()
 }
 
-// TestLeaseOfAllShards: what one shard lacks comes from the others, each URL once, and the report finds
+// TestLease_OfAllShards: what one shard lacks comes from the others, each URL once, and the report finds
 // the shards again.
-func TestLeaseOfAllShards(t *testing.T) {
+func TestLease_OfAllShards(t *testing.T) {
 	s := newShards(t, 8)
 	s.fill(100)
 	seen := map[string]bool{}
@@ -134,8 +134,8 @@ func TestLeaseOfAllShards(t *testing.T) {
 	}
 }
 
-// TestLeasesAtOnce: scrapers that lease at the same time get different URLs.
-func TestLeasesAtOnce(t *testing.T) {
+// TestLease_AtOnce: scrapers that lease at the same time get different URLs.
+func TestLease_AtOnce(t *testing.T) {
 	s := newShards(t, 4)
 	s.fill(200)
 	var mu sync.Mutex
@@ -165,8 +165,8 @@ func TestLeasesAtOnce(t *testing.T) {
 	}
 }
 
-// TestIdleFor: a scraper is told how long there is nothing, however the shards came to be remembered.
-func TestIdleFor(t *testing.T) {
+// TestIdle_For: a scraper is told how long there is nothing, however the shards came to be remembered.
+func TestIdle_For(t *testing.T) {
 	s := newShards(t, 8)
 	s.Idle = new(idle.Shards)
 	s.fill(1)
@@ -189,9 +189,9 @@ func TestIdleFor(t *testing.T) {
 	}
 }
 
-// TestALoneScraper: who reports what it has is given more as soon as the hosts' delay is over, whichever
+// TestIdle_LoneScraper: who reports what it has is given more as soon as the hosts' delay is over, whichever
 // process took the report.
-func TestALoneScraper(t *testing.T) {
+func TestIdle_LoneScraper(t *testing.T) {
 	s := newShards(t, 8)
 	var pages []frontier.NewPage
 	for i := range 3 {
@@ -230,9 +230,9 @@ func TestALoneScraper(t *testing.T) {
 	}
 }
 
-// TestIdleShards: shards that had nothing are left alone for some seconds, but not when something was
+// TestIdle_Shards: shards that had nothing are left alone for some seconds, but not when something was
 // put into them, nor for those who want something else.
-func TestIdleShards(t *testing.T) {
+func TestIdle_Shards(t *testing.T) {
 	s := newShards(t, 8)
 	s.Idle = new(idle.Shards)
 	lease := func(r frontier.LeaseRequest) (items int) {
@@ -263,8 +263,8 @@ func TestIdleShards(t *testing.T) {
 	expect("shards asked when the clock has gone back", s.called(), 8)
 }
 
-// TestFrozenShards: what the others have can be had, and a request is repeated without harm.
-func TestFrozenShards(t *testing.T) {
+// TestLease_FrozenShards: what the others have can be had, and a request is repeated without harm.
+func TestLease_FrozenShards(t *testing.T) {
 	s := newShards(t, 4)
 	s.Idle = new(idle.Shards)
 	s.fill(40)
@@ -349,9 +349,9 @@ func TestFrozenShards(t *testing.T) {
 	}
 }
 
-// TestFoundElsewhere: URLs that are found on a page go to the shards of their domains, with the page's
+// TestReport_FoundElsewhere: URLs that are found on a page go to the shards of their domains, with the page's
 // partition, also when the first report was lost on the way.
-func TestFoundElsewhere(t *testing.T) {
+func TestReport_FoundElsewhere(t *testing.T) {
 	s := newShards(t, 4)
 	s.fill(1)
 	l := must(s.Lease(t.Context(), s.now, frontier.LeaseRequest{Max: 1, Seconds: 60}))(t)
@@ -402,8 +402,8 @@ func TestFoundElsewhere(t *testing.T) {
 	}
 }
 
-// TestFoundDomains: a list of links does not fill the frontier.
-func TestFoundDomains(t *testing.T) {
+// TestReport_FoundDomains: a list of links does not fill the frontier.
+func TestReport_FoundDomains(t *testing.T) {
 	s := newShards(t, 4)
 	s.fill(1)
 	l := must(s.Lease(t.Context(), s.now, frontier.LeaseRequest{Max: 1, Seconds: 60}))(t)
@@ -417,9 +417,9 @@ func TestFoundDomains(t *testing.T) {
 	}
 }
 
-// TestFoundHosts: scrapers that find ever more hosts do not fill a shard, whichever shard they report to; what they find on
+// TestReport_FoundHosts: scrapers that find ever more hosts do not fill a shard, whichever shard they report to; what they find on
 // hosts that are known is taken, and so is what is put.
-func TestFoundHosts(t *testing.T) {
+func TestReport_FoundHosts(t *testing.T) {
 	s := newShards(t, 2)
 	s.fill(200)
 	next := 1000
@@ -455,8 +455,8 @@ func TestFoundHosts(t *testing.T) {
 	}
 }
 
-// TestALeaseThatIsGivenUp: a scraper that hangs up leaves no shard as silent.
-func TestALeaseThatIsGivenUp(t *testing.T) {
+// TestLease_GivenUp: a scraper that hangs up leaves no shard as silent.
+func TestLease_GivenUp(t *testing.T) {
 	s := newShards(t, 4)
 	s.Idle = new(idle.Shards)
 	s.fill(20)
@@ -479,9 +479,9 @@ func (f callerFunc) Call(ctx context.Context, _, _ string, _ []byte) ([]byte, er
 	return nil, f(ctx)
 }
 
-// TestHostsOfAllShards: pages of hosts are in the order that was asked for, whatever their shards, and
+// TestHosts_OfAllShards: pages of hosts are in the order that was asked for, whatever their shards, and
 // every host is there once.
-func TestHostsOfAllShards(t *testing.T) {
+func TestHosts_OfAllShards(t *testing.T) {
 	s := newShards(t, 5)
 	for i := range 60 {
 		var pages []frontier.NewPage
@@ -527,8 +527,8 @@ func TestHostsOfAllShards(t *testing.T) {
 	}
 }
 
-// TestOneURLOfAllShards: what is about one host reaches its shard, and patterns reach all.
-func TestOneURLOfAllShards(t *testing.T) {
+// TestURL_OfAllShards: what is about one host reaches its shard, and patterns reach all.
+func TestURL_OfAllShards(t *testing.T) {
 	s := newShards(t, 4)
 	s.fill(20)
 	until := s.now + 1_000_000

@@ -91,7 +91,7 @@ func (w *world) ceiling(what string, got, most float64) {
 }
 
 // Pages that displace others cost no more than the first ones.
-func TestRowsOfAFullDomain(t *testing.T) {
+func TestRows_OfAFullDomain(t *testing.T) {
 	for _, hosts := range []int{1, 5, 50} {
 		w := newWorld(t)
 		w.shard.Settings.URLsPerDomain = 0 // the default
@@ -113,7 +113,7 @@ func TestRowsOfAFullDomain(t *testing.T) {
 }
 
 // The few URLs that a page links to do not thin out a full domain each time.
-func TestRowsOfFoundURLs(t *testing.T) {
+func TestRows_OfFoundURLs(t *testing.T) {
 	w := newWorld(t)
 	w.shard.Settings.URLsPerDomain = 0 // the default
 	const domains, links = 60, 10
@@ -145,9 +145,9 @@ func TestRowsOfFoundURLs(t *testing.T) {
 	w.ceiling("pages of a full domain", float64(most)/domains, 500+500/8)
 }
 
-// TestRowsOfLargeDomains: a domain with more hosts than are leased at once lists the leased ones in
+// TestRows_OfLargeDomains: a domain with more hosts than are leased at once lists the leased ones in
 // its row, which costs a share of a row for the lease and one for the report.
-func TestRowsOfLargeDomains(t *testing.T) {
+func TestRows_OfLargeDomains(t *testing.T) {
 	w := newWorld(t)
 	const domains, hosts, urls = 25, 20, 10
 	put := 0
@@ -173,8 +173,8 @@ func TestRowsOfLargeDomains(t *testing.T) {
 	w.ceiling("rows a URL leased and reported", float64(rows)/float64(leased), 2.8)
 }
 
-// TestRowsOfARefresh: an entry point that has not changed costs two rows and its share of a block.
-func TestRowsOfARefresh(t *testing.T) {
+// TestRows_OfARefresh: an entry point that has not changed costs two rows and its share of a block.
+func TestRows_OfARefresh(t *testing.T) {
 	w := newWorld(t)
 	for i := range 200 {
 		host := fmt.Sprintf("a%d.example", i)
@@ -198,8 +198,8 @@ func TestRowsOfARefresh(t *testing.T) {
 	}
 }
 
-// TestBytesOfAURL: what a million URLs take.
-func TestBytesOfAURL(t *testing.T) {
+// TestRows_BytesOfAURL: what a million URLs take.
+func TestRows_BytesOfAURL(t *testing.T) {
 	w := newWorld(t)
 	const hosts, urls = 500, 40
 	for i := range hosts {
@@ -213,8 +213,8 @@ func TestBytesOfAURL(t *testing.T) {
 	w.ceiling("bytes a URL", float64(size)/hosts/urls, 100)
 }
 
-// TestNoIndexes: an index entry costs as much as a row, and the twin does not count it.
-func TestNoIndexes(t *testing.T) {
+// TestRows_NoIndexes: an index entry costs as much as a row, and the twin does not count it.
+func TestRows_NoIndexes(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.example", frontiertest.Articles("a.example", 0, 1))
 	if err := w.db.Query("SELECT name FROM sqlite_schema WHERE type = 'index'", func(r *store.Rows) { t.Errorf("there is an index: %s", r.Text()) }); err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard"
 )
 
-// TestSnapshotsAreDaily: one a day once there is something to keep, again until it is stored, each shard at
+// TestTick_SnapshotsAreDaily: one a day once there is something to keep, again until it is stored, each shard at
 // an hour of its own.
-func TestSnapshotsAreDaily(t *testing.T) {
+func TestTick_SnapshotsAreDaily(t *testing.T) {
 	w := newWorld(t)
 	tick := func() (tick shard.Tick) {
 		t.Helper()
@@ -86,8 +86,8 @@ func TestSnapshotsAreDaily(t *testing.T) {
 	}
 }
 
-// TestATickCostsNothing: the alarm goes off often, and what it asks writes no rows.
-func TestATickCostsNothing(t *testing.T) {
+// TestTick_CostsNothing: the alarm goes off often, and what it asks writes no rows.
+func TestTick_CostsNothing(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.example", articles("a.example", 0, 1))
 	for range 10 {

@@ -8,8 +8,8 @@ import (
 	"github.com/newsfork/seed-engine/frontier/link"
 )
 
-// TestTraps: shapes of URLs that lead astray, and odd ones that do not.
-func TestTraps(t *testing.T) {
+// TestPut_Traps: shapes of URLs that lead astray, and odd ones that do not.
+func TestPut_Traps(t *testing.T) {
 	const now = 1_769_601_600 // 2026-01-28
 	fields := func(n int) string {
 		var b strings.Builder

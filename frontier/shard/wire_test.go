@@ -88,8 +88,8 @@ func shape(path string, typ reflect.Type) []string {
 	return []string{fmt.Sprint(path, " ", typ.Kind())}
 }
 
-// TestServeTolerates: fields of a later version are ignored, and operations of one are refused.
-func TestServeTolerates(t *testing.T) {
+// TestServe_Tolerates: fields of a later version are ignored, and operations of one are refused.
+func TestServe_Tolerates(t *testing.T) {
 	for _, c := range []struct{ name, request, code, field string }{
 		{"later", `{}`, "unknown_operation", ""},
 		{"", ``, "unknown_operation", ""},
