@@ -203,12 +203,14 @@ type Acquired struct {
 	Granted   bool
 	Excluded  bool // by an operator
 	Collected bool `json:",omitempty"` // the partition of Unless has a contract
-	// RetryIn is the time in ms until the domain is free. The caller counts as waiting, so scrapers get no more of its hosts.
+	// RetryIn is the time in ms until the domain is free. The caller counts as waiting, so scrapers get no more of its
+	// hosts.
 	RetryIn int64
 	// Evidence is the last complete collection, whether the domain is granted or not.
 	Evidence Evidence
 	Hosts    []HostState // in the order of the request
-	// LastOwned returns when the last owner released or lost the domain, in ms; 0 if it had none. No collection ended later.
+	// LastOwned returns when the last owner released or lost the domain, in ms; 0 if it had none. No collection ended
+	// later.
 	LastOwned int64
 }
 
@@ -293,8 +295,8 @@ type RefreshGrant struct {
 	Since     int64  // ms, of the last read; 0 if there was none
 	Type      string
 	Partition contract.Partition // the newest
-	// Rewrite is true if an earlier refresh of the host changed what the contract should say, and nobody has confirmed that
-	// the contract was rewritten.
+	// Rewrite is true if an earlier refresh of the host changed what the contract should say, and nobody has confirmed
+	// that the contract was rewritten.
 	Rewrite bool
 }
 
@@ -344,8 +346,8 @@ type NextRefresh struct {
 	RefreshGrant
 }
 
-// MethodCollect is the method of the entry point that stands for a whole domain: when it is due, the domain is collected
-// again. Its URL is that of robots.txt.
+// MethodCollect is the method of the entry point that stands for a whole domain: when it is due, the domain is
+// collected again. Its URL is that of robots.txt.
 const MethodCollect = "collect"
 
 // FailuresShown is the number of failed checks in a row after which the contract says so.
@@ -390,8 +392,9 @@ type FeedItem struct {
 // Shown returns the item as readers of the feed get it.
 func (i *FeedItem) Shown() contract.FeedItem {
 	f := contract.FeedItem{
-		URL: i.URL, Domain: i.Domain, Host: markup.HostOf(i.URL), Title: contract.Text(i.Title), Type: i.Type, Priority: i.Priority,
-		FoundAt: contract.Time{Time: time.UnixMilli(i.FoundAt).UTC()}, FoundBy: contract.Text(i.FoundBy),
+		URL: i.URL, Domain: i.Domain, Host: markup.HostOf(i.URL), Title: contract.Text(i.Title), Type: i.Type,
+		Priority: i.Priority,
+		FoundAt:  contract.Time{Time: time.UnixMilli(i.FoundAt).UTC()}, FoundBy: contract.Text(i.FoundBy),
 		Snippet: contract.Text(i.Snippet), Image: contract.Text(i.Image), Partition: i.Partition,
 	}
 	if i.LastMod > 0 {
@@ -595,8 +598,8 @@ type Exclusion struct {
 
 // ---- Export and restore: snapshots
 
-// Snapshot is a page of what a shard has: first hosts with their queues, seen-sets, delays and entry points as they are
-// stored, then domains. It can be restored into any number of shards, since ids are made again from the names.
+// Snapshot is a page of what a shard has: first hosts with their queues, seen-sets, delays and entry points as they
+// are stored, then domains. It can be restored into any number of shards, since ids are made again from the names.
 //
 // Leases and owners are not restored: whatever was leased has been reported or has expired by now, so its pages wait
 // again. Mirrors are missing because the next collections bring them. Exclusions are shown but not restored: operators

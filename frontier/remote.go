@@ -191,4 +191,5 @@ func ask[Answer any](ctx context.Context, r Remote, name string, request any) (a
 }
 
 // shardKinds are the codes of errors that keep their kind. What a later version adds counts as Storage.
-var shardKinds = []contract.Kind{contract.Validation, contract.Parse, contract.Network, contract.Timeout, contract.Storage, contract.Internal}
+var shardKinds = []contract.Kind{contract.Validation, contract.Parse, contract.Network, contract.Timeout,
+	contract.Storage, contract.Internal}

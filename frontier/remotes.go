@@ -14,7 +14,8 @@ import (
 // mergeFound adds up the hours of two shards.
 func mergeFound(a, b []FoundHour) []FoundHour {
 	for _, h := range b {
-		at, known := slices.BinarySearchFunc(a, h.Hour, func(f FoundHour, hour int64) int { return cmp.Compare(f.Hour, hour) })
+		at, known := slices.BinarySearchFunc(a, h.Hour,
+			func(f FoundHour, hour int64) int { return cmp.Compare(f.Hour, hour) })
 		if !known {
 			a = slices.Insert(a, at, FoundHour{Hour: h.Hour, Types: map[string]int64{}})
 		}
@@ -50,7 +51,8 @@ func each(n int, f func(i int) error) []error {
 
 // errSilent is given when none of the shards that an operation needs has answered.
 func errSilent(op string, errs ...error) error {
-	return &contract.Error{Kind: contract.Storage, Op: op, Message: "no shard of the frontier answers; try again later", Err: errors.Join(errs...)}
+	return &contract.Error{Kind: contract.Storage, Op: op, Message: "no shard of the frontier answers; try again later",
+		Err: errors.Join(errs...)}
 }
 
 // refused returns the error of a shard to which the request was wrong: the same at every shard.
@@ -98,7 +100,8 @@ func (r Remotes) SetHost(ctx context.Context, host string, change HostChange) (f
 		domain = Registrable(host)
 	}
 	if domain == "" {
-		return false, contract.Invalid("host", "%.80q is not a host of a registrable domain; send its name in lower-case A-labels", host)
+		return false,
+			contract.Invalid("host", "%.80q is not a host of a registrable domain; send its name in lower-case A-labels", host)
 	}
 	return r.Of(domain).SetHost(ctx, host, change)
 }

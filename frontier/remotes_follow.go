@@ -134,7 +134,9 @@ func anyExpired[Item any](runs []logTail[Item]) bool {
 
 // follow reads a log of all shards and merges up to limit items by their time. The cursor moves past what
 // was taken of a shard, or past all that the shard looked at when all was taken.
-func follow[Item any](r Remotes, op string, from Cursor, limit int, ask func(shard int, after int64) (logTail[Item], error), place func(Item) (number, time int64)) (items []Item, how Followed, err error) {
+func follow[Item any](r Remotes, op string, from Cursor, limit int,
+	ask func(shard int, after int64) (logTail[Item], error), place func(Item) (number, time int64)) (items []Item,
+	how Followed, err error) {
 	runs := make([]logTail[Item], r.Shards)
 	errs := each(r.Shards, func(n int) (err error) {
 		runs[n], err = ask(n, from[n])
@@ -172,7 +174,8 @@ func follow[Item any](r Remotes, op string, from Cursor, limit int, ask func(sha
 }
 
 // mergeRuns returns up to limit items of all runs by their time, each run in its order, and how many are of each.
-func mergeRuns[Item any](runs []logTail[Item], limit int, place func(Item) (number, time int64)) (items []Item, taken []int) {
+func mergeRuns[Item any](runs []logTail[Item], limit int, place func(Item) (number, time int64)) (items []Item,
+	taken []int) {
 	taken = make([]int, len(runs))
 	for len(items) < limit {
 		first, at := -1, int64(0)

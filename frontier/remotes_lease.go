@@ -18,7 +18,8 @@ func (r Remotes) Lease(ctx context.Context, now int64, request LeaseRequest) (Le
 	if err := request.Validate(); err != nil {
 		return Lease{}, err
 	}
-	l := leaseOfAll{remotes: r, now: now, request: request, wants: request.Wants(), gave: map[int]bool{}, again: MaxRetryAfter * 1000}
+	l := leaseOfAll{remotes: r, now: now, request: request, wants: request.Wants(), gave: map[int]bool{},
+		again: MaxRetryAfter * 1000}
 	l.choose()
 	for width := 1; l.missing() > 0 && len(l.shards) > 0 && l.parts+width <= maxParts; width = maxParallel {
 		if err := l.ask(ctx, width); err != nil {

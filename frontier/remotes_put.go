@@ -13,7 +13,8 @@ import (
 // Put queues pages of any domains, and gives a verdict for each in the same order. When shards do not
 // answer, their pages are Unavailable and there is an error besides the answer; the same put may be
 // repeated as a whole.
-func (r Remotes) Put(ctx context.Context, partition contract.Partition, pages []NewPage) (answer PutAnswer, err error) {
+func (r Remotes) Put(ctx context.Context, partition contract.Partition, pages []NewPage) (answer PutAnswer,
+	err error) {
 	if err := partition.Validate("partition_info."); err != nil {
 		return answer, err
 	}

@@ -101,7 +101,8 @@ func feedNew(t T, db DB) {
 	s := newShard(t, db)
 	const now = int64(noon / 1000)
 	page := func(name string, lastmod int64) frontier.NewPage {
-		return frontier.NewPage{URL: "https://a.example/" + name, Title: name, Type: "news", Priority: 0.7, LastMod: lastmod, FoundBy: "sitemap"}
+		return frontier.NewPage{URL: "https://a.example/" + name, Title: name, Type: "news", Priority: 0.7, LastMod: lastmod,
+			FoundBy: "sitemap"}
 	}
 	put := func(since int64, pages ...frontier.NewPage) {
 		t.Helper()
@@ -112,25 +113,32 @@ func feedNew(t T, db DB) {
 	}
 	fresh := page("fresh", 0)
 	fresh.Fresh, fresh.FoundBy, fresh.Snippet, fresh.Image = true, "feed", "What it says", "https://a.example/i.jpg"
-	first := []frontier.NewPage{page("today", now-3600), page("old", now-3*86_400), page("undated", 0), fresh, page("2099", now+60*86_400)}
+	first := []frontier.NewPage{page("today", now-3600), page("old", now-3*86_400), page("undated", 0), fresh,
+		page("2099", now+60*86_400)}
 	put(0, first...)
-	expect(t, "new", urlsOf(s.feed(frontier.FeedRequest{}).Items), []string{"https://a.example/today", "https://a.example/fresh"})
+	expect(t, "new", urlsOf(s.feed(frontier.FeedRequest{}).Items),
+		[]string{"https://a.example/today", "https://a.example/fresh"})
 	item := s.feed(frontier.FeedRequest{}).Items[1]
 	item.Sequence = 0
-	expect(t, "an item", item, frontier.FeedItem{FoundAt: noon, URL: "https://a.example/fresh", Domain: "a.example", Title: "fresh", Type: "news", Priority: 0.7,
+	expect(t, "an item", item, frontier.FeedItem{FoundAt: noon, URL: "https://a.example/fresh", Domain: "a.example",
+		Title: "fresh", Type: "news", Priority: 0.7,
 		Snippet: "What it says", Image: "https://a.example/i.jpg", FoundBy: "feed", Partition: kr})
 	put(0, first...)
 	expect(t, "put again", len(s.feed(frontier.FeedRequest{}).Items), 2)
 	s.wait(10 * 86_400_000)
 	put(noon, page("while-away", now+3600), page("older", now-10*86_400))
-	expect(t, "after it was looked at before", urlsOf(s.feed(frontier.FeedRequest{}).Items)[2:], []string{"https://a.example/while-away"})
-	expect(t, "nothing after the end", len(s.feed(frontier.FeedRequest{After: s.feed(frontier.FeedRequest{}).Next}).Items), 0)
+	expect(t, "after it was looked at before", urlsOf(s.feed(frontier.FeedRequest{}).Items)[2:],
+		[]string{"https://a.example/while-away"})
+	expect(t, "nothing after the end",
+		len(s.feed(frontier.FeedRequest{After: s.feed(frontier.FeedRequest{}).Next}).Items), 0)
 	lease := s.lease(1)
 	r := frontier.Result{ID: lease.Items[0].ID, Status: 200, Found: []frontier.FoundURL{
-		{NewPage: frontier.NewPage{URL: "https://a.example/found", LastMod: s.now / 1000}}, {NewPage: frontier.NewPage{URL: "https://a.example/archive"}}}}
+		{NewPage: frontier.NewPage{URL: "https://a.example/found", LastMod: s.now / 1000}},
+		{NewPage: frontier.NewPage{URL: "https://a.example/archive"}}}}
 	s.report(lease, r)
 	items := s.feed(frontier.FeedRequest{}).Items
-	expect(t, "found by a scraper", []string{items[3].URL, items[3].FoundBy}, []string{"https://a.example/found", "scraper"})
+	expect(t, "found by a scraper", []string{items[3].URL, items[3].FoundBy},
+		[]string{"https://a.example/found", "scraper"})
 	expect(t, "items", len(items), 4)
 }
 
@@ -170,7 +178,8 @@ func feedPages(t T, db DB) {
 	more := func(n int) {
 		pages := make([]frontier.NewPage, min(n, all-put))
 		for i := range pages {
-			pages[i] = frontier.NewPage{URL: fmt.Sprintf("https://a.example/%d", put), LastMod: s.now / 1000, Snippet: strings.Repeat("s", put%400)}
+			pages[i] = frontier.NewPage{URL: fmt.Sprintf("https://a.example/%d", put), LastMod: s.now / 1000,
+				Snippet: strings.Repeat("s", put%400)}
 			put++
 		}
 		s.put("a.example", pages...)
@@ -194,7 +203,8 @@ func feedPages(t T, db DB) {
 	}
 	s.wait(-3600_000) // the clock goes back
 	s.put("a.example", frontier.NewPage{URL: "https://a.example/late", LastMod: s.now / 1000})
-	expect(t, "after the clock went back", urlsOf(s.feed(frontier.FeedRequest{After: after}).Items), []string{"https://a.example/late"})
+	expect(t, "after the clock went back", urlsOf(s.feed(frontier.FeedRequest{After: after}).Items),
+		[]string{"https://a.example/late"})
 }
 
 func feedFilters(t T, db DB) {
@@ -203,7 +213,8 @@ func feedFilters(t T, db DB) {
 		return frontier.NewPage{URL: "https://a.example/" + name, Type: kind, Priority: priority, LastMod: noon / 1000}
 	}
 	s.put("a.example", page("1", "news", 0.9), page("2", "policy", 0.3))
-	s.putIn(contract.Partition{Country: "sg", Category: "gov", Date: "2026-01-28"}, "b.example", []frontier.NewPage{{URL: "https://b.example/3", Type: "news", Priority: 0.5, LastMod: noon / 1000}}, nil)
+	s.putIn(contract.Partition{Country: "sg", Category: "gov", Date: "2026-01-28"}, "b.example",
+		[]frontier.NewPage{{URL: "https://b.example/3", Type: "news", Priority: 0.5, LastMod: noon / 1000}}, nil)
 	for _, c := range []struct {
 		r    frontier.FeedRequest
 		want []string
@@ -241,7 +252,8 @@ func feedRetention(t T, db DB) {
 	s.wait(100 * 86_400_000)
 	s.do(func() error { return s.local.Stored(s.now, "2026-05-28") })
 	s.put("a.example", frontier.NewPage{URL: "https://a.example/new", LastMod: s.now / 1000})
-	expect(t, "after the last one that was read", urlsOf(s.feed(frontier.FeedRequest{After: after}).Items), []string{"https://a.example/new"})
+	expect(t, "after the last one that was read", urlsOf(s.feed(frontier.FeedRequest{After: after}).Items),
+		[]string{"https://a.example/new"})
 }
 
 func changes(t T, db DB) {
@@ -251,7 +263,8 @@ func changes(t T, db DB) {
 		p := kr
 		p.Date = date
 		s.do(func() error {
-			return s.s.Changed(ctx, frontier.Changed{Domain: domain, Changes: []frontier.Change{{Partition: p, Revision: revision, ChangedAt: s.now, Reachable: reachable}}})
+			return s.s.Changed(ctx, frontier.Changed{Domain: domain,
+				Changes: []frontier.Change{{Partition: p, Revision: revision, ChangedAt: s.now, Reachable: reachable}}})
 		})
 		s.wait(1000)
 	}
@@ -266,7 +279,8 @@ func changes(t T, db DB) {
 	changed("b.example", 1, false, "2026-01-28")
 	changed("a.example", 2, true, "2026-01-28")
 	changed("a.example", 1, true, "2026-01-29")
-	expect(t, "changes", read(0), []string{"b.example 2026-01-28 1 false false", "a.example 2026-01-28 2 true false", "a.example 2026-01-29 1 true false"})
+	expect(t, "changes", read(0), []string{"b.example 2026-01-28 1 false false", "a.example 2026-01-28 2 true false",
+		"a.example 2026-01-29 1 true false"})
 	end := s.changes(0, 200).Next
 	changed("a.example", 2, true, "2026-01-28") // delivered twice
 	changed("a.example", 1, true, "2026-01-28") // out of order
@@ -278,7 +292,8 @@ func changes(t T, db DB) {
 	s.do(func() error {
 		return s.s.Exclude(ctx, frontier.Exclusion{Kind: contract.ExcludeDomain, Value: "a.example"}, false)
 	})
-	expect(t, "allowed again", read(end), []string{"a.example 2026-01-28 2 true false", "a.example 2026-01-29 1 true false"})
+	expect(t, "allowed again", read(end), []string{"a.example 2026-01-28 2 true false",
+		"a.example 2026-01-29 1 true false"})
 	seen := map[string]bool{}
 	for after, more := int64(0), true; more; {
 		p := s.changes(after, 1)
@@ -329,7 +344,8 @@ const feedURL = "https://a.example/feed"
 func newFeed(t T, db DB) *testShard {
 	s := newShard(t, db)
 	s.local.PerMinute = 60
-	s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: feedURL}, Method: "rss", Interval: 7200, ETag: `"1"`, SHA256: digest("1")}})
+	s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: feedURL}, Method: "rss",
+		Interval: 7200, ETag: `"1"`, SHA256: digest("1")}})
 	return s
 }
 
@@ -338,13 +354,16 @@ func refresh(t T, db DB) {
 	expect(t, "too early", len(s.tick()), 0)
 	s.wait(2 * 7200_000)
 	due := s.tick()
-	expect(t, "messages", due, []contract.Refresh{{Domain: "a.example", URL: feedURL, Method: "rss", ETag: `"1"`, SHA256: digest("1")[:32], Partition: kr, QueuedAt: s.now}})
+	expect(t, "messages", due, []contract.Refresh{{Domain: "a.example", URL: feedURL, Method: "rss", ETag: `"1"`,
+		SHA256: digest("1")[:32], Partition: kr, QueuedAt: s.now}})
 	expect(t, "sent once", len(s.tick()), 0)
 	r := s.begin(feedURL, "one")
-	expect(t, "granted", []any{r.Granted, r.Entry.ETag, r.SHA256, r.Since, r.Host.Host, r.Partition}, []any{true, `"1"`, digest("1")[:32], int64(noon), "a.example", kr})
+	expect(t, "granted", []any{r.Granted, r.Entry.ETag, r.SHA256, r.Since, r.Host.Host, r.Partition},
+		[]any{true, `"1"`, digest("1")[:32], int64(noon), "a.example", kr})
 	s.wait(1000)
 	end := s.end(frontier.RefreshResult{URL: feedURL, Owner: "one", Status: 304, Visit: frontier.Visit{AskedAt: s.now}})
-	expect(t, "unchanged", []any{end.Accepted, end.Changed, end.Interval, end.DueAt}, []any{true, false, int64(10_800), s.now + 10_800_000})
+	expect(t, "unchanged", []any{end.Accepted, end.Changed, end.Interval, end.DueAt},
+		[]any{true, false, int64(10_800), s.now + 10_800_000})
 	expect(t, "over", s.begin(feedURL, "two").Over, true)
 	expect(t, "ended twice", s.end(frontier.RefreshResult{URL: feedURL, Owner: "one", Status: 304}).Accepted, false)
 	s.wait(3600_000)
@@ -354,10 +373,14 @@ func refresh(t T, db DB) {
 	}
 	s.wait(1000)
 	expect(t, "granted again", s.begin(feedURL, "three").Granted, true)
-	pages := []frontier.NewPage{{URL: "https://a.example/1", Fresh: true, FoundBy: "feed"}, {URL: "https://a.example/2", LastMod: s.now/1000 - 3600, FoundBy: "feed"}, {URL: "https://a.example/3", LastMod: noon/1000 - 86_400*9}}
-	end = s.end(frontier.RefreshResult{URL: feedURL, Owner: "three", Status: 200, ETag: `"2"`, SHA256: digest("2"), Pages: pages, Visit: frontier.Visit{AskedAt: s.now}})
+	pages := []frontier.NewPage{{URL: "https://a.example/1", Fresh: true, FoundBy: "feed"},
+		{URL: "https://a.example/2", LastMod: s.now/1000 - 3600, FoundBy: "feed"},
+		{URL: "https://a.example/3", LastMod: noon/1000 - 86_400*9}}
+	end = s.end(frontier.RefreshResult{URL: feedURL, Owner: "three", Status: 200, ETag: `"2"`, SHA256: digest("2"),
+		Pages: pages, Visit: frontier.Visit{AskedAt: s.now}})
 	expect(t, "changed", []any{end.Changed, end.Interval, end.Added, end.Announced}, []any{true, int64(8640), 3, 2})
-	expect(t, "in the feed", urlsOf(s.feed(frontier.FeedRequest{}).Items), []string{"https://a.example/1", "https://a.example/2"})
+	expect(t, "in the feed", urlsOf(s.feed(frontier.FeedRequest{}).Items),
+		[]string{"https://a.example/1", "https://a.example/2"})
 	expect(t, "checks", len(s.state(feedURL).Entry.Checks), 3)
 	// A lost refresh is sent again.
 	for len(s.tick()) == 0 {
@@ -372,7 +395,8 @@ func refreshBudget(t T, db DB) {
 	s.local.PerMinute, s.local.PerDay = 5, 12
 	for i := range 30 {
 		host := fmt.Sprintf("a%d.example", i)
-		s.putIn(kr, host, nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://" + host + "/1"}, Method: "rss", Interval: 5400}, {NewPage: frontier.NewPage{URL: "https://" + host + "/2"}, Method: "rss", Interval: 5400}})
+		s.putIn(kr, host, nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://" + host + "/1"}, Method: "rss",
+			Interval: 5400}, {NewPage: frontier.NewPage{URL: "https://" + host + "/2"}, Method: "rss", Interval: 5400}})
 	}
 	s.wait(7200_000)
 	seen := map[string]bool{}
@@ -403,11 +427,13 @@ func refreshExcludes(t T, db DB) {
 	expect(t, "a scraper", len(s.lease(1).Items), 0)
 	s.do(func() error {
 		a, err := s.s.Acquire(ctx, frontier.AcquireRequest{Domain: "a.example", Owner: "c", Seconds: 60})
-		expect(t, "a collector", []any{a.Granted, a.RetryIn}, []any{false, int64(10_000)}) // though the refresh has it for 120 s: most end before
+		// though the refresh has it for 120 s: most end before
+		expect(t, "a collector", []any{a.Granted, a.RetryIn}, []any{false, int64(10_000)})
 		return err
 	})
 	s.wait(121_000)
-	expect(t, "an end that comes too late", s.end(frontier.RefreshResult{URL: feedURL, Owner: "one", Status: 200}).Accepted, false)
+	expect(t, "an end that comes too late", s.end(frontier.RefreshResult{URL: feedURL, Owner: "one",
+		Status: 200}).Accepted, false)
 	s.do(func() error {
 		a, err := s.s.Acquire(ctx, frontier.AcquireRequest{Domain: "a.example", Owner: "c", Seconds: 60})
 		expect(t, "a collector after that", a.Granted, true)
@@ -496,14 +522,16 @@ func notRefreshed(t T, db DB) {
 	s.do(func() error {
 		return s.s.Exclude(ctx, frontier.Exclusion{Kind: contract.ExcludeURL, Value: "https://a.example/fe*"}, false)
 	})
-	expect(t, "scrapers are given it then", len(s.request(frontier.LeaseRequest{Max: 1, Kinds: []string{"entry"}}).Items), 1)
+	expect(t, "scrapers are given it then", len(s.request(frontier.LeaseRequest{Max: 1, Kinds: []string{"entry"}}).Items),
+		1)
 }
 
 // collectDue: a domain that could not be reached is due after 1, 6 and 24 hours, then weekly.
 func collectDue(t T, db DB) {
 	s := newShard(t, db)
 	s.local.PerMinute = 60
-	entry := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://a.example/robots.txt"}, Method: frontier.MethodCollect, Interval: 86_400, Failed: true}
+	entry := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://a.example/robots.txt"},
+		Method: frontier.MethodCollect, Interval: 86_400, Failed: true}
 	for _, hours := range []int64{1, 6, 24, 168, 168} {
 		s.putIn(kr, "a.example", nil, []frontier.NewEntry{entry})
 		s.wait(hours*3600_000 - 1000)

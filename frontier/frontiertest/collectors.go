@@ -14,7 +14,8 @@ func collectorExcludes(t T, db DB) {
 	s := newShard(t, db)
 	s.put("a.example", pages("a.example", 5, 0.5)...)
 	a := s.acquire("a.example", "first", 120, "a.example", "www.a.example")
-	expect(t, "granted", a, frontier.Acquired{Granted: true, Hosts: []frontier.HostState{{Host: "a.example", Delay: 1000}, {Host: "www.a.example", Delay: 1000}}})
+	expect(t, "granted", a, frontier.Acquired{Granted: true,
+		Hosts: []frontier.HostState{{Host: "a.example", Delay: 1000}, {Host: "www.a.example", Delay: 1000}}})
 	expect(t, "again", s.acquire("a.example", "first", 120).Granted, true)
 	expect(t, "by another", s.acquire("a.example", "second", 120), frontier.Acquired{RetryIn: 120_000})
 	expect(t, "leased meanwhile", len(s.lease(5).Items), 0)
@@ -179,13 +180,15 @@ func learnedWithPut(t T, db DB) {
 	expect(t, "repeated by the release", state(), want)
 	put.Visits[1].AskedAt = s.now
 	s.putAs(put)
-	expect(t, "of another request", state()[1], frontier.HostState{Host: "hot.a.example", Delay: 4000, ReadyAt: s.now + 4000})
+	expect(t, "of another request", state()[1], frontier.HostState{Host: "hot.a.example", Delay: 4000,
+		ReadyAt: s.now + 4000})
 	s.wait(60_000)
 	put.Visits[1].AskedAt = s.now
 	s.putAs(put)
 	expect(t, "when it is too late", s.acquire("a.example", "d", 60, hosts...).Hosts[1].Delay, int64(4000))
 	expectInvalid(t, "a host of another domain", db.Transaction(func() error {
-		_, err := s.s.Put(ctx, frontier.Put{Domain: "a.example", Partition: kr, Owner: "d", Visits: []frontier.Visit{{Host: "b.example"}}})
+		_, err := s.s.Put(ctx, frontier.Put{Domain: "a.example", Partition: kr, Owner: "d",
+			Visits: []frontier.Visit{{Host: "b.example"}}})
 		return err
 	}))
 }
@@ -225,7 +228,8 @@ func evidence(t T, db DB) {
 	release("e", of("2026-01-29", s.now+86_400_000))
 	expect(t, "of one in the future", s.acquire("a.example", "e", 60).Evidence, of("2026-01-29", s.now))
 	expectInvalid(t, "of no partition", db.Transaction(func() error {
-		_, err := s.s.Release(ctx, frontier.ReleaseRequest{Domain: "a.example", Owner: "e", Evidence: frontier.Evidence{At: 1}})
+		_, err := s.s.Release(ctx, frontier.ReleaseRequest{Domain: "a.example", Owner: "e",
+			Evidence: frontier.Evidence{At: 1}})
 		return err
 	}))
 }
@@ -278,12 +282,16 @@ func mirrorDomain(t T, db DB) {
 	mirror := func(of string) frontier.PutAnswer {
 		s.acquire("a.example", "c", 60)
 		defer s.release("a.example", "c")
-		return s.putAs(frontier.Put{Domain: "a.example", Partition: kr, Owner: "c", MirrorOf: of, Pages: pages("new.a.example", 3, 0.5),
-			Entries: []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://a.example/feed"}, Method: "feed", Interval: 7200}}})
+		return s.putAs(frontier.Put{Domain: "a.example", Partition: kr, Owner: "c", MirrorOf: of,
+			Pages: pages("new.a.example", 3, 0.5),
+			Entries: []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://a.example/feed"}, Method: "feed",
+				Interval: 7200}}})
 	}
 	a := mirror("b.example")
-	expect(t, "verdicts", [][]frontier.Verdict{a.Pages, a.Entries}, [][]frontier.Verdict{{"mirror", "mirror", "mirror"}, {"accepted"}})
-	expect(t, "of scrapers", s.put("a.example", frontier.NewPage{URL: "https://a.example/x"}).Pages, []frontier.Verdict{frontier.Mirrored})
+	expect(t, "verdicts", [][]frontier.Verdict{a.Pages, a.Entries},
+		[][]frontier.Verdict{{"mirror", "mirror", "mirror"}, {"accepted"}})
+	expect(t, "of scrapers", s.put("a.example", frontier.NewPage{URL: "https://a.example/x"}).Pages,
+		[]frontier.Verdict{frontier.Mirrored})
 	expect(t, "leased", len(s.lease(100).Items), 0)
 	s.wait(7200_000 * 9 / 8)
 	l := s.request(frontier.LeaseRequest{Max: 10, Kinds: []string{frontier.KindEntry}})
@@ -364,7 +372,8 @@ func exclusions(t T, db DB) {
 	expect(t, "hosts", hosts(), []string{"b.example", "www.c.example"})
 	expect(t, "acquire", s.acquire("a.example", "c", 60), frontier.Acquired{Excluded: true})
 	expect(t, "verdicts", []frontier.Verdict{s.put("a.example", frontier.NewPage{URL: "https://a.example/x"}).Pages[0],
-		s.put("b.example", frontier.NewPage{URL: "https://www.b.example/x"}).Pages[0], s.put("c.example", frontier.NewPage{URL: "https://c.example/articles/x"}).Pages[0]},
+		s.put("b.example", frontier.NewPage{URL: "https://www.b.example/x"}).Pages[0],
+		s.put("c.example", frontier.NewPage{URL: "https://c.example/articles/x"}).Pages[0]},
 		[]frontier.Verdict{frontier.Excluded, frontier.Excluded, frontier.Excluded})
 	expect(t, "state", s.state("https://a.example/articles/x/0").State, "excluded")
 	exclude(contract.ExcludeDomain, "a.example", "", false)
@@ -372,13 +381,15 @@ func exclusions(t T, db DB) {
 	exclude(contract.ExcludeURL, "https://c.example/articles/*", "", false)
 	expect(t, "hosts that came back", hosts(), []string{"a.example", "www.a.example", "www.b.example"})
 	exclude(contract.ExcludeDomain, "new.example", "", true)
-	expect(t, "a domain that was unknown", s.put("new.example", frontier.NewPage{URL: "https://new.example/"}).Pages[0], frontier.Excluded)
+	expect(t, "a domain that was unknown", s.put("new.example", frontier.NewPage{URL: "https://new.example/"}).Pages[0],
+		frontier.Excluded)
 }
 
 func entryPoints(t T, db DB) {
 	s := newShard(t, db)
 	digest := func(c string) string { return strings.Repeat(c, 64) }
-	feed := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://a.example/feed", Type: "news", Priority: 0.9}, Method: "feed", Interval: 7200, ETag: `"1"`, SHA256: digest("a")}
+	feed := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://a.example/feed", Type: "news", Priority: 0.9},
+		Method: "feed", Interval: 7200, ETag: `"1"`, SHA256: digest("a")}
 	a := s.putIn(kr, "a.example", pages("a.example", 3, 0.5), []frontier.NewEntry{feed})
 	expect(t, "verdict", a.Entries, []frontier.Verdict{frontier.Accepted})
 	expect(t, "as a page", s.put("a.example", feed.NewPage).Pages[0], frontier.Duplicate)
@@ -392,7 +403,8 @@ func entryPoints(t T, db DB) {
 		t.Fatalf("not due after its interval")
 	}
 	item := l.Items[0]
-	expect(t, "item", []string{item.URL, item.Kind, item.Method, item.ETag, item.Type}, []string{feed.URL, "entry", "feed", `"1"`, "news"})
+	expect(t, "item", []string{item.URL, item.Kind, item.Method, item.ETag, item.Type},
+		[]string{feed.URL, "entry", "feed", `"1"`, "news"})
 	expect(t, "pages meanwhile", len(s.lease(1).Items), 0)
 	check := func(l frontier.Lease, r frontier.Result, interval int64) {
 		t.Helper()
@@ -434,9 +446,12 @@ func entryPoints(t T, db DB) {
 	}
 	expect(t, "checks", statuses, []int{200, 304, 200, 200, 500})
 	expect(t, "changed", changed, []bool{false, false, false, true, false})
-	expect(t, "put again", s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: feed.NewPage, Method: "feed", Interval: 7200}}).Entries, []frontier.Verdict{frontier.Updated})
+	expect(t, "put again", s.putIn(kr, "a.example", nil,
+		[]frontier.NewEntry{{NewPage: feed.NewPage, Method: "feed", Interval: 7200}}).Entries,
+		[]frontier.Verdict{frontier.Updated})
 	expect(t, "which keeps its history", len(s.state(feed.URL).Entry.Checks), 5)
-	expect(t, "removed", s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: feed.NewPage}}).Entries, []frontier.Verdict{frontier.Removed})
+	expect(t, "removed", s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: feed.NewPage}}).Entries,
+		[]frontier.Verdict{frontier.Removed})
 	stats := s.stats()
 	expect(t, "entries, answers and faults", []int64{stats.Entries, stats.Answers, stats.Faults}, []int64{0, 5, 1})
 }
@@ -446,7 +461,8 @@ func statsAndHosts(t T, db DB) {
 	expect(t, "an empty shard", s.stats(), frontier.Stats{})
 	for i := range 25 {
 		host := fmt.Sprintf("a%d.example", i)
-		s.putIn(kr, host, pages(host, i+1, 0.5), []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://" + host + "/feed"}, Method: "feed", Interval: 7200}})
+		s.putIn(kr, host, pages(host, i+1, 0.5), []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://" + host +
+			"/feed"}, Method: "feed", Interval: 7200}})
 		s.wait(1000)
 	}
 	l := s.lease(3)
@@ -481,7 +497,8 @@ func statsAndHosts(t T, db DB) {
 	unique := list(frontier.HostsRequest{})
 	slices.Sort(unique)
 	expect(t, "hosts", len(slices.Compact(unique)), 25)
-	expect(t, "by size", list(frontier.HostsRequest{Sort: "size"})[:3], []string{"a24.example", "a23.example", "a22.example"})
+	expect(t, "by size", list(frontier.HostsRequest{Sort: "size"})[:3],
+		[]string{"a24.example", "a23.example", "a22.example"})
 	expect(t, "by due", list(frontier.HostsRequest{Sort: "due"})[:2], []string{"a3.example", "a4.example"})
 	until := s.now + 1000
 	s.do(func() error {
@@ -510,8 +527,10 @@ func snapshot(t T, db DB) {
 	s := newShard(t, db)
 	for i := range 40 {
 		host := fmt.Sprintf("h%d.a%d.example", i, i%20)
-		s.putIn(contract.Partition{Country: []string{"kr", "sg"}[i%2], Category: "news", Date: "2026-01-28"}, fmt.Sprintf("a%d.example", i%20), pages(host, 200, 0.5),
-			[]frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://" + host + "/feed"}, Method: "feed", Interval: 7200, ETag: host}})
+		s.putIn(contract.Partition{Country: []string{"kr", "sg"}[i%2], Category: "news", Date: "2026-01-28"},
+			fmt.Sprintf("a%d.example", i%20), pages(host, 200, 0.5),
+			[]frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://" + host + "/feed"}, Method: "feed", Interval: 7200,
+				ETag: host}})
 	}
 	s.do(func() error {
 		return s.s.Exclude(ctx, frontier.Exclusion{Kind: contract.ExcludeDomain, Value: "a19.example"}, true)
@@ -541,14 +560,16 @@ func snapshot(t T, db DB) {
 	}
 	before := s.stats()
 	s.do(func() error { // as a new shard
-		for _, table := range []string{"state", "hosts", "domains", "parts", "queue", "leases", "due", "feed", "changes", "mirrors"} {
+		for _, table := range []string{"state", "hosts", "domains", "parts", "queue", "leases", "due", "feed", "changes",
+			"mirrors"} {
 			if _, err := db.Run("DELETE FROM " + table); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	s.putIn(contract.Partition{Country: "us", Category: "gov", Date: "2026-01-28"}, "other.example", pages("other.example", 1, 0.5), nil)
+	s.putIn(contract.Partition{Country: "us", Category: "gov", Date: "2026-01-28"}, "other.example",
+		pages("other.example", 1, 0.5), nil)
 	total := 0
 	for range 2 {
 		for _, page := range snapshots {
@@ -561,12 +582,16 @@ func snapshot(t T, db DB) {
 	}
 	expect(t, "restored", total, 40)
 	after := s.stats()
-	expect(t, "counters", []int64{after.Hosts, after.URLs, after.Entries, after.Done, after.Leased}, []int64{before.Hosts + 1, before.URLs + 1, before.Entries, before.Done, 0})
+	expect(t, "counters", []int64{after.Hosts, after.URLs, after.Entries, after.Done, after.Leased},
+		[]int64{before.Hosts + 1, before.URLs + 1, before.Entries, before.Done, 0})
 	expect(t, "what was done does not return", s.put("a1.example", pages("h1.a1.example", 200, 0.5)...).Added, 0)
 	expect(t, "entry points", s.state("https://h1.a1.example/feed").Entry.ETag, "h1.a1.example")
-	expect(t, "what was excluded", s.state("https://h19.a19.example/feed").State != "excluded", true) // it may have been allowed since
-	expect(t, "without hosts", s.put("ruled-out.example", frontier.NewPage{URL: "https://ruled-out.example/"}).Pages, []frontier.Verdict{frontier.Accepted})
-	expect(t, "a mirror", s.put("mirror.example", frontier.NewPage{URL: "https://mirror.example/"}).Pages, []frontier.Verdict{frontier.Mirrored})
+	// it may have been allowed since
+	expect(t, "what was excluded", s.state("https://h19.a19.example/feed").State != "excluded", true)
+	expect(t, "without hosts", s.put("ruled-out.example", frontier.NewPage{URL: "https://ruled-out.example/"}).Pages,
+		[]frontier.Verdict{frontier.Accepted})
+	expect(t, "a mirror", s.put("mirror.example", frontier.NewPage{URL: "https://mirror.example/"}).Pages,
+		[]frontier.Verdict{frontier.Mirrored})
 	expect(t, "evidence", s.acquire("a0.example", "d", 60).Evidence, of)
 	s.release("a0.example", "d")
 	for _, item := range s.request(frontier.LeaseRequest{Max: 100, Country: "sg"}).Items {
@@ -606,7 +631,8 @@ func unlessCollected(t T, db DB) {
 	}
 	a := acquire("c", kr)
 	expect(t, "before it was collected", a.Granted && !a.Collected, true)
-	s.releaseWith(frontier.ReleaseRequest{Domain: "a.example", Owner: "c", Changes: []frontier.Change{{Partition: kr, Revision: 1, ChangedAt: s.now}}})
+	s.releaseWith(frontier.ReleaseRequest{Domain: "a.example", Owner: "c",
+		Changes: []frontier.Change{{Partition: kr, Revision: 1, ChangedAt: s.now}}})
 	c.written()
 	a = acquire("d", kr)
 	expect(t, "collected", !a.Granted && a.Collected && a.RetryIn == 0, true)

@@ -13,7 +13,8 @@ func newEntries(t T, db DB, feeds int) *testShard {
 	s.local.PerMinute = 60
 	var entries []frontier.NewEntry
 	for i := range feeds {
-		entries = append(entries, frontier.NewEntry{NewPage: frontier.NewPage{URL: entryURL(i)}, Method: "rss", Interval: 5400 + int64(i)})
+		entries = append(entries, frontier.NewEntry{NewPage: frontier.NewPage{URL: entryURL(i)}, Method: "rss",
+			Interval: 5400 + int64(i)})
 	}
 	s.putIn(kr, "a.example", nil, entries)
 	s.wait(7200_000)
@@ -23,7 +24,8 @@ func newEntries(t T, db DB, feeds int) *testShard {
 // wipe empties a shard.
 func wipe(t T, db DB) {
 	t.Helper()
-	for _, table := range []string{"state", "hosts", "domains", "parts", "queue", "leases", "due", "feed", "changes", "mirrors"} {
+	for _, table := range []string{"state", "hosts", "domains", "parts", "queue", "leases", "due", "feed", "changes",
+		"mirrors"} {
 		err := db.Transaction(func() error {
 			_, err := db.Run("DROP TABLE IF EXISTS " + table)
 			return err
@@ -36,8 +38,8 @@ func wipe(t T, db DB) {
 
 func entryURL(i int) string { return fmt.Sprintf("https://a.example/feed-%d", i) }
 
-// entriesTakeTurns: an entry point of which nothing comes, be it a domain that is never collected or a feed whose refreshes
-// die, keeps no other one of its host waiting.
+// entriesTakeTurns: an entry point of which nothing comes, be it a domain that is never collected or a feed whose
+// refreshes die, keeps no other one of its host waiting.
 func entriesTakeTurns(t T, db DB) {
 	s := newShard(t, db)
 	s.local.PerMinute = 60
@@ -57,7 +59,8 @@ func entriesTakeTurns(t T, db DB) {
 			}
 			owner := fmt.Sprint(s.now)
 			if begun := s.begin(m.URL, owner); begun.Granted && m.URL != stuck {
-				s.end(frontier.RefreshResult{URL: m.URL, Owner: owner, Status: 200, SHA256: fmt.Sprintf("%064x", s.now), Visit: frontier.Visit{AskedAt: s.now}})
+				s.end(frontier.RefreshResult{URL: m.URL, Owner: owner, Status: 200, SHA256: fmt.Sprintf("%064x", s.now),
+					Visit: frontier.Visit{AskedAt: s.now}})
 			}
 		}
 	}
@@ -69,8 +72,8 @@ func entriesTakeTurns(t T, db DB) {
 	}
 }
 
-// refreshGoesOn: whoever ends a refresh is given the next entry point of the host that is due, at the host's pace, and the
-// host stays its own meanwhile.
+// refreshGoesOn: whoever ends a refresh is given the next entry point of the host that is due, at the host's pace, and
+// the host stays its own meanwhile.
 func refreshGoesOn(t T, db DB) {
 	s := newEntries(t, db, 5)
 	messages := s.tick()
@@ -80,24 +83,27 @@ func refreshGoesOn(t T, db DB) {
 	for i := range 5 {
 		asked[url] = true
 		s.wait(2000)
-		end := s.end(frontier.RefreshResult{URL: url, Owner: fmt.Sprint("owner-", i), Status: 304, Visit: frontier.Visit{AskedAt: s.now}, Next: fmt.Sprint("owner-", i+1)})
+		end := s.end(frontier.RefreshResult{URL: url, Owner: fmt.Sprint("owner-", i), Status: 304,
+			Visit: frontier.Visit{AskedAt: s.now}, Next: fmt.Sprint("owner-", i+1)})
 		expect(t, "accepted", end.Accepted, true)
-		expect(t, "ended twice", s.end(frontier.RefreshResult{URL: url, Owner: fmt.Sprint("owner-", i), Status: 304}).Accepted, false)
+		expect(t, "ended twice", s.end(frontier.RefreshResult{URL: url, Owner: fmt.Sprint("owner-", i),
+			Status: 304}).Accepted, false)
 		if i == 4 {
 			expect(t, "nothing is left", end.Next == nil, true)
 			break
 		}
 		expect(t, "another refresh", s.begin(end.Next.URL, "other").RetryIn, int64(121_000)) // and the delay after it
 		expect(t, "after the last request", end.Next.Host.ReadyAt, s.now+1000)
-		expect(t, "what is known of it", []any{end.Next.Granted, end.Next.Method, end.Next.Partition, end.Next.Entry.Interval > 0}, []any{true, "rss", kr, true})
+		expect(t, "what is known of it", []any{end.Next.Granted, end.Next.Method, end.Next.Partition,
+			end.Next.Entry.Interval > 0}, []any{true, "rss", kr, true})
 		url = end.Next.URL
 	}
 	expect(t, "entry points", len(asked), 5)
 	expect(t, "counted", s.stats().Refreshed, int64(5))
 }
 
-// refreshGoesOnWithin: not beyond what the settings allow, nor when a collector waits, nor with what only a message can
-// have done. The host is checked again soon then.
+// refreshGoesOnWithin: not beyond what the settings allow, nor when a collector waits, nor with what only a message
+// can have done. The host is checked again soon then.
 func refreshGoesOnWithin(t T, db DB) {
 	next := func(s *testShard, want bool, what string) {
 		t.Helper()
@@ -113,7 +119,8 @@ func refreshGoesOnWithin(t T, db DB) {
 				return err
 			})
 		}
-		end := s.end(frontier.RefreshResult{URL: url, Owner: owner, Status: 304, Visit: frontier.Visit{AskedAt: s.now}, Next: owner + "'"})
+		end := s.end(frontier.RefreshResult{URL: url, Owner: owner, Status: 304, Visit: frontier.Visit{AskedAt: s.now},
+			Next: owner + "'"})
 		expect(t, what, end.Next != nil, want)
 	}
 	again := func(s *testShard, what string, minutes int) {
@@ -139,7 +146,8 @@ func refreshGoesOnWithin(t T, db DB) {
 			for i := range 3 {
 				s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: entryURL(i + 1)}}})
 			}
-			s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://a.example/robots.txt"}, Method: frontier.MethodCollect, Interval: 5400}})
+			s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://a.example/robots.txt"},
+				Method: frontier.MethodCollect, Interval: 5400}})
 			s.wait(5400_000)
 		},
 	} {

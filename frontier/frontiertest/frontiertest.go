@@ -131,7 +131,8 @@ type testShard struct {
 var ctx = context.Background()
 
 func newShard(t T, db DB) *testShard {
-	s := &testShard{t: t, db: db, local: shard.Shard{DB: db, Settings: shard.Settings{Delay: 1000, URLsPerDomain: 100_000, Announcements: 100_000}}, now: noon}
+	s := &testShard{t: t, db: db, local: shard.Shard{DB: db,
+		Settings: shard.Settings{Delay: 1000, URLsPerDomain: 100_000, Announcements: 100_000}}, now: noon}
 	s.s = frontier.Remotes{Caller: s, Shards: 1}.Shard(0)
 	return s
 }
@@ -157,7 +158,8 @@ func (s *testShard) put(domain string, pages ...frontier.NewPage) frontier.PutAn
 	return s.putIn(kr, domain, pages, nil)
 }
 
-func (s *testShard) putIn(p contract.Partition, domain string, pages []frontier.NewPage, entries []frontier.NewEntry) (a frontier.PutAnswer) {
+func (s *testShard) putIn(p contract.Partition, domain string, pages []frontier.NewPage,
+	entries []frontier.NewEntry) (a frontier.PutAnswer) {
 	s.t.Helper()
 	s.do(func() (err error) {
 		a, err = s.s.Put(ctx, frontier.Put{Domain: domain, Partition: p, Pages: pages, Entries: entries})
@@ -242,7 +244,8 @@ func (s *testShard) state(url string) (state frontier.URLState) {
 func pages(host string, n int, priority float64) []frontier.NewPage {
 	list := make([]frontier.NewPage, n)
 	for i := range list {
-		list[i] = frontier.NewPage{URL: fmt.Sprintf("https://%s/articles/x%s/%d", host, strings.Repeat("x", i%7), i), Type: "news", Priority: priority, Title: "제목"}
+		list[i] = frontier.NewPage{URL: fmt.Sprintf("https://%s/articles/x%s/%d", host, strings.Repeat("x", i%7), i),
+			Type: "news", Priority: priority, Title: "제목"}
 	}
 	return list
 }
@@ -267,7 +270,9 @@ func database(t T, db DB) {
 		if _, err := db.Run(`CREATE TABLE t (key INTEGER PRIMARY KEY, text TEXT, data BLOB)`); err != nil {
 			return err
 		}
-		rows, err := db.Run(`INSERT INTO t (key, text, data) SELECT value->>0, ?2, substr(?3, value->>1, value->>2) FROM json_each(?1)`, `[[1,1,4],[4503599627370495,2,2]]`, text, blob)
+		rows, err := db.Run(
+			`INSERT INTO t (key, text, data) SELECT value->>0, ?2, substr(?3, value->>1, value->>2) FROM json_each(?1)`,
+			`[[1,1,4],[4503599627370495,2,2]]`, text, blob)
 		if err != nil {
 			return err
 		}

@@ -21,9 +21,11 @@ func domainPages(t T, db DB) {
 	s := newShard(t, db)
 	const dated = "https://www.a.example/dated"
 	at := s.now / 1000
-	put := append(pages("a.example", 100, 0.5), frontier.NewPage{URL: dated, Title: "제목", Type: "press_release", Priority: 0.9, LastMod: at - 3600})
+	put := append(pages("a.example", 100, 0.5), frontier.NewPage{URL: dated, Title: "제목", Type: "press_release",
+		Priority: 0.9, LastMod: at - 3600})
 	s.put("a.example", put...)
-	s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: feedURL}, Method: "rss", Interval: 7200}})
+	s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: feedURL}, Method: "rss",
+		Interval: 7200}})
 	s.put("b.example", pages("b.example", 3, 0.5)...)
 	listed := func() (list []string) {
 		for _, p := range s.pagesAt("a.example", at) {
@@ -44,7 +46,8 @@ func domainPages(t T, db DB) {
 	expect(t, "with leased ones", listed(), want)
 	list := s.pagesAt("a.example", at)
 	i := slices.IndexFunc(list, func(p frontier.PageInfo) bool { return p.URL == dated })
-	expect(t, "a page", list[i], frontier.PageInfo{URL: dated, Title: "제목", Type: "press_release", Priority: 0.9, LastMod: at - 3600})
+	expect(t, "a page", list[i], frontier.PageInfo{URL: dated, Title: "제목", Type: "press_release", Priority: 0.9,
+		LastMod: at - 3600})
 	later := s.pagesAt("a.example", s.now/1000)
 	expect(t, "its priority later", fmt.Sprint(later[i].Priority < 0.9), "true")
 

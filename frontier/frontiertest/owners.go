@@ -175,7 +175,8 @@ func operatorsOverrule(t T, db DB) {
 	expect(t, "a Retry-After is kept with another delay", state().ReadyAt, s.now+7200_000)
 	s.wait(1000)
 	set(frontier.HostChange{BlockUntil: number(0)})
-	expect(t, "and ends with an unblocking", state(), frontier.HostState{Host: "a.example", Delay: 1000, ReadyAt: s.now + 1000})
+	expect(t, "and ends with an unblocking", state(),
+		frontier.HostState{Host: "a.example", Delay: 1000, ReadyAt: s.now + 1000})
 	s.wait(1000)
 	settle(frontier.Result{Unresolved: true})
 	set(frontier.HostChange{BlockUntil: number(s.now + 1000)})
@@ -186,7 +187,8 @@ func operatorsOverrule(t T, db DB) {
 	expect(t, "an unblocking ends that too", len(s.lease(1).Items), 1)
 
 	s.local.PerMinute = 60
-	s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: feedURL}, Method: "rss", Interval: 7200}})
+	s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: feedURL}, Method: "rss",
+		Interval: 7200}})
 	set(frontier.HostChange{BlockUntil: number(s.now + 30*86_400_000)})
 	s.wait(3 * 3600_000)
 	expect(t, "refreshes while it is blocked", len(s.tick()), 0)

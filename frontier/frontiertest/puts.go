@@ -61,16 +61,19 @@ func bestOfDomain(t T, db DB) {
 	s := newShard(t, db)
 	s.local.Settings.URLsPerDomain = 500
 	expect(t, "of 700", s.put("a.example", ranked("a.example", 0, 700)...).Added, 500)
-	for i, want := range map[int]string{0: "unknown", 199: "unknown", 200: "due", 699: "due"} { // those below were refused
+	// those below were refused
+	for i, want := range map[int]string{0: "unknown", 199: "unknown", 200: "due", 699: "due"} {
 		expect(t, fmt.Sprint("state of page ", i), s.state(fmt.Sprintf("https://a.example/ranked/%d", i)).State, want)
 	}
 	expect(t, "the same again", s.put("a.example", ranked("a.example", 0, 700)...).Added, 0)
 	a := s.put("a.example", append(ranked("a.example", 800, 900), ranked("a.example", 100, 200)...)...)
 	expect(t, "better ones", count(a.Pages[:100], frontier.Accepted), 100)
 	expect(t, "worse ones", count(a.Pages[100:], frontier.DomainFull), 100)
-	expect(t, "those for which they made room", []string{s.state("https://a.example/ranked/299").State, s.state("https://a.example/ranked/300").State}, []string{"done", "due"})
+	expect(t, "those for which they made room", []string{s.state("https://a.example/ranked/299").State,
+		s.state("https://a.example/ranked/300").State}, []string{"done", "due"})
 	expect(t, "pages", s.stats().URLs, int64(500))
-	expect(t, "of the same score", s.put("a.example", frontier.NewPage{URL: "https://a.example/same", Priority: 0.3}).Pages, []frontier.Verdict{frontier.DomainFull})
+	expect(t, "of the same score", s.put("a.example",
+		frontier.NewPage{URL: "https://a.example/same", Priority: 0.3}).Pages, []frontier.Verdict{frontier.DomainFull})
 	expect(t, "of another domain", s.put("b.example", ranked("b.example", 0, 300)...).Added, 300)
 
 	// Fetched pages free space for those that were refused.
@@ -101,13 +104,16 @@ func newestOfEquals(t T, db DB) {
 	s.local.Settings.URLsPerDomain = 500
 	alike := make([]frontier.NewPage, 700)
 	for i := range alike {
-		alike[i] = frontier.NewPage{URL: fmt.Sprintf("https://c.example/alike/%d", i), Priority: 0.5, LastMod: s.now/1000 - 9*86_400}
+		alike[i] = frontier.NewPage{URL: fmt.Sprintf("https://c.example/alike/%d", i), Priority: 0.5,
+			LastMod: s.now/1000 - 9*86_400}
 		if i >= 600 {
 			alike[i].LastMod += 86_400
 		}
 	}
 	got := s.put("c.example", alike...).Pages
-	expect(t, "the first, the last, the newer of equals", []int{count(got[:400], frontier.Accepted), count(got[400:600], frontier.Accepted), count(got[600:], frontier.Accepted)}, []int{400, 0, 100})
+	expect(t, "the first, the last, the newer of equals",
+		[]int{count(got[:400], frontier.Accepted), count(got[400:600], frontier.Accepted),
+			count(got[600:], frontier.Accepted)}, []int{400, 0, 100})
 }
 
 func bestOfHosts(t T, db DB) {
@@ -121,7 +127,8 @@ func bestOfHosts(t T, db DB) {
 	added := s.put("a.example", ranked("www.a.example", 500, 600)...).Added
 	expect(t, "of a host that is new, which takes the place of another's", added == 99 || added == 100, true)
 	expect(t, "pages", s.stats().URLs, int64(500))
-	expect(t, "worse ones", s.put("a.example", ranked("worse.a.example", 0, 1)...).Pages, []frontier.Verdict{frontier.DomainFull})
+	expect(t, "worse ones", s.put("a.example", ranked("worse.a.example", 0, 1)...).Pages,
+		[]frontier.Verdict{frontier.DomainFull})
 	expect(t, "report", s.settle(l, 200), frontier.ReportAnswer{Accepted: 4})
 	for range 300 {
 		s.settle(s.request(frontier.LeaseRequest{Max: 100, PerHost: 20}), 200)
@@ -131,7 +138,8 @@ func bestOfHosts(t T, db DB) {
 	expect(t, "left, fetched", []int64{stats.URLs, stats.Done}, []int64{0, 500})
 	s.do(func() error {
 		_, err := s.s.PutAll(ctx, frontier.PutAll{Puts: []frontier.Put{
-			{Domain: "b.example", Partition: kr, Pages: ranked("x.b.example", 0, 400)}, {Domain: "b.example", Partition: kr, Pages: ranked("y.b.example", 0, 400)}}})
+			{Domain: "b.example", Partition: kr, Pages: ranked("x.b.example", 0, 400)},
+			{Domain: "b.example", Partition: kr, Pages: ranked("y.b.example", 0, 400)}}})
 		return err
 	})
 	expect(t, "pages of two puts at once", s.stats().URLs, int64(500))

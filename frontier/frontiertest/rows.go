@@ -63,12 +63,15 @@ func rowsOfADomain(t T, db DB) {
 	acquire := c.written()
 	s.mirror("a.example", digestOf("a"))
 	mirror := c.written()
-	feed := []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://www.a.example/feed"}, Method: "feed", Interval: 7200}}
+	feed := []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://www.a.example/feed"}, Method: "feed",
+		Interval: 7200}}
 	visit := frontier.Visit{Host: "www.a.example", Delay: 2000, AskedAt: s.now, RobotsExpires: s.now + 86_400_000}
-	s.putAs(frontier.Put{Domain: "a.example", Partition: kr, Pages: Articles("www.a.example", 0, 500), Entries: feed, Owner: "c", Visits: []frontier.Visit{visit}})
+	s.putAs(frontier.Put{Domain: "a.example", Partition: kr, Pages: Articles("www.a.example", 0, 500), Entries: feed,
+		Owner: "c", Visits: []frontier.Visit{visit}})
 	put := c.written()
-	s.releaseWith(frontier.ReleaseRequest{Domain: "a.example", Owner: "c", Hosts: []frontier.Visit{visit}, Evidence: frontier.Evidence{Partition: kr, At: s.now},
-		Changes: []frontier.Change{{Partition: kr, Revision: 1, ChangedAt: s.now}}})
+	s.releaseWith(frontier.ReleaseRequest{Domain: "a.example", Owner: "c", Hosts: []frontier.Visit{visit},
+		Evidence: frontier.Evidence{Partition: kr, At: s.now},
+		Changes:  []frontier.Change{{Partition: kr, Revision: 1, ChangedAt: s.now}}})
 	release := c.written()
 	expect(t, "something was counted", acquire > 0 && mirror > 0 && put > 0 && release > 0, true)
 	ceiling(t, "a put of 500 URLs", float64(put), 10)
@@ -93,7 +96,8 @@ func rowsOfRefreshes(t T, db DB) {
 	s.local.PerMinute = 60
 	for i := range domains {
 		domain := fmt.Sprintf("a%d.example", i)
-		s.putIn(kr, domain, nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://" + domain + "/feed"}, Method: "rss", Interval: 5400, Status: 200}})
+		s.putIn(kr, domain, nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://" + domain + "/feed"},
+			Method: "rss", Interval: 5400, Status: 200}})
 	}
 	c.written()
 	ticks, refreshes, one := 0, 0, 0

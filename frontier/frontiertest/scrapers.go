@@ -11,14 +11,17 @@ import (
 
 func putLeaseReport(t T, db DB) {
 	s := newShard(t, db)
-	a := s.put("a.example", frontier.NewPage{URL: "https://www.a.example/news/1?id=2", Title: "Title", Type: "press_release", Priority: 0.75, LastMod: noon/1000 - 3600})
-	expect(t, "verdicts", a, frontier.PutAnswer{Pages: []frontier.Verdict{frontier.Accepted}, Entries: []frontier.Verdict{}, Added: 1})
+	a := s.put("a.example", frontier.NewPage{URL: "https://www.a.example/news/1?id=2", Title: "Title",
+		Type: "press_release", Priority: 0.75, LastMod: noon/1000 - 3600})
+	expect(t, "verdicts", a, frontier.PutAnswer{Pages: []frontier.Verdict{frontier.Accepted},
+		Entries: []frontier.Verdict{}, Added: 1})
 	l := s.lease(10)
 	if len(l.Items) != 1 {
 		t.Fatalf("leased %d items", len(l.Items))
 	}
 	item := l.Items[0]
-	expect(t, "item", item, frontier.Item{ID: item.ID, URL: "https://www.a.example/news/1?id=2", Host: "www.a.example", Domain: "a.example", Kind: "page",
+	expect(t, "item", item, frontier.Item{ID: item.ID, URL: "https://www.a.example/news/1?id=2", Host: "www.a.example",
+		Domain: "a.example", Kind: "page",
 		Type: "press_release", Priority: 0.75, Title: "Title", LastMod: noon/1000 - 3600, CrawlDelay: 1000, Partition: kr})
 	expect(t, "expiry", l.ExpiresAt, s.now+60_000)
 	expect(t, "while it is leased", len(s.lease(10).Items), 0)
@@ -37,7 +40,8 @@ func putOnce(t T, db DB) {
 	list := pages("a.example", 700, 0.5)
 	expect(t, "added", s.put("a.example", list...).Added, 700)
 	expect(t, "added again", s.put("a.example", list...).Added, 0)
-	expect(t, "by the other scheme", s.put("a.example", frontier.NewPage{URL: strings.Replace(list[5].URL, "https:", "http:", 1)}).Pages[0], frontier.Duplicate)
+	expect(t, "by the other scheme", s.put("a.example",
+		frontier.NewPage{URL: strings.Replace(list[5].URL, "https:", "http:", 1)}).Pages[0], frontier.Duplicate)
 	seen := map[string]bool{}
 	for len(seen) < 700 {
 		l := s.request(frontier.LeaseRequest{Max: 20, PerHost: 20})
@@ -61,13 +65,17 @@ func verdicts(t T, db DB) {
 	s := newShard(t, db)
 	long := "https://a.example/" + strings.Repeat("x", frontier.MaxURL)
 	var list []frontier.NewPage
-	for _, url := range []string{"https://a.example/", "https://a.example/", "http://b.a.example/x", "http://b.a.example:8080/x", "ftp://a.example/", "https://a.example/a b", "https://a.example/#x",
-		"https://u@a.example/", "https://10.0.0.1/", "https://A.example/", "https://nota.example/", long, "https://a.example/\xff", "", "https://a.example/\x00", "https:///x", "https://localhost/", "https://a.example:443/?utm_source=x", "HTTPS://a.example"} {
+	for _, url := range []string{"https://a.example/", "https://a.example/", "http://b.a.example/x",
+		"http://b.a.example:8080/x", "ftp://a.example/", "https://a.example/a b", "https://a.example/#x",
+		"https://u@a.example/", "https://10.0.0.1/", "https://A.example/", "https://nota.example/", long,
+		"https://a.example/\xff", "", "https://a.example/\x00", "https:///x", "https://localhost/",
+		"https://a.example:443/?utm_source=x", "HTTPS://a.example"} {
 		list = append(list, frontier.NewPage{URL: url})
 	}
 	bad, foreign, twice := frontier.InvalidURL, frontier.ForeignHost, frontier.Duplicate
-	expect(t, "verdicts", s.put("a.example", list...).Pages, []frontier.Verdict{frontier.Accepted, twice, frontier.Accepted, bad, bad, frontier.Accepted, twice,
-		bad, bad, twice, foreign, frontier.Trapped, bad, bad, bad, bad, bad, twice, twice})
+	expect(t, "verdicts", s.put("a.example", list...).Pages,
+		[]frontier.Verdict{frontier.Accepted, twice, frontier.Accepted, bad, bad, frontier.Accepted, twice,
+			bad, bad, twice, foreign, frontier.Trapped, bad, bad, bad, bad, bad, twice, twice})
 }
 
 func oneOfAHost(t T, db DB) {
@@ -260,9 +268,11 @@ func noRobots(t T, db DB) {
 	expect(t, "after its Retry-After", len(l.Items), 1)
 	s.settle(l, 200)
 	stats := s.stats()
-	expect(t, "URLs, answers and faults", []int64{stats.URLs, stats.Answers, stats.Faults, stats.Failed}, []int64{1, 1, 0, 0})
+	expect(t, "URLs, answers and faults", []int64{stats.URLs, stats.Answers, stats.Faults, stats.Failed},
+		[]int64{1, 1, 0, 0})
 
-	s.putIn(kr, "b.example", nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://b.example/feed"}, Method: "rss", Interval: 7200}})
+	s.putIn(kr, "b.example", nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://b.example/feed"},
+		Method: "rss", Interval: 7200}})
 	s.wait(8_200_000)
 	l = s.request(frontier.LeaseRequest{Max: 1, Kinds: []string{frontier.KindEntry}})
 	expect(t, "entry points", urls(l), []string{"https://b.example/feed"})
@@ -292,13 +302,15 @@ func notFetched(t T, db DB) {
 	for range 5 { // for want of time: that is no attempt
 		l := s.request(frontier.LeaseRequest{Max: 2, PerHost: 2})
 		expect(t, "given again", len(l.Items), 2)
-		s.report(l, frontier.Result{ID: l.Items[0].ID, NotFetched: true}, frontier.Result{ID: l.Items[1].ID, NotFetched: true})
+		s.report(l, frontier.Result{ID: l.Items[0].ID, NotFetched: true},
+			frontier.Result{ID: l.Items[1].ID, NotFetched: true})
 		s.wait(2000)
 	}
 	l := s.request(frontier.LeaseRequest{Max: 2, PerHost: 2})
 	s.report(l, frontier.Result{ID: l.Items[0].ID, Forbidden: true}, frontier.Result{ID: l.Items[1].ID, NotFetched: true})
 	stats := s.stats()
-	expect(t, "one is gone, and no answer counts", []int64{stats.URLs, stats.Failed, stats.Answers, stats.Faults, stats.Leased}, []int64{1, 1, 0, 0, 0})
+	expect(t, "one is gone, and no answer counts",
+		[]int64{stats.URLs, stats.Failed, stats.Answers, stats.Faults, stats.Leased}, []int64{1, 1, 0, 0, 0})
 	expect(t, "the forbidden one does not return", s.state(l.Items[0].URL).State, "done")
 
 	s.wait(8_200_000)
@@ -342,10 +354,12 @@ func reportTwice(t T, db DB) {
 	foreign := frontier.Result{ID: other.Items[0].ID, Status: 200}
 	expect(t, "an item of another lease", s.report(mine, foreign), frontier.ReportAnswer{Unknown: 1})
 	expect(t, "what is no id", s.report(mine, frontier.Result{ID: "x", Status: 200}), frontier.ReportAnswer{Unknown: 1})
-	expect(t, "what is no URL", s.report(mine, frontier.Result{ID: mine.Items[0].ID[:11] + "000000000000"}), frontier.ReportAnswer{Unknown: 1})
+	expect(t, "what is no URL", s.report(mine, frontier.Result{ID: mine.Items[0].ID[:11] + "000000000000"}),
+		frontier.ReportAnswer{Unknown: 1})
 	expect(t, "what is no lease", s.report(frontier.Lease{ID: "zzzzzzzzzzz"}, foreign), frontier.ReportAnswer{Unknown: 1})
 	expect(t, "nothing happened", s.stats().Leased, int64(2))
-	result := frontier.Result{ID: mine.Items[0].ID, Status: 200, Found: []frontier.FoundURL{{NewPage: frontier.NewPage{URL: "https://" + mine.Items[0].Host + "/found"}}}}
+	result := frontier.Result{ID: mine.Items[0].ID, Status: 200,
+		Found: []frontier.FoundURL{{NewPage: frontier.NewPage{URL: "https://" + mine.Items[0].Host + "/found"}}}}
 	expect(t, "report", s.report(mine, result, result), frontier.ReportAnswer{Accepted: 2, Added: 1})
 	before := s.stats()
 	expect(t, "again", s.report(mine, result), frontier.ReportAnswer{Accepted: 1})
@@ -362,7 +376,8 @@ func reportTwice(t T, db DB) {
 	expect(t, "which counts once", s.stats().Done, int64(2))
 }
 
-// reportForged: numbers of leases, ids of hosts and hashes of paths can be guessed; what the shard adds to them cannot.
+// reportForged: numbers of leases, ids of hosts and hashes of paths can be guessed; what the shard adds to them
+// cannot.
 func reportForged(t T, db DB) {
 	s := newShard(t, db)
 	s.put("a.example", pages("a.example", 5, 0.5)...)
@@ -402,8 +417,8 @@ func reportForged(t T, db DB) {
 	expect(t, "that of an item it never held", answer.Partitions[1], contract.Partition{})
 }
 
-// foreignURLs: any page can link to another site, with any words. What it names is announced once it was fetched, or by
-// the site itself, and never displaces what the site named.
+// foreignURLs: any page can link to another site, with any words. What it names is announced once it was fetched, or
+// by the site itself, and never displaces what the site named.
 func foreignURLs(t T, db DB) {
 	s := newShard(t, db)
 	s.local.URLsPerDomain = 10
@@ -495,10 +510,13 @@ func foundURLs(t T, db DB) {
 	found := func(url, domain string) frontier.FoundURL {
 		return frontier.FoundURL{NewPage: frontier.NewPage{URL: url, Priority: 0.9}, Domain: domain}
 	}
-	a := s.report(l, frontier.Result{ID: l.Items[0].ID, Status: 200, RedirectedTo: "https://a.example/final", Found: []frontier.FoundURL{
-		found("https://a.example/1", ""), found("https://www.a.example/2", "a.example"), found("https://b.example/3", "b.example"),
-		found("https://c.example/4", ""), found(l.Items[0].URL, ""), found("https://a.example/final", ""), found("nonsense", "no domain"),
-	}})
+	a := s.report(l, frontier.Result{ID: l.Items[0].ID, Status: 200, RedirectedTo: "https://a.example/final",
+		Found: []frontier.FoundURL{
+			found("https://a.example/1", ""), found("https://www.a.example/2", "a.example"),
+			found("https://b.example/3", "b.example"),
+			found("https://c.example/4", ""), found(l.Items[0].URL, ""), found("https://a.example/final", ""),
+			found("nonsense", "no domain"),
+		}})
 	expect(t, "report", a, frontier.ReportAnswer{Accepted: 1, Added: 3})
 	s.wait(1000)
 	got := s.lease(10)
@@ -618,14 +636,16 @@ func filters(t T, db DB) {
 	expect(t, "of a type and category", len(l.Items), 3)
 	s.settle(l, 200)
 	s.wait(1000)
-	expect(t, "of a type that is no more", len(s.request(frontier.LeaseRequest{Max: 50, Types: []string{"policy"}}).Items), 0)
+	expect(t, "of a type that is no more", len(s.request(frontier.LeaseRequest{Max: 50,
+		Types: []string{"policy"}}).Items), 0)
 	expect(t, "of another country", len(s.request(frontier.LeaseRequest{Max: 50, Country: "us"}).Items), 0)
 	expect(t, "all others", len(s.lease(500).Items), 300)
 
 	// A host of two partitions serves both.
 	s.putIn(sg, "two.example", []frontier.NewPage{{URL: "https://two.example/sg"}}, nil)
 	s.putIn(kr, "two.example", []frontier.NewPage{{URL: "https://two.example/kr"}}, nil)
-	expect(t, "of one partition", urls(s.request(frontier.LeaseRequest{Max: 5, Country: "sg"})), []string{"https://two.example/sg"})
+	expect(t, "of one partition", urls(s.request(frontier.LeaseRequest{Max: 5, Country: "sg"})),
+		[]string{"https://two.example/sg"})
 }
 
 func fairHosts(t T, db DB) {
@@ -737,7 +757,8 @@ func wrongRequests(t T, db DB) {
 			return err
 		},
 		"hosts": func() error {
-			_, err := s.s.Acquire(ctx, frontier.AcquireRequest{Domain: "a.example", Owner: "c", Seconds: 1, Hosts: []string{"b.example"}})
+			_, err := s.s.Acquire(ctx, frontier.AcquireRequest{Domain: "a.example", Owner: "c", Seconds: 1,
+				Hosts: []string{"b.example"}})
 			return err
 		},
 		"seconds":   func() error { _, err := s.s.Renew(ctx, "a.example", "c", 0); return err },
@@ -754,7 +775,8 @@ func large(t T, db DB) {
 	s := newShard(t, db)
 	var list []frontier.NewPage
 	for i := range frontier.MaxPut {
-		list = append(list, frontier.NewPage{URL: fmt.Sprintf("https://a.example/%s/%d", strings.Repeat("x", 1900), i), Title: strings.Repeat("제", 100)})
+		list = append(list, frontier.NewPage{URL: fmt.Sprintf("https://a.example/%s/%d", strings.Repeat("x", 1900), i),
+			Title: strings.Repeat("제", 100)})
 	}
 	expect(t, "added", s.put("a.example", list...).Added, frontier.MaxPut)
 	l := s.request(frontier.LeaseRequest{Max: 20, PerHost: 20})

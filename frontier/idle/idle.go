@@ -1,5 +1,5 @@
-// Package idle remembers for some seconds which shards of the frontier had nothing to lease, and which did not answer, so
-// that scrapers that find little do not ask all of them each time.
+// Package idle remembers for some seconds which shards of the frontier had nothing to lease, and which did not answer,
+// so that scrapers that find little do not ask all of them each time.
 package idle
 
 import "sync"
@@ -10,8 +10,8 @@ const (
 	maxWants  = 1024   // entries of Shards
 )
 
-// Shards is the memory of one process: what another put meanwhile is found when the seconds are over. The zero value is
-// ready, and nil remembers nothing. It is safe for concurrent use.
+// Shards is the memory of one process: what another put meanwhile is found when the seconds are over. The zero value
+// is ready, and nil remembers nothing. It is safe for concurrent use.
 type Shards struct {
 	mu     sync.Mutex
 	pauses map[key]pause

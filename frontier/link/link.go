@@ -16,8 +16,8 @@ type URL struct {
 	Path string // after the host's slash
 }
 
-// Parse takes a URL apart, in its canonical form: all spellings of a URL give the same parts. ok is false unless it is an
-// http or https URL that the frontier can store.
+// Parse takes a URL apart, in its canonical form: all spellings of a URL give the same parts. ok is false unless it is
+// an http or https URL that the frontier can store.
 func Parse(url string) (l URL, ok bool) {
 	if len(url) > contract.MaxLinkBytes || strings.ContainsFunc(url, unusable) {
 		return l, false

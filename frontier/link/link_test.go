@@ -9,7 +9,8 @@ import (
 
 // FuzzParse: what is accepted as a URL is the same URL when it comes back.
 func FuzzParse(f *testing.F) {
-	for _, url := range []string{"https://a.example/", "http://a.example:8080/x?y", "HTTPS://A.example?utm_source=x#y", "https://u@a.example/", "https://[::1]/", "https://1.2.3.4/"} {
+	for _, url := range []string{"https://a.example/", "http://a.example:8080/x?y", "HTTPS://A.example?utm_source=x#y",
+		"https://u@a.example/", "https://[::1]/", "https://1.2.3.4/"} {
 		f.Add(url)
 	}
 	f.Fuzz(func(t *testing.T, url string) {
@@ -33,13 +34,15 @@ func TestParse_RefusesPrivateHosts(t *testing.T) {
 		"http://metadata.google.internal/computeMetadata/v1/", "https://api.prod.svc.cluster.local/", "http://router.lan/",
 		"http://nas.home/", "http://printer.corp/", "http://localhost/", "http://intranet/", "http://169.254.169.254/",
 		"http://0x7f000001/", "http://2130706433/", "http://[::1]/", "https://www.a.sg:22/", "https://www.a.sg:6379/",
-		"http://www.a.sg:8080/", "http://www.a.sg:443/", "https://www.a.sg:80/", "http://x.onion/", "http://1.0.0.127.in-addr.arpa/", "https://co.uk/",
+		"http://www.a.sg:8080/", "http://www.a.sg:443/", "https://www.a.sg:80/", "http://x.onion/",
+		"http://1.0.0.127.in-addr.arpa/", "https://co.uk/",
 	} {
 		if l, ok := Parse(url); ok {
 			t.Errorf("%s became %+v", url, l)
 		}
 	}
-	for _, url := range []string{"https://www.a.sg/", "http://www.a.sg:80/", "https://www.a.sg:443/", "https://한국뉴스.kr/", "https://a.example/", "https://b.a.test/x"} {
+	for _, url := range []string{"https://www.a.sg/", "http://www.a.sg:80/", "https://www.a.sg:443/", "https://한국뉴스.kr/",
+		"https://a.example/", "https://b.a.test/x"} {
 		if _, ok := Parse(url); !ok {
 			t.Errorf("%s was refused", url)
 		}

@@ -65,7 +65,8 @@ const (
 // Due returns when the page becomes due, at least wait after now: when its value reaches Early of the threshold, as
 // far as is known now. weight returns the worth of a correct copy at an instant; it may fall with the page's age, so
 // the date has to be reconsidered when it comes. The result is at most 180 days away, even for what is never due.
-func (p *Page) Due(t *Trust, weight func(epoch.Seconds) float64, threshold float64, now epoch.Seconds, wait time.Duration) epoch.Seconds {
+func (p *Page) Due(t *Trust, weight func(epoch.Seconds) float64, threshold float64, now epoch.Seconds,
+	wait time.Duration) epoch.Seconds {
 	for ; wait < maxWait; wait = max(minWait, wait+wait/10) {
 		if at := now.Add(wait); p.Value(t, weight(at), at) >= Early*threshold {
 			return at
@@ -75,7 +76,8 @@ func (p *Page) Due(t *Trust, weight func(epoch.Seconds) float64, threshold float
 }
 
 // NextDue returns the new due date of a page whose date came too early: its value is below Early of the threshold.
-func (p *Page) NextDue(t *Trust, weight func(epoch.Seconds) float64, threshold float64, now epoch.Seconds) epoch.Seconds {
+func (p *Page) NextDue(t *Trust, weight func(epoch.Seconds) float64, threshold float64,
+	now epoch.Seconds) epoch.Seconds {
 	return p.Due(t, weight, threshold, now, max(minWait, now.Sub(p.Fetched)/10))
 }
 

@@ -118,7 +118,8 @@ func FuzzPage(f *testing.F) {
 	f.Add("news", uint8(0), uint8(0), int64(0), int64(0), int64(0), true, 0.5)
 	f.Add("about", uint8(255), uint8(255), int64(now), int64(now), int64(now), false, 1.0)
 	f.Add("", uint8(1), uint8(1), int64(-1), int64(1<<40), int64(5), true, 0.0)
-	f.Fuzz(func(t *testing.T, contentType string, shape, factor uint8, published, fetched, at int64, newer bool, weight float64) {
+	f.Fuzz(func(t *testing.T, contentType string, shape, factor uint8, published, fetched, at int64, newer bool,
+		weight float64) {
 		const latest = 1 << 40
 		if !(weight >= 0 && weight <= 1) || max(published, fetched, at) > latest || min(published, fetched, at) < -latest {
 			return

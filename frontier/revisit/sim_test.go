@@ -55,7 +55,8 @@ const (
 // freshness plays a rule with a budget, in a share of the pages a day, and returns the share of worth that was up to
 // date.
 func freshness(w *world, r rule, budget float64) float64 {
-	s := &sim{world: w, rule: r, copies: make([]copied, len(w.pages)), threshold: Start, trusts: make([]Trust, len(w.lastmods))}
+	s := &sim{world: w, rule: r, copies: make([]copied, len(w.pages)), threshold: Start,
+		trusts: make([]Trust, len(w.lastmods))}
 	quota := budget * float64(w.size) * hour
 	tokens := 0.0
 	admitted := 0
@@ -240,13 +241,15 @@ func TestFreshness_BeatsOtherCrawlers(t *testing.T) {
 		name string
 		rule rule
 	}{
-		{"StormCrawler", stormCrawler}, {"Nutch", nutch}, {"entry points", entryPoints}, {"uniform", uniform{}}, {"never", never{}},
+		{"StormCrawler", stormCrawler}, {"Nutch", nutch}, {"entry points", entryPoints}, {"uniform", uniform{}},
+		{"never", never{}},
 	}
 	for _, budget := range []float64{0.20, 0.10, 0.05} {
 		ours, best := mean(byValue{}, budget), mean(clairvoyant{}, budget)
 		t.Logf("%2.0f %% a day: %.3f, %.4f of the clairvoyant's %.3f", 100*budget, ours, ours/best, best)
 		if ours < 0.985*best {
-			t.Errorf("%2.0f %% a day: %.4f is %.4f of the clairvoyant's %.4f, want at least 0.985", 100*budget, ours, ours/best, best)
+			t.Errorf("%2.0f %% a day: %.4f is %.4f of the clairvoyant's %.4f, want at least 0.985", 100*budget, ours, ours/best,
+				best)
 		}
 		for _, o := range others {
 			theirs := mean(o.rule, budget)

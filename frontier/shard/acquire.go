@@ -13,8 +13,8 @@ import (
 // free: the collector's message is delivered a little later than that, and in a batch that may wait for a minute.
 const waitGrace = 180_000
 
-// claimLook is after how many ms a collector looks again at a host that a refresh has: most take seconds, and until the
-// collector had its turn nobody else begins.
+// claimLook is after how many ms a collector looks again at a host that a refresh has: most take seconds, and until
+// the collector had its turn nobody else begins.
 const claimLook = 10_000
 
 // Acquire returns a domain to a collector, or says when to ask again.
@@ -70,8 +70,8 @@ func (s *Shard) Acquire(now int64, r frontier.AcquireRequest) (answer frontier.A
 	return answer, err
 }
 
-// busyUntil returns until when somebody else has the domain, or one of its hosts, in ms, or when to look again; 0 when nobody
-// has.
+// busyUntil returns until when somebody else has the domain, or one of its hosts, in ms, or when to look again; 0 when
+// nobody has.
 func busyUntil(c *call, m *store.Domain, owner string) (until int64, err error) {
 	if m.Owner != "" && m.Owner != owner && m.OwnerEnds > c.now {
 		return m.OwnerEnds, nil
@@ -125,7 +125,8 @@ func (s *Shard) Renew(now int64, domain, owner string, seconds int64) (kept bool
 	}
 	err = s.run(now, func(c *call) error {
 		m, err := c.domainNamed(domain)
-		if err != nil || m == nil || owner == "" || m.Owner != owner || m.OwnerEnds <= c.now || m.Excluded || !c.owns(domain) {
+		if err != nil || m == nil || owner == "" || m.Owner != owner || m.OwnerEnds <= c.now || m.Excluded ||
+			!c.owns(domain) {
 			return err
 		}
 		kept = true
@@ -184,8 +185,8 @@ func (s *Shard) Release(now int64, r frontier.ReleaseRequest) (released bool, er
 	return released, err
 }
 
-// maxCrawlDelay is the longest Crawl-delay that is obeyed, a day in ms: a mistake in robots.txt does not take the host away
-// for good.
+// maxCrawlDelay is the longest Crawl-delay that is obeyed, a day in ms: a mistake in robots.txt does not take the host
+// away for good.
 const maxCrawlDelay = 86_400_000
 
 // visited keeps what a collector learned of a host.

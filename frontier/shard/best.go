@@ -28,8 +28,8 @@ type rival struct {
 	hash    uint64
 }
 
-// rank orders rivals: by their scores, but pages that only other domains named behind those that the site named. Of equal
-// ones the fresh one goes, so one that waits has one more.
+// rank orders rivals: by their scores, but pages that only other domains named behind those that the site named. Of
+// equal ones the fresh one goes, so one that waits has one more.
 func rank(p *store.Page, now int64) int {
 	n := 2 * p.Score(now)
 	if !p.Foreign {

@@ -67,7 +67,8 @@ func contractsChanged(c *call, m *store.Domain, changes []frontier.Change) error
 		if r.Revision >= int64(change.Revision) {
 			continue
 		}
-		r.Revision, r.ChangedAt, r.Reachable, r.Excluded = int64(change.Revision), change.ChangedAt, change.Reachable, m.Excluded
+		r.Revision, r.ChangedAt, r.Reachable, r.Excluded = int64(change.Revision), change.ChangedAt, change.Reachable,
+			m.Excluded
 		changed = append(changed, at)
 	}
 	return m.SaveContracts(records, changed)
@@ -107,7 +108,8 @@ func (s *Shard) Changes(now int64, r frontier.ChangesRequest) (page frontier.Cha
 
 func describeChange(c *call, k *store.ChangedContract) frontier.ChangeItem {
 	return frontier.ChangeItem{Sequence: k.Number, Domain: k.Domain.Name, Excluded: k.Excluded,
-		Change: frontier.Change{Partition: c.partitionOf(k.Class, k.Day), Revision: int(k.Revision), ChangedAt: k.ChangedAt, Reachable: k.Reachable}}
+		Change: frontier.Change{Partition: c.partitionOf(k.Class, k.Day), Revision: int(k.Revision), ChangedAt: k.ChangedAt,
+			Reachable: k.Reachable}}
 }
 
 // dayOf is a partition's date in days since 1970; 0 for what is no date.

@@ -36,8 +36,8 @@ type chaos struct {
 	lostBy  map[string]string            // that owner
 }
 
-// mayAsk checks that somebody may fetch from a host from ready on, but for its Retry-After and the like. An owner whose
-// time was over knows itself when it asked.
+// mayAsk checks that somebody may fetch from a host from ready on, but for its Retry-After and the like. An owner
+// whose time was over knows itself when it asked.
 func (x *chaos) mayAsk(name, host, domain string, ready int64) {
 	x.Helper()
 	lost := x.lost[domain]
@@ -100,14 +100,16 @@ func (x *chaos) pages(host string) []frontier.NewPage {
 
 func (x *chaos) entries(host string) (list []frontier.NewEntry) {
 	for i := range x.random.IntN(4) {
-		list = append(list, frontier.NewEntry{NewPage: frontier.NewPage{URL: fmt.Sprintf("https://%s/feed/%d", host, i)}, Method: "feed", Interval: x.random.Int64N(100_000)})
+		list = append(list, frontier.NewEntry{NewPage: frontier.NewPage{URL: fmt.Sprintf("https://%s/feed/%d", host, i)},
+			Method: "feed", Interval: x.random.Int64N(100_000)})
 	}
 	return list
 }
 
 func (x *chaos) visits(domain, host string) (list []frontier.Visit) {
 	for range x.random.IntN(3) {
-		list = append(list, frontier.Visit{Host: host, Delay: x.random.Int64N(3000), AskedAt: x.now - x.random.Int64N(10_000), Throttled: x.random.IntN(4) == 0,
+		list = append(list, frontier.Visit{Host: host, Delay: x.random.Int64N(3000),
+			AskedAt: x.now - x.random.Int64N(10_000), Throttled: x.random.IntN(4) == 0,
 			RetryAfter: x.random.Int64N(3) * 40, Unresolved: x.random.IntN(9) == 0, RobotsExpires: x.now + 1000})
 	}
 	return append(list, frontier.Visit{Host: domain})
@@ -115,7 +117,8 @@ func (x *chaos) visits(domain, host string) (list []frontier.Visit) {
 
 func (x *chaos) put() error {
 	host, domain := x.host()
-	p := frontier.Put{Domain: domain, Partition: partition, Pages: x.pages(host), Entries: x.entries(host), Owner: x.owners[domain]}
+	p := frontier.Put{Domain: domain, Partition: partition, Pages: x.pages(host), Entries: x.entries(host),
+		Owner: x.owners[domain]}
 	p.Partition.Country = []string{"kr", "sg"}[x.random.IntN(2)]
 	if x.random.IntN(3) == 0 {
 		p.Visits = x.visits(domain, host)
@@ -124,7 +127,8 @@ func (x *chaos) put() error {
 		p.MirrorOf = x.domain()
 	}
 	other, otherDomain := x.host()
-	_, err := x.shard.PutAll(x.now, frontier.PutAll{Puts: []frontier.Put{p, {Domain: otherDomain, Partition: partition, Pages: x.pages(other)}}})
+	_, err := x.shard.PutAll(x.now, frontier.PutAll{Puts: []frontier.Put{p,
+		{Domain: otherDomain, Partition: partition, Pages: x.pages(other)}}})
 	return err
 }
 
@@ -164,7 +168,8 @@ func (x *chaos) report() error {
 		if x.random.IntN(10) == 0 {
 			continue
 		}
-		result := frontier.Result{ID: item.ID, Status: []int{200, 200, 200, 301, 404, 500, 503, 429, 0}[x.random.IntN(9)], RetryAfter: x.random.Int64N(3) * 50, Unresolved: x.random.IntN(40) == 0}
+		result := frontier.Result{ID: item.ID, Status: []int{200, 200, 200, 301, 404, 500, 503, 429, 0}[x.random.IntN(9)],
+			RetryAfter: x.random.Int64N(3) * 50, Unresolved: x.random.IntN(40) == 0}
 		host, domain := x.host()
 		found := x.pages(host)
 		for _, p := range found[:min(3, len(found))] {
@@ -204,7 +209,8 @@ func (x *chaos) collect() error {
 				x.asked[v.Host] = max(x.asked[v.Host], v.AskedAt)
 			}
 		}
-		_, err := x.shard.Release(x.now, frontier.ReleaseRequest{Domain: domain, Owner: owner, Hosts: visits, Evidence: frontier.Evidence{Partition: partition, At: x.now}})
+		_, err := x.shard.Release(x.now, frontier.ReleaseRequest{Domain: domain, Owner: owner, Hosts: visits,
+			Evidence: frontier.Evidence{Partition: partition, At: x.now}})
 		return err
 	case 1:
 		seconds := 1 + x.random.Int64N(100)
@@ -218,7 +224,8 @@ func (x *chaos) collect() error {
 		return err
 	}
 	seconds := 1 + x.random.Int64N(100)
-	a, err := x.shard.Acquire(x.now, frontier.AcquireRequest{Domain: domain, Owner: owner, Seconds: seconds, Hosts: []string{host}})
+	a, err := x.shard.Acquire(x.now, frontier.AcquireRequest{Domain: domain, Owner: owner, Seconds: seconds,
+		Hosts: []string{host}})
 	if a.Granted {
 		x.owners[domain] = owner
 		x.exclusive(owner, "", domain)
@@ -243,9 +250,11 @@ func (x *chaos) operate() error {
 	case 2:
 		return x.shard.Exclude(x.now, frontier.Exclusion{Kind: contract.ExcludeDomain, Value: domain}, x.random.IntN(2) == 0)
 	case 3:
-		return x.shard.Exclude(x.now, frontier.Exclusion{Kind: contract.ExcludeHost, Value: host, Domain: domain}, x.random.IntN(2) == 0)
+		return x.shard.Exclude(x.now, frontier.Exclusion{Kind: contract.ExcludeHost, Value: host, Domain: domain},
+			x.random.IntN(2) == 0)
 	}
-	return x.shard.Exclude(x.now, frontier.Exclusion{Kind: contract.ExcludeURL, Value: fmt.Sprintf("https://%s/*%d*", host, x.random.IntN(10))}, x.random.IntN(2) == 0)
+	return x.shard.Exclude(x.now, frontier.Exclusion{Kind: contract.ExcludeURL,
+		Value: fmt.Sprintf("https://%s/*%d*", host, x.random.IntN(10))}, x.random.IntN(2) == 0)
 }
 
 func (x *chaos) refresh() error {
@@ -265,7 +274,8 @@ func (x *chaos) refresh() error {
 			return nil
 		}
 		m := x.messages[x.random.IntN(len(x.messages))]
-		r := frontier.RefreshResult{Domain: m.Domain, URL: m.URL, Owner: fmt.Sprint("r", x.random.IntN(1000)), Status: []int{304, 200, 500, 0}[x.random.IntN(4)],
+		r := frontier.RefreshResult{Domain: m.Domain, URL: m.URL, Owner: fmt.Sprint("r", x.random.IntN(1000)),
+			Status:  []int{304, 200, 500, 0}[x.random.IntN(4)],
 			Skipped: x.random.IntN(5) == 0, Visit: frontier.Visit{AskedAt: x.now, Delay: x.random.Int64N(2000)}}
 		a, err := x.shard.BeginRefresh(x.now, frontier.RefreshRequest{Domain: r.Domain, URL: r.URL, Owner: r.Owner})
 		if a.Granted {
@@ -349,7 +359,8 @@ func (x *chaos) step() error {
 	case n < 99:
 		x.jump()
 	}
-	_, err := x.shard.Mirror(x.now, frontier.MirrorRequest{Domain: x.domain(), Digest: fmt.Sprintf("%064x", x.random.IntN(9))})
+	_, err := x.shard.Mirror(x.now, frontier.MirrorRequest{Domain: x.domain(),
+		Digest: fmt.Sprintf("%064x", x.random.IntN(9))})
 	return err
 }
 

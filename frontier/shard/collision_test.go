@@ -20,7 +20,9 @@ func TestCollisions(t *testing.T) {
 	partition := contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}
 	put := func(i int) (added int) {
 		if err := transaction(func() error {
-			a, err := s.Put(1e12, frontier.Put{Domain: fmt.Sprintf("d%d.example", i), Partition: partition, Pages: []frontier.NewPage{{URL: fmt.Sprintf("https://d%d.example/1", i)}, {URL: fmt.Sprintf("https://www.d%d.example/2", i)}}})
+			a, err := s.Put(1e12, frontier.Put{Domain: fmt.Sprintf("d%d.example", i), Partition: partition,
+				Pages: []frontier.NewPage{{URL: fmt.Sprintf("https://d%d.example/1", i)},
+					{URL: fmt.Sprintf("https://www.d%d.example/2", i)}}})
 			added = a.Added
 			return err
 		}); err != nil {
@@ -58,7 +60,8 @@ func TestCollisions(t *testing.T) {
 	// What collides too often fails, and takes nothing from anybody.
 	err := transaction(func() error {
 		for i := 6; i < 60; i++ {
-			if _, err := s.Put(1e12, frontier.Put{Domain: fmt.Sprintf("d%d.example", i), Partition: partition, Pages: []frontier.NewPage{{URL: fmt.Sprintf("https://d%d.example/1", i)}}}); err != nil {
+			if _, err := s.Put(1e12, frontier.Put{Domain: fmt.Sprintf("d%d.example", i), Partition: partition,
+				Pages: []frontier.NewPage{{URL: fmt.Sprintf("https://d%d.example/1", i)}}}); err != nil {
 				return err
 			}
 		}
@@ -78,7 +81,8 @@ func TestVersion_NewerShard(t *testing.T) {
 	}
 	set := func(reader int64) error {
 		return do(func(c *call) error {
-			c.tx.State().Version, c.tx.State().Reader, c.tx.State().Tail = store.Version+1, reader, "a counter of the next version"
+			c.tx.State().Version, c.tx.State().Reader, c.tx.State().Tail = store.Version+1, reader,
+				"a counter of the next version"
 			return nil
 		})
 	}

@@ -17,9 +17,11 @@ import (
 func (w *world) dump() (rows []string) {
 	w.Helper()
 	for _, sql := range []string{
-		"SELECT 'state', key, hex(data), '' FROM state", "SELECT host, domain, hex(record), urls || ' ' || due || ' ' || blocked FROM hosts",
+		"SELECT 'state', key, hex(data), '' FROM state",
+		"SELECT host, domain, hex(record), urls || ' ' || due || ' ' || blocked FROM hosts",
 		"SELECT 'domain', id, hex(record), domain FROM domains", "SELECT 'part', key, hex(data), '' FROM parts",
-		"SELECT 'queue', key, hex(data), '' FROM queue", "SELECT 'lease', id, hex(data), ends || '' FROM leases", "SELECT 'mirrors', key, hex(data), '' FROM mirrors",
+		"SELECT 'queue', key, hex(data), '' FROM queue", "SELECT 'lease', id, hex(data), ends || '' FROM leases",
+		"SELECT 'mirrors', key, hex(data), '' FROM mirrors",
 		"SELECT 'feed', key, hex(data), '' FROM feed", "SELECT 'changes', key, hex(data), '' FROM changes",
 		"SELECT 'due', key, hex(data), '' FROM due",
 	} {
@@ -40,7 +42,8 @@ func TestCrash(t *testing.T) {
 	w := newWorld(t)
 	var lease frontier.Lease
 	var snapshot frontier.Snapshot
-	entry := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://h0.a.example/feed"}, Method: "feed", Interval: 7200}
+	entry := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://h0.a.example/feed"}, Method: "feed",
+		Interval: 7200}
 	var many []frontier.NewPage
 	for i := range 8 {
 		many = append(many, articles(fmt.Sprintf("h%d.a.example", i), 0, 100)...)
@@ -60,11 +63,13 @@ func TestCrash(t *testing.T) {
 		run  func() error
 	}{
 		{"first put", 0, func() error {
-			_, err := w.shard.Put(w.now, frontier.Put{Domain: "a.example", Partition: partition, Pages: many, Entries: []frontier.NewEntry{entry}})
+			_, err := w.shard.Put(w.now, frontier.Put{Domain: "a.example", Partition: partition, Pages: many,
+				Entries: []frontier.NewEntry{entry}})
 			return err
 		}},
 		{"put of another domain", 0, func() error {
-			_, err := w.shard.Put(w.now, frontier.Put{Domain: "b.example", Partition: partition, Pages: articles("b.example", 0, 300)})
+			_, err := w.shard.Put(w.now, frontier.Put{Domain: "b.example", Partition: partition,
+				Pages: articles("b.example", 0, 300)})
 			return err
 		}},
 		{"lease", 0, func() (err error) {
@@ -90,7 +95,8 @@ func TestCrash(t *testing.T) {
 		}},
 		{"renew", 1000, func() error { _, err := w.shard.Renew(w.now, "a.example", "c", 100); return err }},
 		{"put of a mirror", 0, func() error {
-			_, err := w.shard.Put(w.now, frontier.Put{Domain: "a.example", Partition: partition, Owner: "c", MirrorOf: "b.example", Visits: []frontier.Visit{{Host: "new.a.example", Delay: 3000, AskedAt: w.now}}})
+			_, err := w.shard.Put(w.now, frontier.Put{Domain: "a.example", Partition: partition, Owner: "c",
+				MirrorOf: "b.example", Visits: []frontier.Visit{{Host: "new.a.example", Delay: 3000, AskedAt: w.now}}})
 			return err
 		}},
 		{"put when it is none", 0, func() error {
@@ -102,29 +108,35 @@ func TestCrash(t *testing.T) {
 			return err
 		}},
 		{"acquire of a domain whose hosts are new", 0, func() error {
-			_, err := w.shard.Acquire(w.now, frontier.AcquireRequest{Domain: "c.example", Owner: "c", Seconds: 60, Hosts: []string{"www.c.example", "c.example"}})
+			_, err := w.shard.Acquire(w.now, frontier.AcquireRequest{Domain: "c.example", Owner: "c", Seconds: 60,
+				Hosts: []string{"www.c.example", "c.example"}})
 			return err
 		}},
 		{"put that makes one of them", 0, func() error {
-			_, err := w.shard.Put(w.now, frontier.Put{Domain: "c.example", Partition: partition, Owner: "c", Pages: articles("www.c.example", 0, 100)})
+			_, err := w.shard.Put(w.now, frontier.Put{Domain: "c.example", Partition: partition, Owner: "c",
+				Pages: articles("www.c.example", 0, 100)})
 			return err
 		}},
 		{"acquire after that owner was lost", 61_000, func() error {
-			_, err := w.shard.Acquire(w.now, frontier.AcquireRequest{Domain: "c.example", Owner: "d", Seconds: 60, Hosts: []string{"c.example"}})
+			_, err := w.shard.Acquire(w.now, frontier.AcquireRequest{Domain: "c.example", Owner: "d", Seconds: 60,
+				Hosts: []string{"c.example"}})
 			return err
 		}},
 		{"put into a full domain", 0, func() error {
 			w.shard.Settings.URLsPerDomain = 500
 			defer func() { w.shard.Settings.URLsPerDomain = 0 }()
-			_, err := w.shard.Put(w.now, frontier.Put{Domain: "a.example", Partition: partition, Pages: articles("h3.a.example", 1000, 300)})
+			_, err := w.shard.Put(w.now, frontier.Put{Domain: "a.example", Partition: partition,
+				Pages: articles("h3.a.example", 1000, 300)})
 			return err
 		}},
 		{"release", 1000, func() error {
-			_, err := w.shard.Release(w.now, frontier.ReleaseRequest{Domain: "a.example", Owner: "c", Hosts: []frontier.Visit{{Host: "h0.a.example", Delay: 3000, AskedAt: w.now}}})
+			_, err := w.shard.Release(w.now, frontier.ReleaseRequest{Domain: "a.example", Owner: "c",
+				Hosts: []frontier.Visit{{Host: "h0.a.example", Delay: 3000, AskedAt: w.now}}})
 			return err
 		}},
 		{"exclude", 0, func() error {
-			return w.shard.Exclude(w.now, frontier.Exclusion{Kind: contract.ExcludeHost, Value: "h1.a.example", Domain: "a.example"}, true)
+			return w.shard.Exclude(w.now, frontier.Exclusion{Kind: contract.ExcludeHost, Value: "h1.a.example",
+				Domain: "a.example"}, true)
 		}},
 		{"block", 0, func() error {
 			until := w.now + 1000
@@ -138,7 +150,8 @@ func TestCrash(t *testing.T) {
 		}},
 		{"report of an entry point", 1000, func() error { _, err := w.shard.Report(w.now, results()); return err }},
 		{"changed contracts", 0, func() error {
-			return w.shard.Changed(w.now, frontier.Changed{Domain: "b.example", Changes: []frontier.Change{{Partition: partition, Revision: 2, ChangedAt: w.now, Reachable: true}}})
+			return w.shard.Changed(w.now, frontier.Changed{Domain: "b.example",
+				Changes: []frontier.Change{{Partition: partition, Revision: 2, ChangedAt: w.now, Reachable: true}}})
 		}},
 		{"exclusion of a domain with contracts", 0, func() error {
 			return w.shard.Exclude(w.now, frontier.Exclusion{Kind: contract.ExcludeDomain, Value: "b.example"}, true)
@@ -159,8 +172,10 @@ func TestCrash(t *testing.T) {
 			return err
 		}},
 		{"end of a refresh", 1000, func() error {
-			pages := []frontier.NewPage{{URL: "https://h0.a.example/fresh", Fresh: true}, {URL: "https://h0.a.example/dated", LastMod: w.now / 1000}}
-			ended, err := w.shard.EndRefresh(w.now, frontier.RefreshResult{Domain: "a.example", URL: entry.URL, Owner: "r", Status: 200, ETag: "2", Pages: pages, Visit: frontier.Visit{AskedAt: w.now}})
+			pages := []frontier.NewPage{{URL: "https://h0.a.example/fresh", Fresh: true},
+				{URL: "https://h0.a.example/dated", LastMod: w.now / 1000}}
+			ended, err := w.shard.EndRefresh(w.now, frontier.RefreshResult{Domain: "a.example", URL: entry.URL, Owner: "r",
+				Status: 200, ETag: "2", Pages: pages, Visit: frontier.Visit{AskedAt: w.now}})
 			if err == nil && ended.Announced != 2 {
 				err = fmt.Errorf("%+v", ended)
 			}

@@ -22,11 +22,13 @@ type rhythm struct {
 }
 
 var rhythms = []rhythm{
-	{name: "hourly", share: 10, gap: 3600, interval: 5400}, {name: "daily", share: 40, gap: 86_400, interval: 43_200}, {name: "weekly", share: 30, gap: 7 * 86_400, interval: 172_800}, {name: "dead", share: 20, gap: 0, interval: 129_600 * 60},
+	{name: "hourly", share: 10, gap: 3600, interval: 5400}, {name: "daily", share: 40, gap: 86_400, interval: 43_200},
+	{name: "weekly", share: 30, gap: 7 * 86_400, interval: 172_800},
+	{name: "dead", share: 20, gap: 0, interval: 129_600 * 60},
 }
 
-// What a refresh costs of CPU time, in ms, with a 304 and with a feed of 20 items of which one is new: measured on workerd on
-// 2026-11-22, 290 and 219 refreshes within 40 s, its simulated platform, the ticks and the site included.
+// What a refresh costs of CPU time, in ms, with a 304 and with a feed of 20 items of which one is new: measured on
+// workerd on 2026-11-22, 290 and 219 refreshes within 40 s, its simulated platform, the ticks and the site included.
 const cpuUnchanged, cpuChanged = 11.0, 40.0
 
 // TestRefresh_Day counts what one day costs of 10,000 domains with a feed and a sitemap each, after two weeks
@@ -46,9 +48,12 @@ func TestRefresh_Day(t *testing.T) {
 		}
 		r := of[domain]
 		w.put(domain, nil,
-			frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + domain + "/feed"}, Method: "rss", Interval: r.interval, Status: 200},
-			frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + domain + "/sitemap.xml"}, Method: "sitemap", Interval: max(r.interval, 172_800), Status: 200},
-			frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + domain + "/robots.txt"}, Method: frontier.MethodCollect, Interval: 86_400, Status: 200, SHA256: "00112233445566778899aabbccddeeff"})
+			frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + domain + "/feed"}, Method: "rss",
+				Interval: r.interval, Status: 200},
+			frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + domain + "/sitemap.xml"}, Method: "sitemap",
+				Interval: max(r.interval, 172_800), Status: 200},
+			frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + domain + "/robots.txt"},
+				Method: frontier.MethodCollect, Interval: 86_400, Status: 200, SHA256: "00112233445566778899aabbccddeeff"})
 		w.now += 5000
 	}
 	began := w.now
@@ -73,7 +78,8 @@ func TestRefresh_Day(t *testing.T) {
 			}
 			if m.Method == frontier.MethodCollect { // of all days: they come at the same time here
 				collections++
-				w.put(m.Domain, nil, frontier.NewEntry{NewPage: frontier.NewPage{URL: m.URL}, Method: m.Method, Interval: 86_400, Status: 200, SHA256: "00112233445566778899aabbccddeeff"})
+				w.put(m.Domain, nil, frontier.NewEntry{NewPage: frontier.NewPage{URL: m.URL}, Method: m.Method, Interval: 86_400,
+					Status: 200, SHA256: "00112233445566778899aabbccddeeff"})
 				continue
 			}
 			written, added := refreshed(w, m, of[m.Domain])
@@ -93,16 +99,19 @@ func TestRefresh_Day(t *testing.T) {
 	perMillion := map[string]float64{"rows": 1, "requests": 0.15, "messages": 0.40, "gets": 0.36, "cpu": 0.02}
 	cpu := cpuUnchanged*float64(refreshes-found) + cpuChanged*float64(found)
 	requests := messages + refreshes + ticks // one begins, one ends
-	usd := perMillion["rows"]*float64(rows) + perMillion["requests"]*float64(requests) + perMillion["messages"]*float64(3*(messages+collections/15)) +
+	usd := perMillion["rows"]*float64(rows) + perMillion["requests"]*float64(requests) +
+		perMillion["messages"]*float64(3*(messages+collections/15)) +
 		perMillion["gets"]*float64(3*found+ticks) + perMillion["cpu"]*cpu
 	usd *= shards / 1e6
 	figures := []struct {
 		name  string
 		value float64
 	}{
-		{"refreshes", float64(refreshes * shards)}, {"of them, with something new", float64(found * shards)}, {"articles found", float64(articles * shards)},
+		{"refreshes", float64(refreshes * shards)}, {"of them, with something new", float64(found * shards)},
+		{"articles found", float64(articles * shards)},
 		{"whole domains collected again", float64(collections*shards) / 15}, {"rows written", float64(rows * shards)},
-		{"requests to Durable Objects", float64(requests * shards)}, {"queue operations", float64(3 * (messages + collections/15) * shards)},
+		{"requests to Durable Objects", float64(requests * shards)},
+		{"queue operations", float64(3 * (messages + collections/15) * shards)},
 		{"CPU seconds", cpu * shards / 1000}, {"USD a day without the collections", usd},
 		{"USD a day at REFRESHES_PER_DAY", usd / float64(refreshes*shards) * 500_000},
 	}
@@ -133,10 +142,12 @@ func refreshed(w *world, m *contract.Refresh, r rhythm) (rows int, added []int) 
 		}
 		next := &frontier.NextRefresh{URL: m.URL, RefreshGrant: begun}
 		for owner := m.URL; err == nil && next != nil; owner = "next" {
-			result := frontier.RefreshResult{Domain: m.Domain, URL: next.URL, Owner: owner, Status: 304, Visit: frontier.Visit{AskedAt: w.now}, Next: "next"}
+			result := frontier.RefreshResult{Domain: m.Domain, URL: next.URL, Owner: owner, Status: 304,
+				Visit: frontier.Visit{AskedAt: w.now}, Next: "next"}
 			if r.gap > 0 {
 				for n := w.now / 1000 / r.gap; n*r.gap*1000 > next.Since && len(result.Pages) < 20; n-- {
-					result.Pages = append(result.Pages, frontier.NewPage{URL: fmt.Sprintf("https://%s/news/%d", m.Domain, n), LastMod: n * r.gap, FoundBy: "feed"})
+					result.Pages = append(result.Pages, frontier.NewPage{URL: fmt.Sprintf("https://%s/news/%d", m.Domain, n),
+						LastMod: n * r.gap, FoundBy: "feed"})
 				}
 			}
 			if len(result.Pages) > 0 {

@@ -2,18 +2,19 @@
 // runs natively (package sqlite) as in a Durable Object.
 //
 // Each method of Shard is one operation, in a file of its own name. It opens a transaction of package store, which it
-// knows as a Store, asks for hosts and domains with few statements, and changes them; each changed row is written once,
-// at the end. The caller rolls back when there is an error. Serve runs the operations that a frontier.Remote asks for.
+// knows as a Store, asks for hosts and domains with few statements, and changes them; each changed row is written
+// once, at the end. The caller rolls back when there is an error. Serve runs the operations that a frontier.Remote
+// asks for.
 //
 // # How a URL travels
 //
 // Put refuses traps and what it has had, and of a domain keeps the best pages. It gives each page a score
 // and thereby one of four bands, and stores it in the back queue of its host. A host with pages stands in
-// the front queue of the band of its best page, at the second from which it may be fetched from. Lease takes hosts from
-// the front queues by turns (8, 4, 2 and 1 of 15, so that higher bands are chosen more often and none starves), those
-// ready longest first, and of each host the page whose band's turn it is there. Report ends the lease, sets the time
-// from which the host may be fetched from again, and puts the host back into a queue. A lease without a report ends by
-// itself: every later Lease or Acquire takes back what is over.
+// the front queue of the band of its best page, at the second from which it may be fetched from. Lease takes hosts
+// from the front queues by turns (8, 4, 2 and 1 of 15, so that higher bands are chosen more often and none starves),
+// those ready longest first, and of each host the page whose band's turn it is there. Report ends the lease, sets the
+// time from which the host may be fetched from again, and puts the host back into a queue. A lease without a report
+// ends by itself: every later Lease or Acquire takes back what is over.
 //
 // Entry points (feeds, sitemaps, listing pages) are asked again and again, at an interval that
 // follows how often they change. The shard has them refreshed itself (schedule.go), or scrapers are given them

@@ -58,7 +58,8 @@ func (s *Shard) Feed(now int64, r frontier.FeedRequest) (page frontier.FeedPage,
 }
 
 func describeItem(c *call, number int64, i *store.FeedItem) frontier.FeedItem {
-	return frontier.FeedItem{Sequence: number, FoundAt: i.FoundAt, URL: i.URL, Domain: i.Domain, Title: i.Title, Type: store.TypeName(i.Kind),
+	return frontier.FeedItem{Sequence: number, FoundAt: i.FoundAt, URL: i.URL, Domain: i.Domain, Title: i.Title,
+		Type:     store.TypeName(i.Kind),
 		Priority: float64(i.Score) / 1000, LastMod: i.Lastmod, Snippet: i.Snippet, Image: i.Image, FoundBy: i.FoundBy,
 		Partition: c.partitionOf(i.Class, i.Day)}
 }
@@ -87,7 +88,8 @@ type announced struct {
 // announce adds a page to the feed when the put is finished.
 func (p *putBatch) announce(h *store.Host, l link.URL, n *frontier.NewPage) {
 	q := p.newPage(h, l, n)
-	item := store.FeedItem{FoundAt: p.c.now, URL: h.URL(&q), Domain: p.name, Title: q.Title, Snippet: cut(n.Snippet, maxSnippet), FoundBy: cut(n.FoundBy, maxFoundBy),
+	item := store.FeedItem{FoundAt: p.c.now, URL: h.URL(&q), Domain: p.name, Title: q.Title,
+		Snippet: cut(n.Snippet, maxSnippet), FoundBy: cut(n.FoundBy, maxFoundBy),
 		Kind: q.Kind, Lastmod: q.Lastmod, Class: p.class, Day: p.day, Score: int64(thousandths(n.Priority))}
 	if len(n.Image) <= frontier.MaxURL {
 		item.Image = n.Image

@@ -11,15 +11,16 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// TestFollow_Long reads ten thousand pages of the feed, and as many of the changes, while others write to all shards at
-// once, and days go by, so that what was read is deleted behind the reader. Nothing may be left out, and nothing come
-// twice.
+// TestFollow_Long reads ten thousand pages of the feed, and as many of the changes, while others write to all shards
+// at once, and days go by, so that what was read is deleted behind the reader. Nothing may be left out, and nothing
+// come twice.
 func TestFollow_Long(t *testing.T) {
 	const (
 		shards, writers, domains = 4, 4, 40 // domains of a writer
-		maxAhead                 = 200      // articles that wait to be read: the reader must not be away for longer than the logs are kept
-		maxStep                  = 600_000  // ms between two writes to a shard
-		day                      = 86_400_000
+		// articles that wait to be read: the reader must not be away for longer than the logs are kept
+		maxAhead = 200
+		maxStep  = 600_000 // ms between two writes to a shard
+		day      = 86_400_000
 	)
 	pages := 10_000
 	if testing.Short() {
@@ -44,7 +45,8 @@ func TestFollow_Long(t *testing.T) {
 			name := fmt.Sprintf("w%d-%d.example", writer, r.IntN(domains))
 			put := frontier.Put{Domain: name, Partition: partition}
 			fresh := 1 + r.IntN(3)
-			for n := max(0, count[name]-r.IntN(4)); n < count[name]+fresh; n++ { // some of them again, as when a message is delivered twice
+			// some of them again, as when a message is delivered twice
+			for n := max(0, count[name]-r.IntN(4)); n < count[name]+fresh; n++ {
 				put.Pages = append(put.Pages, frontier.NewPage{URL: fmt.Sprintf("https://%s/%d", name, n), Fresh: true})
 			}
 			return s.do(frontier.ShardOf(name, shards), func(w *world) error {

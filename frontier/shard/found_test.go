@@ -7,8 +7,8 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// TestStats_FoundLately: what was announced within 24 hours is counted by hour and type, without a row more; what was seen before
-// is not, and what is older is forgotten.
+// TestStats_FoundLately: what was announced within 24 hours is counted by hour and type, without a row more; what was
+// seen before is not, and what is older is forgotten.
 func TestStats_FoundLately(t *testing.T) {
 	s := newLogs(t, 3)
 	all := frontier.Remotes{Caller: s, Shards: 3}

@@ -39,7 +39,8 @@ func (s *Shard) Entries(now int64, domain string) (answer frontier.EntryList, er
 			}
 			for i := range h.Entries {
 				e := &h.Entries[i]
-				answer.Entries = append(answer.Entries, frontier.EntryInfo{URL: h.URL(&e.Page), Type: store.TypeName(e.Kind), Partition: c.partition(h, &e.Page), EntryState: e.State()})
+				answer.Entries = append(answer.Entries, frontier.EntryInfo{URL: h.URL(&e.Page), Type: store.TypeName(e.Kind),
+					Partition: c.partition(h, &e.Page), EntryState: e.State()})
 			}
 		}
 		return nil
@@ -52,7 +53,9 @@ func (s *Shard) Entries(now int64, domain string) (answer frontier.EntryList, er
 func (s *Shard) Stats(now int64) (stats frontier.Stats, err error) {
 	err = s.run(now, func(c *call) error {
 		n := c.tx.State()
-		stats = frontier.Stats{Found: n.FoundLately(c.now), Hosts: n.Hosts, URLs: n.URLs, Entries: n.Entries, Leased: n.Leased, Done: n.Done, Failed: n.Failed, Answers: n.Answers + n.Refreshing.Total, Faults: n.Faults, Quarantined: n.Quarantine.Rows, Withheld: n.Withheld}
+		stats = frontier.Stats{Found: n.FoundLately(c.now), Hosts: n.Hosts, URLs: n.URLs, Entries: n.Entries,
+			Leased: n.Leased, Done: n.Done, Failed: n.Failed, Answers: n.Answers + n.Refreshing.Total, Faults: n.Faults,
+			Quarantined: n.Quarantine.Rows, Withheld: n.Withheld}
 		for lane := range frontier.Lanes {
 			if lane == frontier.EntryLane && c.settings.PerMinute > 0 {
 				if err := statsDue(c, &stats); err != nil {
@@ -89,7 +92,8 @@ func (s *Shard) Hosts(now int64, r frontier.HostsRequest) (page frontier.HostsPa
 		}
 	}
 	err = s.run(now, func(c *call) error {
-		hosts, positions, err := c.tx.ListHosts(store.HostQuery{Order: r.Sort, Blocked: r.Blocked, After: after, Limit: r.Limit})
+		hosts, positions, err := c.tx.ListHosts(store.HostQuery{Order: r.Sort, Blocked: r.Blocked, After: after,
+			Limit: r.Limit})
 		if err != nil {
 			return err
 		}
@@ -114,7 +118,8 @@ func hostInfos(c *call, hosts []*store.Host) ([]frontier.HostInfo, error) {
 			return nil, err
 		}
 		infos[i] = frontier.HostInfo{HostState: h.State(h.Domain.ReadyFor("", h, c.now)),
-			Domain: h.Domain.Name, URLs: h.URLs, Entries: len(h.Entries), Due: h.CountDue(c.seconds()), Done: h.Done, Failed: h.Failed, DueAt: h.DueAt(), LeasedUntil: h.LeaseEnds}
+			Domain: h.Domain.Name, URLs: h.URLs, Entries: len(h.Entries), Due: h.CountDue(c.seconds()), Done: h.Done,
+			Failed: h.Failed, DueAt: h.DueAt(), LeasedUntil: h.LeaseEnds}
 		infos[i].Excluded = h.Excluded || h.Domain.Excluded
 	}
 	return infos, nil
@@ -196,7 +201,8 @@ func (s *Shard) Pages(now int64, r frontier.PagesRequest) (answer frontier.PageL
 			}
 			for i := range pages {
 				p := &pages[i]
-				info := frontier.PageInfo{URL: h.URL(p), Title: p.Title, Type: store.TypeName(p.Kind), Priority: float64(p.Score(r.At)) / 1000, LastMod: p.Lastmod}
+				info := frontier.PageInfo{URL: h.URL(p), Title: p.Title, Type: store.TypeName(p.Kind),
+					Priority: float64(p.Score(r.At)) / 1000, LastMod: p.Lastmod}
 				if size += len(info.URL) + len(info.Title); size > maxListedBytes {
 					return nil
 				}

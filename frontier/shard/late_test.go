@@ -10,8 +10,8 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard"
 )
 
-// TestRefresh_LateShard: refreshes that never end make the shard late at every look from then on, not only at those that fall
-// together with a tick that gives one of them; refreshes in time do not, whatever the entry point.
+// TestRefresh_LateShard: refreshes that never end make the shard late at every look from then on, not only at those
+// that fall together with a tick that gives one of them; refreshes in time do not, whatever the entry point.
 func TestRefresh_LateShard(t *testing.T) {
 	for _, method := range []string{"rss", frontier.MethodCollect} {
 		for _, ends := range []bool{true, false} {
@@ -20,9 +20,11 @@ func TestRefresh_LateShard(t *testing.T) {
 				w.shard.Settings.PerMinute = 60
 				for i := range 3 {
 					host := fmt.Sprintf("a%d.example", i)
-					entry := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + host + "/x"}, Method: method, Interval: 7200}
+					entry := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + host + "/x"}, Method: method,
+						Interval: 7200}
 					w.do(func() error {
-						_, err := w.shard.Put(w.now, frontier.Put{Domain: host, Partition: partition, Entries: []frontier.NewEntry{entry}})
+						_, err := w.shard.Put(w.now, frontier.Put{Domain: host, Partition: partition,
+							Entries: []frontier.NewEntry{entry}})
 						return err
 					})
 					w.now += 400_000
@@ -45,7 +47,8 @@ func TestRefresh_LateShard(t *testing.T) {
 					since := w.stats().OldestDue[frontier.Bands]
 					switch is := since > 0 && w.now-since > 3_600_000; {
 					case is && ends:
-						t.Fatalf("late by %v, %v after the beginning", time.Duration(w.now-since)*time.Millisecond, time.Duration(w.now-began)*time.Millisecond)
+						t.Fatalf("late by %v, %v after the beginning", time.Duration(w.now-since)*time.Millisecond,
+							time.Duration(w.now-began)*time.Millisecond)
 					case is:
 						late++
 					case late > 0:
@@ -106,7 +109,8 @@ func TestClock_DayAfterAJump(t *testing.T) {
 	}
 }
 
-// TestRefresh_WaitsForTheEndOfABlock: a host whose block is over soon is given to its refresh, which asks it only then.
+// TestRefresh_WaitsForTheEndOfABlock: a host whose block is over soon is given to its refresh, which asks it only
+// then.
 func TestRefresh_WaitsForTheEndOfABlock(t *testing.T) {
 	w := newWorld(t)
 	const link = "https://a.example/x"

@@ -331,8 +331,10 @@ func (l *leaser) item(h *store.Host, m *store.Domain, p *store.Page, kind string
 	if l.seal.none() {
 		l.seal = c.sealOf(l.number)
 	}
-	return frontier.Item{ID: l.seal.itemID(h.ID, store.Hash48(p.Path)), URL: h.URL(p), Host: h.Name, Domain: m.Name, Kind: kind, Type: store.TypeName(p.Kind),
-		Priority: float64(p.Score(c.seconds())) / 1000, Title: p.Title, LastMod: p.Lastmod, CrawlDelay: h.Interval(), Partition: c.partition(h, p)}
+	return frontier.Item{ID: l.seal.itemID(h.ID, store.Hash48(p.Path)), URL: h.URL(p), Host: h.Name, Domain: m.Name,
+		Kind: kind, Type: store.TypeName(p.Kind),
+		Priority: float64(p.Score(c.seconds())) / 1000, Title: p.Title, LastMod: p.Lastmod, CrawlDelay: h.Interval(),
+		Partition: c.partition(h, p)}
 }
 
 // partition returns the newest partition of a page's class.
@@ -357,7 +359,8 @@ func (c *call) filter(r *frontier.LeaseRequest) (*store.Filter, error) {
 	for i, name := range r.Types {
 		n := slices.Index(store.TypeNames, name)
 		if n < 0 {
-			return nil, contract.Invalid("types", "%.80q (%d) is not a content type; send types such as %q", name, i, store.TypeNames[1])
+			return nil, contract.Invalid("types", "%.80q (%d) is not a content type; send types such as %q", name, i,
+				store.TypeNames[1])
 		}
 		types |= 1 << n
 	}

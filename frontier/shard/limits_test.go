@@ -49,7 +49,8 @@ func TestDocs_Reasons(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range []frontier.Verdict{frontier.InvalidURL, frontier.Trapped, frontier.ForeignHost, frontier.Excluded, frontier.Mirrored, frontier.HostFull, frontier.DomainFull, frontier.TooManyHosts} {
+	for _, v := range []frontier.Verdict{frontier.InvalidURL, frontier.Trapped, frontier.ForeignHost, frontier.Excluded,
+		frontier.Mirrored, frontier.HostFull, frontier.DomainFull, frontier.TooManyHosts} {
 		if !strings.Contains(string(page), "\n| `"+string(v)+"` | ") {
 			t.Errorf("docs/frontier.md does not explain %s", v)
 		}

@@ -15,7 +15,8 @@ func TestPut_ParsesEachURLOnce(t *testing.T) {
 	for i := range 20 {
 		put.Pages = append(put.Pages, frontier.NewPage{URL: fmt.Sprintf("https://www.a.sg/%d", i), Priority: 0.5})
 	}
-	put.Entries = []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://www.a.sg/feed"}, Method: "feed", Interval: 5400}}
+	put.Entries = []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://www.a.sg/feed"}, Method: "feed",
+		Interval: 5400}}
 	count, stop := shard.CountLinks()
 	defer stop()
 	w.do(func() error {

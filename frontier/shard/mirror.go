@@ -29,7 +29,8 @@ func (s *Shard) Mirror(now int64, r frontier.MirrorRequest) (answer frontier.Mir
 	}
 	short := store.Digest(r.Digest)
 	if len(r.Digest) != mirrorSHA256 || short == "" || strings.ToLower(r.Digest) != r.Digest {
-		return answer, contract.Invalid("digest", "%.80q is not a SHA-256; send %d lower-case hexadecimal digits", r.Digest, mirrorSHA256)
+		return answer, contract.Invalid("digest", "%.80q is not a SHA-256; send %d lower-case hexadecimal digits", r.Digest,
+			mirrorSHA256)
 	}
 	err = s.run(now, func(c *call) error {
 		list, err := c.tx.Mirrors(short)

@@ -307,7 +307,8 @@ func (m *model) operate() {
 func TestModel(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			m := &model{world: newWorld(t), random: rand.New(rand.NewPCG(seed, 1)), urls: map[string]*modelURL{}, hosts: map[string]*modelHost{}, domains: map[string]*modelDomain{}}
+			m := &model{world: newWorld(t), random: rand.New(rand.NewPCG(seed, 1)), urls: map[string]*modelURL{},
+				hosts: map[string]*modelHost{}, domains: map[string]*modelDomain{}}
 			if seed%2 == 1 {
 				m.shard.Settings.URLsPerDomain = 200
 			}

@@ -45,8 +45,8 @@ func (s *Shard) SetHost(now int64, name string, change frontier.HostChange) (fou
 	return found, err
 }
 
-// setDelay sets the delay of a host in place of what it asks for, or 0 for that. It counts from the last request, and the
-// host is no longer slowed down.
+// setDelay sets the delay of a host in place of what it asks for, or 0 for that. It counts from the last request, and
+// the host is no longer slowed down.
 func setDelay(c *call, h *store.Host, delay int64) {
 	before := h.Interval()
 	h.Override, h.Slow, h.Calm = max(delay, 0), 0, 0

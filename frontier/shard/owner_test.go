@@ -25,7 +25,8 @@ func TestOwner_DelayAfterALostOne(t *testing.T) {
 		t.Helper()
 		var a frontier.Acquired
 		err := db.Transaction(func() (err error) {
-			a, err = s.Acquire(at, frontier.AcquireRequest{Domain: "a.example", Owner: owner, Seconds: 30, Hosts: []string{"a.example", "www.a.example"}})
+			a, err = s.Acquire(at, frontier.AcquireRequest{Domain: "a.example", Owner: owner, Seconds: 30,
+				Hosts: []string{"a.example", "www.a.example"}})
 			return err
 		})
 		if err != nil || !a.Granted {
@@ -68,7 +69,8 @@ func testDayOfADocument(t *testing.T, othersFirst bool) {
 	const now = 1_769_601_600_000
 	put := func(date string, entries []frontier.NewEntry, urls ...string) {
 		t.Helper()
-		p := frontier.Put{Domain: "a.example", Partition: contract.Partition{Country: "kr", Category: "news", Date: date}, Entries: entries}
+		p := frontier.Put{Domain: "a.example", Partition: contract.Partition{Country: "kr", Category: "news", Date: date},
+			Entries: entries}
 		for _, u := range urls {
 			p.Pages = append(p.Pages, frontier.NewPage{URL: u, Priority: 0.5})
 		}
@@ -101,15 +103,16 @@ func testDayOfADocument(t *testing.T, othersFirst bool) {
 	}
 }
 
-// TestOwner_ExpectedHosts: a host that an owner asked about belongs to its domain from the put that makes it, though that put
-// does not write the domain's row: for scrapers, for the next owner if this one is lost, and after a release.
+// TestOwner_ExpectedHosts: a host that an owner asked about belongs to its domain from the put that makes it, though
+// that put does not write the domain's row: for scrapers, for the next owner if this one is lost, and after a release.
 func TestOwner_ExpectedHosts(t *testing.T) {
 	for _, end := range []string{"released", "lost", "asked again"} {
 		t.Run(end, func(t *testing.T) {
 			w := newWorld(t)
 			acquire := func(owner string, hosts ...string) (a frontier.Acquired) {
 				w.do(func() (err error) {
-					a, err = w.shard.Acquire(w.now, frontier.AcquireRequest{Domain: "a.example", Owner: owner, Seconds: 60, Hosts: hosts})
+					a, err = w.shard.Acquire(w.now, frontier.AcquireRequest{Domain: "a.example", Owner: owner, Seconds: 60,
+						Hosts: hosts})
 					return err
 				})
 				return a
@@ -118,7 +121,8 @@ func TestOwner_ExpectedHosts(t *testing.T) {
 			w.invariants()
 			before := w.dump()
 			w.do(func() error {
-				_, err := w.shard.Put(w.now, frontier.Put{Domain: "a.example", Partition: partition, Owner: "one", Pages: articles("www.a.example", 0, 20)})
+				_, err := w.shard.Put(w.now, frontier.Put{Domain: "a.example", Partition: partition, Owner: "one",
+					Pages: articles("www.a.example", 0, 20)})
 				return err
 			})
 			if got, want := domainRows(w.dump()), domainRows(before); len(want) != 1 || !slices.Equal(got, want) {
@@ -134,7 +138,8 @@ func TestOwner_ExpectedHosts(t *testing.T) {
 			case "asked again":
 				acquire("one", "b.a.example")
 				w.do(func() error {
-					_, err := w.shard.Put(w.now, frontier.Put{Domain: "a.example", Partition: partition, Owner: "one", Pages: articles("b.a.example", 0, 20)})
+					_, err := w.shard.Put(w.now, frontier.Put{Domain: "a.example", Partition: partition, Owner: "one",
+						Pages: articles("b.a.example", 0, 20)})
 					return err
 				})
 				w.invariants()

@@ -15,8 +15,8 @@ const (
 	calmAnswers   = 8
 	unresolvedFor = 3_600_000 // ms
 
-	// noRobotsFor is the time that a host is left alone whose robots.txt cannot be read: everything is forbidden then (RFC 9309,
-	// 2.3.1.4), which is no fault of its pages.
+	// noRobotsFor is the time that a host is left alone whose robots.txt cannot be read: everything is forbidden then
+	// (RFC 9309, 2.3.1.4), which is no fault of its pages.
 	noRobotsFor = 3_600_000 // ms
 
 	// retryBase is after how many seconds a page is tried again whose host answered 5xx or not at

@@ -104,7 +104,8 @@ type freshKey struct {
 
 func newPutBatch(c *call, domain string, partition contract.Partition) *putBatch {
 	return &putBatch{c: c, name: domain, met: map[freshKey]bool{}, perHost: map[int64]int64{},
-		class: c.tx.State().Class(frontier.Class{Country: partition.Country, Category: partition.Category}), day: dayOf(partition)}
+		class: c.tx.State().Class(frontier.Class{Country: partition.Country, Category: partition.Category}),
+		day:   dayOf(partition)}
 }
 
 func (p *putBatch) expect(r *frontier.Put) {
@@ -240,8 +241,8 @@ func (p *putBatch) admit(url string) (*store.Host, link.URL, frontier.Verdict, e
 	return h, l, "", nil
 }
 
-// maxFoundHosts is the number of hosts the reports of scrapers add to a shard in a day (UTC): strangers' pages must not
-// decide what is crawled.
+// maxFoundHosts is the number of hosts the reports of scrapers add to a shard in a day (UTC): strangers' pages must
+// not decide what is crawled.
 const maxFoundHosts = 1000
 
 // host returns a host of the domain, or makes it; nil when there are too many.
@@ -266,8 +267,8 @@ func (p *putBatch) host(name string) (*store.Host, error) {
 	return p.c.hostOf(p.domain, name)
 }
 
-// page judges a page, which is foreign if a page of another domain names it. What it accepts may still turn out to be one
-// too many; see finish.
+// page judges a page, which is foreign if a page of another domain names it. What it accepts may still turn out to be
+// one too many; see finish.
 func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Verdict) (err error) {
 	h, l, refused, err := p.admit(n.URL)
 	if h == nil {
@@ -311,7 +312,8 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 }
 
 func (p *putBatch) newPage(h *store.Host, l link.URL, n *frontier.NewPage) store.Page {
-	q := store.Page{Path: l.Path, HTTP: l.HTTP, Title: cut(n.Title, frontier.MaxTitle), Kind: store.TypeNumber(n.Type), Class: h.Class(p.class, p.day, p.collected)}
+	q := store.Page{Path: l.Path, HTTP: l.HTTP, Title: cut(n.Title, frontier.MaxTitle), Kind: store.TypeNumber(n.Type),
+		Class: h.Class(p.class, p.day, p.collected)}
 	if n.LastMod > 0 && n.LastMod < store.MaxSlot {
 		q.Lastmod = n.LastMod
 	}

@@ -29,7 +29,8 @@ func (s *Shard) BeginRefresh(now int64, r frontier.RefreshRequest) (answer front
 		if err != nil {
 			return err
 		}
-		if e == nil || e.Due > c.seconds() || !c.owns(r.Domain) || h.Excluded || h.Domain.Excluded || c.tx.State().Excludes.URL(r.URL) {
+		if e == nil || e.Due > c.seconds() || !c.owns(r.Domain) || h.Excluded || h.Domain.Excluded ||
+			c.tx.State().Excludes.URL(r.URL) {
 			answer.Over = true
 			return nil
 		}
@@ -47,8 +48,9 @@ func beginRefresh(c *call, h *store.Host, e *store.Entry, owner string) frontier
 	begun := frontier.RefreshGrant{
 		Granted: true, Seconds: claimTime / 1000,
 		Host:  h.State(c.freeAt(h)),
-		Entry: e.State(), SHA256: e.HexDigest(), Since: e.LastRead(), Type: store.TypeName(e.Kind), Partition: c.partition(h, &e.Page),
-		Rewrite: h.Rewrite,
+		Entry: e.State(), SHA256: e.HexDigest(), Since: e.LastRead(), Type: store.TypeName(e.Kind),
+		Partition: c.partition(h, &e.Page),
+		Rewrite:   h.Rewrite,
 	}
 	e.Tried = c.seconds()
 	claimHost(c, h, owner)
@@ -187,7 +189,8 @@ func recordRefresh(c *call, h *store.Host, e *store.Entry, r *frontier.RefreshRe
 		c.tx.State().Faults++
 	}
 	// Many a feed is different at every request, if only by the time at which it was made.
-	changed = c.check(e, &frontier.Result{Status: r.Status, ETag: r.ETag, LastModified: r.LastModified, SHA256: r.SHA256}, found == 0)
+	changed = c.check(e, &frontier.Result{Status: r.Status, ETag: r.ETag, LastModified: r.LastModified, SHA256: r.SHA256},
+		found == 0)
 	h.Rewrite = h.Rewrite || shownChange(was, e.State())
 	c.watch(h, before)
 	return changed
@@ -213,7 +216,8 @@ func nextRefresh(c *call, h *store.Host, ended *store.Entry, owner string) (*fro
 	if e == nil || c.goesAt(e) > c.seconds() || c.settings.PerMinute <= 0 || h.Excluded || m.Excluded {
 		return nil, nil
 	}
-	if r := &c.tx.State().Refreshing; owner != "" && e.Method != frontier.MethodCollect && m.Closed(c.now) == 0 && r.Given < perTick(c) && refreshBudget(c) > 0 {
+	if r := &c.tx.State().Refreshing; owner != "" && e.Method != frontier.MethodCollect && m.Closed(c.now) == 0 &&
+		r.Given < perTick(c) && refreshBudget(c) > 0 {
 		busy, err := refreshBusy(c, h)
 		if err != nil {
 			return nil, err

@@ -33,10 +33,12 @@ func TestRemote_Errors(t *testing.T) {
 		field   string
 		message string
 	}{
-		{answers{answer: `{"error":{"code":"validation_error","field":"domain","message":"send another","later":1}}`}, contract.Validation, nil, "domain", "send another"},
+		{answers{answer: `{"error":{"code":"validation_error","field":"domain","message":"send another","later":1}}`},
+			contract.Validation, nil, "domain", "send another"},
 		{answers{answer: `{"error":{"code":"internal_error","message":"m"}}`}, contract.Internal, nil, "", "m"},
 		{answers{answer: `{"error":{"code":"of a later version","message":"m"}}`}, contract.Storage, nil, "", "m"},
-		{answers{answer: `{"error":{"code":"unknown_operation","message":"m"}}`}, contract.Storage, frontier.ErrUnknownOperation, "", ""},
+		{answers{answer: `{"error":{"code":"unknown_operation","message":"m"}}`}, contract.Storage,
+			frontier.ErrUnknownOperation, "", ""},
 		{answers{answer: `{"error":{"code":"newer_version","message":"m"}}`}, contract.Storage, frontier.ErrNewer, "", ""},
 		{answers{answer: `{}`}, contract.Storage, nil, "", "not one of a shard"},
 		{answers{answer: `{"answer":7}`}, contract.Storage, nil, "", ""},
@@ -46,7 +48,8 @@ func TestRemote_Errors(t *testing.T) {
 	} {
 		_, err := frontier.Remotes{Caller: &c.answers, Shards: 1}.Shard(0).Stats(t.Context())
 		var e *contract.Error
-		if !errors.As(err, &e) || e.Kind != c.kind || e.Field != c.field || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.message) {
+		if !errors.As(err, &e) || e.Kind != c.kind || e.Field != c.field || c.is != nil && !errors.Is(err, c.is) ||
+			!strings.Contains(err.Error(), c.message) {
 			t.Errorf("%+v: %#v", c.answers, err)
 		}
 	}
@@ -59,7 +62,8 @@ func TestRemote_Addresses(t *testing.T) {
 	if err != nil || !kept {
 		t.Fatal(kept, err)
 	}
-	if a.shard != "shard-10" || a.operation != "renew" || strings.TrimSpace(a.request) != `{"Domain":"newsfork.com","Owner":"me","Seconds":60}` {
+	if a.shard != "shard-10" || a.operation != "renew" ||
+		strings.TrimSpace(a.request) != `{"Domain":"newsfork.com","Owner":"me","Seconds":60}` {
 		t.Errorf("%+v", a)
 	}
 }

@@ -76,7 +76,8 @@ func TestFollow(t *testing.T) {
 			written[url] = true
 		}
 		revisions[domain]++
-		changed := frontier.Changed{Domain: domain, Changes: []frontier.Change{{Partition: partition, Revision: revisions[domain], ChangedAt: s.worlds[0].now}}}
+		changed := frontier.Changed{Domain: domain, Changes: []frontier.Change{{Partition: partition,
+			Revision: revisions[domain], ChangedAt: s.worlds[0].now}}}
 		shard := frontier.ShardOf(domain, n)
 		w := s.worlds[shard] // what is written does not wait for the frozen
 		w.do(func() error { _, err := w.shard.Put(w.now, put); return err })
@@ -182,7 +183,8 @@ func TestFollow_ReadAgain(t *testing.T) {
 	write := func() {
 		for range 4 {
 			domain := fmt.Sprintf("a%d.example", written%7)
-			put := frontier.Put{Domain: domain, Partition: partition, Pages: []frontier.NewPage{{URL: fmt.Sprintf("https://%s/%d", domain, written), Fresh: true}}}
+			put := frontier.Put{Domain: domain, Partition: partition,
+				Pages: []frontier.NewPage{{URL: fmt.Sprintf("https://%s/%d", domain, written), Fresh: true}}}
 			written++
 			if err := s.do(frontier.ShardOf(domain, n), func(w *world) error { _, err := w.shard.Put(w.now, put); return err }); err != nil {
 				t.Fatal(err)

@@ -126,7 +126,8 @@ func TestLease_OfAllShards(t *testing.T) {
 		}
 	}
 	stats := must(s.Stats(t.Context()))(t)
-	if stats.Total.Done != 100 || stats.Total.Leased != 0 || stats.Total.URLs != 0 || stats.Total.Hosts != 100 || len(stats.Shards) != 8 {
+	if stats.Total.Done != 100 || stats.Total.Leased != 0 || stats.Total.URLs != 0 || stats.Total.Hosts != 100 ||
+		len(stats.Shards) != 8 {
 		t.Errorf("%+v", stats)
 	}
 	if l := must(s.Lease(t.Context(), s.now, frontier.LeaseRequest{Max: 1, Seconds: 60}))(t); len(l.Items) > 0 || l.ID != "" || l.RetryAfter < 1 || l.RetryAfter > 60 {

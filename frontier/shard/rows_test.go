@@ -26,7 +26,8 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	db := open(t)
-	return &world{TB: t, db: db, shard: shard.Shard{DB: db, Settings: shard.Settings{Delay: 1000, URLsPerDomain: 100_000}}, now: noon}
+	return &world{TB: t, db: db, shard: shard.Shard{DB: db,
+		Settings: shard.Settings{Delay: 1000, URLsPerDomain: 100_000}}, now: noon}
 }
 
 // do runs an operation and gives the rows that it wrote.
@@ -129,7 +130,9 @@ func TestRows_OfFoundURLs(t *testing.T) {
 		for _, item := range l.Items {
 			result := frontier.Result{ID: item.ID, Status: 200}
 			for k := range links {
-				result.Found = append(result.Found, frontier.FoundURL{NewPage: frontier.NewPage{URL: fmt.Sprintf("https://%s/found/%d/%d", item.Host, round, k), Priority: 0.9}})
+				result.Found = append(result.Found,
+					frontier.FoundURL{NewPage: frontier.NewPage{URL: fmt.Sprintf("https://%s/found/%d/%d", item.Host, round, k),
+						Priority: 0.9}})
 			}
 			r.Results = append(r.Results, result)
 		}
@@ -178,7 +181,8 @@ func TestRows_OfARefresh(t *testing.T) {
 	w := newWorld(t)
 	for i := range 200 {
 		host := fmt.Sprintf("a%d.example", i)
-		w.put(host, frontiertest.Articles(host, 0, 1), frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + host + "/feed"}, Method: "feed", Interval: 7200})
+		w.put(host, frontiertest.Articles(host, 0, 1),
+			frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + host + "/feed"}, Method: "feed", Interval: 7200})
 	}
 	rows, checks := 0, 0
 	for range 40 {
@@ -217,7 +221,8 @@ func TestRows_BytesOfAURL(t *testing.T) {
 func TestRows_NoIndexes(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.example", frontiertest.Articles("a.example", 0, 1))
-	if err := w.db.Query("SELECT name FROM sqlite_schema WHERE type = 'index'", func(r *store.Rows) { t.Errorf("there is an index: %s", r.Text()) }); err != nil {
+	if err := w.db.Query("SELECT name FROM sqlite_schema WHERE type = 'index'",
+		func(r *store.Rows) { t.Errorf("there is an index: %s", r.Text()) }); err != nil {
 		t.Fatal(err)
 	}
 }

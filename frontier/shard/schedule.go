@@ -12,11 +12,12 @@ import (
 
 // Bounds of refreshing.
 const (
-	maxTickHosts   = 2000   // that one tick looks at
-	maxLookAgain   = 900    // seconds after which a message that was not answered is sent again
-	minLookAgain   = 2      // the same, where intervals are short
-	collectAgain   = 4      // times as long for a whole domain
-	excludedAgain  = 21_600 // seconds after which a domain that operators excluded is looked at again, or a host that scrapers refresh
+	maxTickHosts = 2000 // that one tick looks at
+	maxLookAgain = 900  // seconds after which a message that was not answered is sent again
+	minLookAgain = 2    // the same, where intervals are short
+	collectAgain = 4    // times as long for a whole domain
+	// seconds after which a domain that operators excluded is looked at again, or a host that scrapers refresh
+	excludedAgain  = 21_600
 	maxQueued      = 86_400 // seconds after which a message is taken for lost though the queue has older ones
 	maxTickSpacing = 60_000 // ms between two ticks
 	minTickSpacing = 1000   // the same, where intervals are short
@@ -30,7 +31,8 @@ func queueRefreshes(c *call, tick *Tick, oldest epoch.Millis) error {
 		return nil
 	}
 	r := &c.tx.State().Refreshing
-	if today := c.seconds() / 86_400; r.Day < today || r.Day > today+1 { // a clock may go back, over midnight or from far ahead
+	// a clock may go back, over midnight or from far ahead
+	if today := c.seconds() / 86_400; r.Day < today || r.Day > today+1 {
 		r.Day, r.Sent = today, 0
 	}
 	t := &ticker{c: c, oldest: oldest.Seconds(), seen: map[int64]bool{}}
@@ -185,7 +187,8 @@ func (t *ticker) decide(h *store.Host, second epoch.Seconds) (at int64) {
 	if c.seconds()-e.Due >= maxQueued {
 		at = c.seconds() + excludedAgain
 	}
-	if other := c.first(h, e); e.Method == frontier.MethodCollect && other != nil && c.goesAt(other) < at { // it waits for the collection, no longer
+	// it waits for the collection, no longer
+	if other := c.first(h, e); e.Method == frontier.MethodCollect && other != nil && c.goesAt(other) < at {
 		e.Tried = c.seconds()
 		h.Change()
 	}
@@ -285,7 +288,8 @@ func statsDue(c *call, stats *frontier.Stats) error {
 		return err
 	}
 	stats.Due[frontier.EntryLane] = n
-	if first := second * 1000; n > 0 && (stats.OldestDue[frontier.EntryLane] == 0 || first < stats.OldestDue[frontier.EntryLane]) {
+	if first := second * 1000; n > 0 && (stats.OldestDue[frontier.EntryLane] == 0 ||
+		first < stats.OldestDue[frontier.EntryLane]) {
 		stats.OldestDue[frontier.EntryLane] = first
 	}
 	return nil

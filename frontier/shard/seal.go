@@ -51,8 +51,8 @@ func (s *seal) itemID(host int64, hash uint64) string {
 	return fmt.Sprintf("%010x-%012x-%s", host, hash, sealText.EncodeToString(sum[:itemSeal]))
 }
 
-// openLease returns the number and the seal of a lease; ok is false unless the shard gave the id. Leases of the version
-// before seals have none; they count while they last.
+// openLease returns the number and the seal of a lease; ok is false unless the shard gave the id. Leases of the
+// version before seals have none; they count while they last.
 func (c *call) openLease(id string) (number int64, s seal, ok bool) {
 	digits, _, sealed := strings.Cut(id, "-")
 	number, err := strconv.ParseInt(digits, 36, 64)

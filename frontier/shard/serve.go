@@ -23,7 +23,10 @@ var operations = map[string]func(s *Shard, now int64, request []byte) (answer []
 	"mirror":  operation((*Shard).Mirror),
 	"stats":   operation(func(s *Shard, now int64, _ frontier.None) (frontier.Stats, error) { return s.Stats(now) }),
 	"hosts":   operation((*Shard).Hosts),
-	"url":     operation(func(s *Shard, now int64, r frontier.UrlRequest) (frontier.URLState, error) { return s.URL(now, r.URL) }),
+	"url": operation(func(s *Shard, now int64, r frontier.UrlRequest) (frontier.URLState,
+		error) {
+		return s.URL(now, r.URL)
+	}),
 	"set_host": operation(func(s *Shard, now int64, r frontier.SetHostRequest) (bool, error) {
 		return s.SetHost(now, r.Host, r.Change)
 	}),
@@ -60,7 +63,8 @@ var operations = map[string]func(s *Shard, now int64, request []byte) (answer []
 	"end_refresh":   operation((*Shard).EndRefresh),
 }
 
-func operation[Request, Answer any](run func(*Shard, int64, Request) (Answer, error)) func(*Shard, int64, []byte) ([]byte, error) {
+func operation[Request, Answer any](run func(*Shard, int64, Request) (Answer, error)) func(*Shard, int64,
+	[]byte) ([]byte, error) {
 	return func(s *Shard, now int64, data []byte) ([]byte, error) {
 		var request Request
 		if err := json.Unmarshal(data, &request); err != nil {
@@ -85,7 +89,8 @@ type Answer struct {
 func (s *Shard) Serve(now int64, name string, request []byte) Answer {
 	run, ok := operations[name]
 	if !ok {
-		return encodeError(&frontier.WireError{Code: frontier.CodeUnknownOperation, Message: "this version has no such operation"})
+		return encodeError(&frontier.WireError{Code: frontier.CodeUnknownOperation,
+			Message: "this version has no such operation"})
 	}
 	answer, err := run(s, now, request)
 	if err != nil {

@@ -85,7 +85,8 @@ func (c *call) checkOwns(domain string) error {
 	if c.owns(domain) {
 		return nil
 	}
-	return &contract.Error{Kind: contract.Storage, Op: "frontier", Message: domain + " belongs to another shard, since their number was changed"}
+	return &contract.Error{Kind: contract.Storage, Op: "frontier",
+		Message: domain + " belongs to another shard, since their number was changed"}
 }
 
 // Shard is the frontier of some registrable domains, in a database of its own. Each method is one

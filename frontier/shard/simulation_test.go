@@ -63,7 +63,8 @@ func (e *events) Pop() any {
 // newSimulation fills a shard. Every hundredth domain has ten hosts, so that there may be some more
 // than asked for.
 func newSimulation(t testing.TB, urls, hosts, scrapers int) *simulation {
-	s := &simulation{world: newWorld(t), random: rand.New(rand.NewPCG(1, 2)), hosts: map[string]*simulatedHost{}, inOneDomain: map[string]int{}}
+	s := &simulation{world: newWorld(t), random: rand.New(rand.NewPCG(1, 2)), hosts: map[string]*simulatedHost{},
+		inOneDomain: map[string]int{}}
 	for i := 0; i < hosts; {
 		n := 1
 		if i%100 == 0 {
@@ -269,8 +270,10 @@ func TestSimulation(t *testing.T) {
 	s := newSimulation(t, 20*hosts, hosts, scrapers)
 	s.run()
 	s.verify(20 * len(s.hosts))
-	t.Logf("%d leases (%d lost) gave %d URLs, bands %v, oldest wait %d s, most hosts of a domain %d, %.2f rows a URL, %d s in all",
-		s.leases, s.lost, s.given, s.bands, s.oldest/1000, s.mostInDomain, float64(s.rows)/float64(s.given), (s.now-noon)/1000)
+	t.Logf(
+		"%d leases (%d lost) gave %d URLs, bands %v, oldest wait %d s, most hosts of a domain %d, %.2f rows a URL, %d s in all",
+		s.leases, s.lost, s.given, s.bands, s.oldest/1000, s.mostInDomain, float64(s.rows)/float64(s.given),
+		(s.now-noon)/1000)
 }
 
 // BenchmarkSimulation is the crawl of a million URLs on 50,000 hosts by 200 scrapers. It takes
@@ -287,7 +290,8 @@ func BenchmarkSimulation(b *testing.B) {
 		b.Logf("filled in %v", time.Since(began).Round(time.Second))
 		s.run()
 		s.verify(urls)
-		b.Logf("%d leases (%d lost) gave %d URLs, bands %v, most hosts of a domain %d, %d s in all", s.leases, s.lost, s.given, s.bands, s.mostInDomain, (s.now-noon)/1000)
+		b.Logf("%d leases (%d lost) gave %d URLs, bands %v, most hosts of a domain %d, %d s in all", s.leases, s.lost,
+			s.given, s.bands, s.mostInDomain, (s.now-noon)/1000)
 		b.ReportMetric(float64(size)/urls, "bytes/URL")
 		b.ReportMetric(float64(s.rows)/float64(s.given), "rows/URL")
 		b.ReportMetric(float64(s.violations), "violations")

@@ -39,15 +39,19 @@ const storedLease = "stored lease"
 func storeShard(t *testing.T) string {
 	w := newWorld(t)
 	w.shard.PerMinute = 60
-	feed := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://a.example/feed", Type: "news"}, Method: "feed", Interval: 7200, ETag: `"1"`, SHA256: strings.Repeat("ab", 32), Status: 200}
+	feed := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://a.example/feed", Type: "news"}, Method: "feed",
+		Interval: 7200, ETag: `"1"`, SHA256: strings.Repeat("ab", 32), Status: 200}
 	w.put("a.example", articles("a.example", 0, 120), feed)
 	w.put("b.example", append(articles("www.b.example", 0, 3), articles("m.b.example", 0, 2)...))
-	w.put("c.example", []frontier.NewPage{{URL: "https://c.example/new", Title: "제목", Type: "news", Priority: 0.9, LastMod: w.now/1000 - 60, FoundBy: "feed"}})
+	w.put("c.example", []frontier.NewPage{{URL: "https://c.example/new", Title: "제목", Type: "news", Priority: 0.9,
+		LastMod: w.now/1000 - 60, FoundBy: "feed"}})
 	w.do(func() error {
-		if _, err := w.shard.Acquire(w.now, frontier.AcquireRequest{Domain: "d.example", Owner: "collector", Seconds: 600, Hosts: []string{"www.d.example"}}); err != nil {
+		if _, err := w.shard.Acquire(w.now, frontier.AcquireRequest{Domain: "d.example", Owner: "collector", Seconds: 600,
+			Hosts: []string{"www.d.example"}}); err != nil {
 			return err
 		}
-		if err := w.shard.Changed(w.now, frontier.Changed{Domain: "b.example", Changes: []frontier.Change{{Partition: partition, Revision: 3, ChangedAt: w.now, Reachable: true}}}); err != nil {
+		if err := w.shard.Changed(w.now, frontier.Changed{Domain: "b.example",
+			Changes: []frontier.Change{{Partition: partition, Revision: 3, ChangedAt: w.now, Reachable: true}}}); err != nil {
 			return err
 		}
 		if _, err := w.shard.Mirror(w.now, frontier.MirrorRequest{Domain: "a.example", Digest: strings.Repeat("0f", 32)}); err != nil {

@@ -14,8 +14,8 @@ const snapshotDays = 7
 
 const day = 24 * time.Hour
 
-// maxAlarmGap is the longest time between two ticks of a shard that has anything: what settings allow since the last one
-// is done by then.
+// maxAlarmGap is the longest time between two ticks of a shard that has anything: what settings allow since the last
+// one is done by then.
 const maxAlarmGap = 3_600_000 // ms
 
 // TickRequest is sent by a shard's alarm.
@@ -36,8 +36,8 @@ type Tick struct {
 }
 
 // SnapshotOrder requests a snapshot: each page of Export is stored as Prefix + "0001.json" and so on, then Stored is
-// called and whatever sorts before Keep in Dir is deleted. Taken goes into each page, so that pages of a repeated order
-// are not mixed with those of the first.
+// called and whatever sorts before Keep in Dir is deleted. Taken goes into each page, so that pages of a repeated
+// order are not mixed with those of the first.
 type SnapshotOrder struct {
 	Taken  int64  `json:"taken"` // ms, of the order
 	Date   string `json:"date"`

@@ -45,7 +45,8 @@ func TestTick_SnapshotsAreDaily(t *testing.T) {
 			t.Fatalf("%+v, then %+v", now.Snapshot, again.Snapshot)
 		}
 		s := now.Snapshot
-		if s.Prefix != "frontier/shard-3/date="+s.Date+"/page-" || s.Dir != "frontier/shard-3/" || !strings.HasPrefix(s.Keep, s.Dir) {
+		if s.Prefix != "frontier/shard-3/date="+s.Date+"/page-" || s.Dir != "frontier/shard-3/" ||
+			!strings.HasPrefix(s.Keep, s.Dir) {
 			t.Errorf("%+v", s)
 		}
 		day, _ := time.Parse(time.DateOnly, s.Date)

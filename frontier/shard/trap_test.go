@@ -51,7 +51,8 @@ func TestPut_Traps(t *testing.T) {
 		"https://www.mois.go.kr/frt/bbs/type010/commonSelectBoardArticle.do;?bbsId=BBSMSTR_000000000008&nttId=112233":                                                                              false,
 		"https://www.seoul.go.kr/news/news_report.do?bbsNo=158&nttNo=401234&fetchStart=1&searchType=&searchWord=&cntPerPage=10&curPage=1&srchBeginDt=&srchEndDt=&deptNm=&srchCtgry=&tr_code=short": false,
 		"https://www.law.go.kr/LSW/lsInfoP.do?lsiSeq=123456&efYd=20260101&ancYnChk=0":                                                                                                              false,
-		"https://www.example-city.example/search?" + fields(20):                                                                                                                                    false,
+		"https://www.example-city.example/search?" +
+			fields(20): false,
 
 		// Archives, and paths in which numbers or words return.
 		"https://www.a.example/2026/01/28/title-of-an-article":                   false,

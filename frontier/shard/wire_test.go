@@ -20,15 +20,24 @@ var update = flag.Bool("update", false, "add what is new to testdata/wire.txt")
 // each field that ever crossed between Worker and shard; lines are only added (go test -update).
 func TestWire(t *testing.T) {
 	types := map[string][2]any{
-		"put": {frontier.Put{}, frontier.PutAnswer{}}, "put_all": {frontier.PutAll{}, []frontier.PutAnswer{}}, "lease": {frontier.LeaseRequest{}, frontier.Lease{}}, "report": {frontier.Report{}, frontier.ReportAnswer{}},
-		"acquire": {frontier.AcquireRequest{}, frontier.Acquired{}}, "renew": {frontier.RenewRequest{}, false}, "release": {frontier.ReleaseRequest{}, false}, "mirror": {frontier.MirrorRequest{}, frontier.MirrorAnswer{}},
-		"stats": {frontier.None{}, frontier.Stats{}}, "hosts": {frontier.HostsRequest{}, frontier.HostsPage{}}, "url": {frontier.UrlRequest{}, frontier.URLState{}},
-		"set_host": {frontier.SetHostRequest{}, false}, "exclude": {frontier.ExcludeRequest{}, frontier.None{}}, "export": {frontier.ExportRequest{}, frontier.Snapshot{}},
-		"restore": {frontier.Snapshot{}, 0}, "tick": {TickRequest{}, Tick{}}, "stored": {frontier.StoredRequest{}, frontier.None{}},
-		"feed": {frontier.FeedRequest{}, frontier.FeedPage{}}, "changes": {frontier.ChangesRequest{}, frontier.ChangesPage{}}, "changed": {frontier.Changed{}, frontier.None{}},
-		"entries": {frontier.EntriesRequest{}, frontier.EntryList{}}, "pages": {frontier.PagesRequest{}, frontier.PageList{}},
-		"quarantine": {frontier.QuarantineRequest{}, frontier.QuarantinePage{}}, "drop_row": {frontier.QuarantinedID{}, false}, "restore_row": {frontier.QuarantinedID{}, false},
-		"begin_refresh": {frontier.RefreshRequest{}, frontier.RefreshGrant{}}, "end_refresh": {frontier.RefreshResult{}, frontier.RefreshEnd{}},
+		"put": {frontier.Put{}, frontier.PutAnswer{}}, "put_all": {frontier.PutAll{}, []frontier.PutAnswer{}},
+		"lease": {frontier.LeaseRequest{}, frontier.Lease{}}, "report": {frontier.Report{}, frontier.ReportAnswer{}},
+		"acquire": {frontier.AcquireRequest{}, frontier.Acquired{}}, "renew": {frontier.RenewRequest{}, false},
+		"release": {frontier.ReleaseRequest{}, false}, "mirror": {frontier.MirrorRequest{}, frontier.MirrorAnswer{}},
+		"stats": {frontier.None{}, frontier.Stats{}}, "hosts": {frontier.HostsRequest{}, frontier.HostsPage{}},
+		"url":      {frontier.UrlRequest{}, frontier.URLState{}},
+		"set_host": {frontier.SetHostRequest{}, false}, "exclude": {frontier.ExcludeRequest{}, frontier.None{}},
+		"export":  {frontier.ExportRequest{}, frontier.Snapshot{}},
+		"restore": {frontier.Snapshot{}, 0}, "tick": {TickRequest{}, Tick{}},
+		"stored":  {frontier.StoredRequest{}, frontier.None{}},
+		"feed":    {frontier.FeedRequest{}, frontier.FeedPage{}},
+		"changes": {frontier.ChangesRequest{}, frontier.ChangesPage{}}, "changed": {frontier.Changed{}, frontier.None{}},
+		"entries":    {frontier.EntriesRequest{}, frontier.EntryList{}},
+		"pages":      {frontier.PagesRequest{}, frontier.PageList{}},
+		"quarantine": {frontier.QuarantineRequest{}, frontier.QuarantinePage{}},
+		"drop_row":   {frontier.QuarantinedID{}, false}, "restore_row": {frontier.QuarantinedID{}, false},
+		"begin_refresh": {frontier.RefreshRequest{}, frontier.RefreshGrant{}},
+		"end_refresh":   {frontier.RefreshResult{}, frontier.RefreshEnd{}},
 	}
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(operations)) {
@@ -100,7 +109,8 @@ func TestServe_Tolerates(t *testing.T) {
 	} {
 		a := (&Shard{}).Serve(0, c.name, []byte(c.request))
 		var e frontier.Envelope[frontier.None]
-		if err := json.Unmarshal(a.Text, &e); err != nil || a.OK || e.Answer != nil || e.Error == nil || e.Error.Code != c.code || e.Error.Field != c.field || e.Error.Message == "" {
+		if err := json.Unmarshal(a.Text, &e); err != nil || a.OK || e.Answer != nil || e.Error == nil ||
+			e.Error.Code != c.code || e.Error.Field != c.field || e.Error.Message == "" {
 			t.Errorf("%s %s: %s, %v", c.name, c.request, a.Text, a.OK)
 		}
 	}

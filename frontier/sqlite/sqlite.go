@@ -77,7 +77,8 @@ func (d *DB) Transaction(f func() error) (err error) {
 // Bytes returns the size of the database.
 func (d *DB) Bytes() (int64, error) {
 	var size int64
-	err := d.Query("SELECT (SELECT page_count FROM pragma_page_count()) * (SELECT page_size FROM pragma_page_size())", func(r *store.Rows) { size = r.Int() })
+	err := d.Query("SELECT (SELECT page_count FROM pragma_page_count()) * (SELECT page_size FROM pragma_page_size())",
+		func(r *store.Rows) { size = r.Int() })
 	return size, err
 }
 

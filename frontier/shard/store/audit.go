@@ -130,8 +130,9 @@ func (k *auditor) check() {
 		entries += int64(len(h.Entries))
 		parts += k.checkHost(h)
 	}
-	for what, n := range map[string][2]int64{"hosts": {c.state.Hosts, int64(len(k.hosts))}, "urls": {c.state.URLs, urls}, "entries": {c.state.Entries, entries},
-		"leased": {c.state.Leased, leased}, "done": {c.state.Done, done}, "failed": {c.state.Failed, failed}} {
+	for what, n := range map[string][2]int64{"hosts": {c.state.Hosts, int64(len(k.hosts))}, "urls": {c.state.URLs, urls},
+		"entries": {c.state.Entries, entries},
+		"leased":  {c.state.Leased, leased}, "done": {c.state.Done, done}, "failed": {c.state.Failed, failed}} {
 		if n[0] != n[1] {
 			k.errorf("%s: counted %d, there are %d", what, n[0], n[1])
 		}

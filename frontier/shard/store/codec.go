@@ -104,7 +104,8 @@ func appendHash(b []byte, v uint64) []byte {
 }
 
 func hashAt[T string | []byte](s T, at int) uint64 {
-	return uint64(s[at])<<40 | uint64(s[at+1])<<32 | uint64(s[at+2])<<24 | uint64(s[at+3])<<16 | uint64(s[at+4])<<8 | uint64(s[at+5])
+	return uint64(s[at])<<40 | uint64(s[at+1])<<32 | uint64(s[at+2])<<24 | uint64(s[at+3])<<16 | uint64(s[at+
+		4])<<8 | uint64(s[at+5])
 }
 
 func appendID(b []byte, id int64) []byte {

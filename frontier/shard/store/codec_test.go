@@ -16,7 +16,8 @@ import (
 
 // randomPage makes a page with any of its fields.
 func randomPage(r *rand.Rand) Page {
-	p := Page{Path: strings.Repeat("ab/", r.IntN(5)) + fmt.Sprint(r.IntN(1e6)), Kind: uint8(r.IntN(maxTypes)), Class: uint8(r.IntN(maxHostClasses)), Tries: uint8(r.IntN(16)), base: r.IntN(1151)}
+	p := Page{Path: strings.Repeat("ab/", r.IntN(5)) + fmt.Sprint(r.IntN(1e6)), Kind: uint8(r.IntN(maxTypes)),
+		Class: uint8(r.IntN(maxHostClasses)), Tries: uint8(r.IntN(16)), base: r.IntN(1151)}
 	if r.IntN(2) == 0 {
 		p.Title = "제목"
 	}
@@ -40,9 +41,12 @@ func randomPages(r *rand.Rand, n int) []Page {
 }
 
 func randomHost(r *rand.Rand) *Host {
-	h := &Host{ID: r.Int64N(1 << 40), Name: "www.a.example", domain: 7, Excluded: r.IntN(2) == 0, Delay: r.Int64N(1e6), Override: r.Int64N(9), Slow: r.Int64N(12), Calm: r.Int64N(8),
-		Ready: r.Int64N(1 << 42), Blocked: r.Int64N(1 << 42), RobotsEnds: r.Int64N(1 << 42), Unresolved: r.Int64N(1 << 42), URLs: r.Int64N(1e5), Done: 3, Failed: 4, turn: r.IntN(Turns),
-		classes: []hostClass{{1, 20_000}, {2, 20_001}}, seenBits: r.IntN(maxBits + 1), nextSegment: r.Int64N(3000), buffer: randomPages(r, r.IntN(40)), AskedAt: r.Int64N(1 << 42), tail: "later"}
+	h := &Host{ID: r.Int64N(1 << 40), Name: "www.a.example", domain: 7, Excluded: r.IntN(2) == 0, Delay: r.Int64N(1e6),
+		Override: r.Int64N(9), Slow: r.Int64N(12), Calm: r.Int64N(8),
+		Ready: r.Int64N(1 << 42), Blocked: r.Int64N(1 << 42), RobotsEnds: r.Int64N(1 << 42), Unresolved: r.Int64N(1 << 42),
+		URLs: r.Int64N(1e5), Done: 3, Failed: 4, turn: r.IntN(Turns),
+		classes: []hostClass{{1, 20_000}, {2, 20_001}}, seenBits: r.IntN(maxBits + 1), nextSegment: r.Int64N(3000),
+		buffer: randomPages(r, r.IntN(40)), AskedAt: r.Int64N(1 << 42), tail: "later"}
 	for range r.IntN(maxRecent) {
 		h.recent = append(h.recent, r.Uint64()>>16)
 	}
@@ -57,7 +61,8 @@ func randomHost(r *rand.Rand) *Host {
 	}
 	h.unpacked = true
 	for range r.IntN(3) {
-		h.Entries = append(h.Entries, Entry{Page: randomPage(r), Method: "feed", Interval: r.Int64N(1e6), Etag: `"x"`, digest: "0123456789abcdef", LastStatus: 200, Tried: r.Int64N(2) * r.Int64N(1e9),
+		h.Entries = append(h.Entries, Entry{Page: randomPage(r), Method: "feed", Interval: r.Int64N(1e6), Etag: `"x"`,
+			digest: "0123456789abcdef", LastStatus: 200, Tried: r.Int64N(2) * r.Int64N(1e9),
 			Checks: []frontier.Check{{At: 1, Status: 304}, {At: 2, Status: 200, Changed: true}}})
 	}
 	return h
@@ -76,16 +81,24 @@ func TestRecordsSurvive(t *testing.T) {
 		if err := got.UnpackEntries(); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(got.encode(), record) || !slices.Equal(got.buffer, h.buffer) || !reflect.DeepEqual(got.segments, append([]segment{}, h.segments...)) ||
-			!slices.EqualFunc(got.Entries, h.Entries, func(a, b Entry) bool { return reflect.DeepEqual(a, b) }) || got.tail != h.tail || got.places != h.places {
+		if !bytes.Equal(got.encode(), record) || !slices.Equal(got.buffer, h.buffer) ||
+			!reflect.DeepEqual(got.segments, append([]segment{}, h.segments...)) ||
+			!slices.EqualFunc(got.Entries, h.Entries, func(a, b Entry) bool { return reflect.DeepEqual(a, b) }) ||
+			got.tail != h.tail || got.places != h.places {
 			t.Fatalf("got %+v\nwant %+v", got, h)
 		}
 	}
-	m := &Domain{ID: 3, Name: "a.example", Excluded: true, Listed: true, Owner: "c", OwnerEnds: 5, WaitEnds: 6, Hosts: []int64{1, 1 << 39}, LostAt: 7, RefreshWaits: 8, Active: []ActiveHost{{1, 9}}, Claims: []ActiveHost{{2, 10}}, Parked: []ParkedHost{{2, KindEntry}}, contracts: string(encodeContracts([]Contract{{Class: 1, Number: 5}})), Released: 11, Expected: []int64{12, 1 << 38}, tail: "later"}
+	m := &Domain{ID: 3, Name: "a.example", Excluded: true, Listed: true, Owner: "c", OwnerEnds: 5, WaitEnds: 6,
+		Hosts: []int64{1, 1 << 39}, LostAt: 7, RefreshWaits: 8, Active: []ActiveHost{{1, 9}}, Claims: []ActiveHost{{2, 10}},
+		Parked: []ParkedHost{{2, KindEntry}}, contracts: string(encodeContracts([]Contract{{Class: 1, Number: 5}})),
+		Released: 11, Expected: []int64{12, 1 << 38}, tail: "later"}
 	if got, err := decodeDomain(3, "a.example", m.encode()); err != nil || !reflect.DeepEqual(got, m) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	s := State{Version: 1, Reader: 1, Hosts: 5, Lease: 1 << 45, Tail: "later", Classes: []frontier.Class{{Country: "kr", Category: "news"}, {Country: "sg", Category: ""}}, Patterns: []string{"https://a.example/*"}, deleted: deletedLogs{Feed: 7, Changes: 1 << 41}, Unsealed: 3, Secret: []byte("secret"),
+	s := State{Version: 1, Reader: 1, Hosts: 5, Lease: 1 << 45, Tail: "later",
+		Classes:  []frontier.Class{{Country: "kr", Category: "news"}, {Country: "sg", Category: ""}},
+		Patterns: []string{"https://a.example/*"}, deleted: deletedLogs{Feed: 7, Changes: 1 << 41}, Unsealed: 3,
+		Secret: []byte("secret"),
 		lately: []foundHour{{hour: 9, types: [maxTypes]int64{1: 300, 22: 1}}, {hour: 11}}}
 	var got State
 	for key, data := range s.encode() {
@@ -198,8 +211,10 @@ func FuzzSegment(f *testing.F) {
 }
 
 func FuzzDomain(f *testing.F) {
-	f.Add((&Domain{MirrorOf: "b.example", Evidence: frontier.Evidence{Partition: contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}, At: 5}, Expected: []int64{3}}).encode())
-	f.Add((&Domain{Owner: "c", Hosts: []int64{1, 2}, Active: []ActiveHost{{1, 9}}, Parked: []ParkedHost{{2, 1}}}).encode())
+	f.Add((&Domain{MirrorOf: "b.example", Evidence: frontier.Evidence{Partition: contract.Partition{Country: "kr",
+		Category: "news", Date: "2026-01-28"}, At: 5}, Expected: []int64{3}}).encode())
+	f.Add((&Domain{Owner: "c", Hosts: []int64{1, 2}, Active: []ActiveHost{{1, 9}},
+		Parked: []ParkedHost{{2, 1}}}).encode())
 	f.Fuzz(func(t *testing.T, record []byte) {
 		if m, err := decodeDomain(1, "a.example", record); err == nil {
 			// A list that an older version did not write is nil, and empty when it was written.

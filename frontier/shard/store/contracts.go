@@ -93,7 +93,8 @@ func checkContracts(records string) error {
 // Contracts returns the contracts of the domain.
 func (m *Domain) Contracts() ([]Contract, error) { return decodeContracts([]byte(m.contracts)) }
 
-// SaveContracts keeps the newest contracts of the domain. Those with the given indexes have changed: they go into the log.
+// SaveContracts keeps the newest contracts of the domain. Those with the given indexes have changed: they go into the
+// log.
 func (m *Domain) SaveContracts(contracts []Contract, changed []int) error {
 	if len(changed) == 0 {
 		return nil

@@ -17,6 +17,7 @@
 // A pointer in the queue counts only if it agrees with its host's place. A host that moves leaves the old pointer
 // behind, which is dropped when its turn comes: that costs no write.
 //
-// A record that does not decode goes to the table quarantine, see quarantine.go. Versions only append to records and tables; what a
-// later version appended is kept, so that two of them can work on one shard while a deploy is under way.
+// A record that does not decode goes to the table quarantine, see quarantine.go. Versions only append to records and
+// tables; what a later version appended is kept, so that two of them can work on one shard while a deploy is under
+// way.
 package store

@@ -203,8 +203,9 @@ func (m *Domain) Lost(owner string, now int64) int64 {
 	return m.LostAt
 }
 
-// ReadyFor returns when a host may be fetched from, for the sake of its delay, by an owner that gets it now, in ms; "" stands for
-// scrapers and refreshes. An owner or a refresh that was lost may have asked the host until its time was over.
+// ReadyFor returns when a host may be fetched from, for the sake of its delay, by an owner that gets it now, in ms; ""
+// stands for scrapers and refreshes. An owner or a refresh that was lost may have asked the host until its time was
+// over.
 func (m *Domain) ReadyFor(owner string, h *Host, now int64) int64 {
 	if lost := max(m.Lost(owner, now), h.ClaimEnds); lost > 0 {
 		return max(h.Ready, lost+h.Interval())

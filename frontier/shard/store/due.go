@@ -30,8 +30,8 @@ type DueBlock struct {
 // Take removes the first n hosts from the table. Those to be checked again must be watched again.
 func (b *DueBlock) Take(n int) { b.tx.due.left[b.key] = b.Hosts[n:] }
 
-// DueHosts returns the first hosts that are to be checked until a second, about limit of them, and reports whether there
-// may be more.
+// DueHosts returns the first hosts that are to be checked until a second, about limit of them, and reports whether
+// there may be more.
 func (c *Tx) DueHosts(until, limit int64) (blocks []DueBlock, more bool, err error) {
 	atMost := limit/MaxBlock + 1
 	rows, err := c.db.Run(`SELECT key, data FROM due WHERE key < ?1 ORDER BY key LIMIT ?2`, dueKey(until+1), atMost)
@@ -45,8 +45,8 @@ func (c *Tx) DueHosts(until, limit int64) (blocks []DueBlock, more bool, err err
 	return blocks, int64(len(blocks)) == atMost, rows.Err()
 }
 
-// CountDue counts the hosts that are to be checked now. It returns the second of the first host in the table, which may
-// be later, or 0 if there is none.
+// CountDue counts the hosts that are to be checked now. It returns the second of the first host in the table, which
+// may be later, or 0 if there is none.
 func (c *Tx) CountDue() (n, first int64, err error) {
 	if err := c.due.flush(); err != nil {
 		return 0, 0, err
@@ -102,7 +102,8 @@ func (c *dueTable) write(hosts map[int64][]int64) error {
 	for _, second := range slices.Sorted(maps.Keys(hosts)) {
 		firsts = append(firsts, dueKey(second))
 	}
-	rows, err := c.tx.db.Run(`SELECT j.value, d.key, d.data FROM json_each(?1) j LEFT JOIN due d ON d.key = (SELECT max(key) FROM due WHERE key BETWEEN j.value AND j.value + 16383)`, numbers(firsts))
+	rows, err := c.tx.db.Run(
+		`SELECT j.value, d.key, d.data FROM json_each(?1) j LEFT JOIN due d ON d.key = (SELECT max(key) FROM due WHERE key BETWEEN j.value AND j.value + 16383)`, numbers(firsts))
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,8 @@ func (h *Host) UnpackEntries() error {
 	return d.err
 }
 
-// checkEntries returns an error if packed entry points cannot be unpacked. Few of the hosts that are loaded need theirs.
+// checkEntries returns an error if packed entry points cannot be unpacked. Few of the hosts that are loaded need
+// theirs.
 func checkEntries(packed string) error {
 	if packed == "" {
 		return nil
@@ -161,7 +162,9 @@ func Digest(sha256 string) string {
 
 // State describes an entry point.
 func (e *Entry) State() frontier.EntryState {
-	return frontier.EntryState{Method: e.Method, Interval: e.Interval, ETag: e.Etag, LastModified: e.Modified, LastStatus: int(e.LastStatus), ChangedAt: e.ChangedAt * 1000, Failures: int(e.Failures), Checks: e.Checks, DueAt: e.Due * 1000}
+	return frontier.EntryState{Method: e.Method, Interval: e.Interval, ETag: e.Etag, LastModified: e.Modified,
+		LastStatus: int(e.LastStatus), ChangedAt: e.ChangedAt * 1000, Failures: int(e.Failures), Checks: e.Checks,
+		DueAt: e.Due * 1000}
 }
 
 // LastRead returns when an entry point was last seen as it was, in ms; 0 when that is not known.

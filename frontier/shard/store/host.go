@@ -180,7 +180,8 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 	flags := d.byte()
 	h.Excluded = flags&hostExcluded != 0
 	var turn, bits int64
-	for _, v := range [...]*int64{&h.Delay, &h.Override, &h.Slow, &h.Calm, &h.Ready, &h.Blocked, &h.RobotsEnds, &h.Unresolved,
+	for _, v := range [...]*int64{&h.Delay, &h.Override, &h.Slow, &h.Calm, &h.Ready, &h.Blocked, &h.RobotsEnds,
+		&h.Unresolved,
 		&h.URLs, &h.Done, &h.Failed, &turn, &bits, &h.nextSegment} {
 		*v = d.int()
 	}
@@ -248,7 +249,8 @@ func (h *Host) DueAt() (at int64) {
 
 // State describes the host to an owner that is not to ask it before ready.
 func (h *Host) State(ready int64) frontier.HostState {
-	return frontier.HostState{Host: h.Name, Delay: h.Interval(), ReadyAt: ready, BlockedUntil: h.Blocked, RobotsExpires: h.RobotsEnds, Unresolved: h.Unresolved, Excluded: h.Excluded}
+	return frontier.HostState{Host: h.Name, Delay: h.Interval(), ReadyAt: ready, BlockedUntil: h.Blocked,
+		RobotsExpires: h.RobotsEnds, Unresolved: h.Unresolved, Excluded: h.Excluded}
 }
 
 // Class returns the index of a class among those of the host, and adds it when it is new. Its day is that of

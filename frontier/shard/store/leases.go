@@ -73,7 +73,10 @@ func (c *Tx) TakeEnded(limit int64) (ended EndedLeases, err error) {
 	if ended.Hosts, err = c.Hosts(hosts); err != nil {
 		return ended, err
 	}
-	ended.Hosts = slices.DeleteFunc(ended.Hosts, func(h *Host) bool { return h == nil || h.Lease == 0 || !leases[h.Lease] })
+	ended.Hosts = slices.DeleteFunc(ended.Hosts, func(h *Host) bool {
+		return h == nil || h.Lease == 0 ||
+			!leases[h.Lease]
+	})
 	if ended.Domains, err = c.loadDomains(domains); err != nil {
 		return ended, err
 	}
@@ -83,7 +86,8 @@ func (c *Tx) TakeEnded(limit int64) (ended EndedLeases, err error) {
 
 // nextEnd finds out when the next lease is over.
 func (c *leaseTable) nextEnd() error {
-	rows, err := c.tx.db.Run(`SELECT coalesce(min(ends), 0) FROM leases WHERE id NOT IN (SELECT value FROM json_each(?1))`,
+	rows, err := c.tx.db.Run(
+		`SELECT coalesce(min(ends), 0) FROM leases WHERE id NOT IN (SELECT value FROM json_each(?1))`,
 		numbers(slices.Collect(maps.Keys(c.rows))))
 	if err != nil || !rows.Next() {
 		return err
@@ -124,8 +128,8 @@ func (c *leaseTable) hosts(id int64) ([]int64, error) {
 // lostAfter is how long after its end the lease of a host is taken for lost, in ms.
 const lostAfter = 3_600_000
 
-// findLost adds hosts to the rows of their leases from which they are missing, so that these leases end. Where a row was
-// damaged, its hosts would be leased for ever.
+// findLost adds hosts to the rows of their leases from which they are missing, so that these leases end. Where a row
+// was damaged, its hosts would be leased for ever.
 func (c *leaseTable) findLost(ids []int64) error {
 	for _, id := range ids {
 		h := c.tx.hosts[id]

@@ -87,12 +87,14 @@ type LogPage struct {
 
 // read returns the records of a log after a number to each, in their order, until it does not take all of them or
 // maxLogBlocks are read.
-func (c *logTables) read(log string, after int64, each func([]logRecord) (taken int, err error)) (page LogPage, err error) {
+func (c *logTables) read(log string, after int64, each func([]logRecord) (taken int, err error)) (page LogPage,
+	err error) {
 	page.Next = after
 	page.Expired = after > 0 && after < *c.deleted(log) // a reader that begins has missed nothing
 	from := after + 1
 	for range maxLogBlocks / logBatch {
-		rows, err := c.tx.db.Run("SELECT key, data FROM "+log+" WHERE key >= coalesce((SELECT max(key) FROM "+log+" WHERE key <= ?1), 0) ORDER BY key LIMIT ?2", from, int64(logBatch))
+		rows, err := c.tx.db.Run("SELECT key, data FROM "+log+" WHERE key >= coalesce((SELECT max(key) FROM "+log+
+			" WHERE key <= ?1), 0) ORDER BY key LIMIT ?2", from, int64(logBatch))
 		if err != nil {
 			return page, err
 		}
@@ -154,7 +156,8 @@ func (c *logTables) deleted(log string) *int64 {
 func (c *Tx) PruneLogs(kept int64) error {
 	for _, log := range [...]string{feedLog, changesLog} {
 		// A block was begun after the last record of the one before, so that one is as old.
-		rows, err := c.db.Run("SELECT key, data FROM "+log+" WHERE key < (SELECT max(key) FROM "+log+" WHERE key <= ?1) ORDER BY key DESC LIMIT 1", kept)
+		rows, err := c.db.Run("SELECT key, data FROM "+log+" WHERE key < (SELECT max(key) FROM "+log+
+			" WHERE key <= ?1) ORDER BY key DESC LIMIT 1", kept)
 		if err != nil {
 			return err
 		}

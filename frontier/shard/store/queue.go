@@ -15,7 +15,8 @@ type queueTable struct {
 
 // NextSlot returns the first second, after now, at which hosts of a lane are checked; 0 if there is none.
 func (c *Tx) NextSlot(lane int) (int64, error) {
-	rows, err := c.db.Run(`SELECT min(key) FROM queue WHERE key BETWEEN ?1 AND ?2`, blockKey(lane, c.seconds()+1), blockKey(lane+1, 0)-1)
+	rows, err := c.db.Run(`SELECT min(key) FROM queue WHERE key BETWEEN ?1 AND ?2`, blockKey(lane, c.seconds()+1),
+		blockKey(lane+1, 0)-1)
 	if err != nil {
 		return 0, err
 	}
@@ -63,7 +64,8 @@ func appendPointer(b []byte, p pointer) []byte {
 
 func pointerAt(b []byte, at int) pointer {
 	v := b[at+idBytes:]
-	return pointer{idAt(b, at), int64(v[0])<<8 | int64(v[1]), uint32(v[2])<<24 | uint32(v[3])<<16 | uint32(v[4])<<8 | uint32(v[5])}
+	return pointer{idAt(b, at), int64(v[0])<<8 | int64(v[1]),
+		uint32(v[2])<<24 | uint32(v[3])<<16 | uint32(v[4])<<8 | uint32(v[5])}
 }
 
 // LaneStats returns how many hosts a lane has whose second has come, and the second of the first that is ready; see
@@ -78,7 +80,8 @@ func (c *Tx) LaneStats(lane int, ready func(*Host) bool) (due, oldest int64, err
 
 // length returns how many hosts stand ready in a lane.
 func (c *queueTable) length(lane int) (int64, error) {
-	rows, err := c.tx.db.Run(`SELECT coalesce(sum(length(data)), 0) FROM queue WHERE key BETWEEN ?1 AND ?2`, blockKey(lane, 0), blockKey(lane, c.tx.seconds()+1)-1)
+	rows, err := c.tx.db.Run(`SELECT coalesce(sum(length(data)), 0) FROM queue WHERE key BETWEEN ?1 AND ?2`,
+		blockKey(lane, 0), blockKey(lane, c.tx.seconds()+1)-1)
 	if err != nil || !rows.Next() {
 		return 0, err
 	}
@@ -92,7 +95,8 @@ func (h *Host) Queued(kind int) bool { return h.places[kind].Queued }
 func (h *Host) QueueAt(kind, lane int, second int64) {
 	have := &h.places[kind]
 	want := h.place(kind, lane, second)
-	if have.Queued && have.Lane <= lane && have.Slot <= second && have.Types&want.Types == want.Types && have.Class == want.Class {
+	if have.Queued && have.Lane <= lane && have.Slot <= second && have.Types&want.Types == want.Types &&
+		have.Class == want.Class {
 		return
 	}
 	if have.Queued && have.Lane <= lane { // only what the pointer says is renewed
@@ -156,7 +160,8 @@ func (c *queueTable) flush() error {
 		return nil
 	}
 	keys := slices.Sorted(maps.Keys(c.arrivals))
-	rows, err := c.tx.db.Run(`SELECT j.value, q.key, q.data FROM json_each(?1) j LEFT JOIN queue q ON q.key = (SELECT max(key) FROM queue WHERE key BETWEEN j.value AND j.value + 16383)`, numbers(keys))
+	rows, err := c.tx.db.Run(
+		`SELECT j.value, q.key, q.data FROM json_each(?1) j LEFT JOIN queue q ON q.key = (SELECT max(key) FROM queue WHERE key BETWEEN j.value AND j.value + 16383)`, numbers(keys))
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,8 @@ func (k *Candidate) Stands(h *Host, kind int) (bool, error) {
 	if h == nil {
 		return false, k.reader.c.queue.repoint(lane, slot)
 	}
-	return h.places[kind] == place{Queued: true, Lane: lane, Slot: slot, Types: k.pointer.Types, Class: k.pointer.Class}, nil
+	return h.places[kind] == place{Queued: true, Lane: lane, Slot: slot, Types: k.pointer.Types, Class: k.pointer.Class},
+		nil
 }
 
 func (k *Candidate) Keep() { k.block.kept = appendPointer(k.block.kept, k.pointer) }
@@ -70,8 +71,8 @@ func (k *Candidate) Skip() {
 // maxLooked bounds how many pointers a lease with filters looks at.
 const maxLooked = 200_000
 
-// ReadQueue begins to read lanes for a lease of some hosts. It goes on where the last lease that wants the same stopped.
-// Hosts whose pointers are not wanted stay where they are.
+// ReadQueue begins to read lanes for a lease of some hosts. It goes on where the last lease that wants the same
+// stopped. Hosts whose pointers are not wanted stay where they are.
 func (c *Tx) ReadQueue(lanes []int, hosts int, wants string, f *Filter) (*QueueReader, error) {
 	if !c.queue.read { // it reads what is stored
 		c.queue.read = true
@@ -191,7 +192,10 @@ func (s *QueueReader) Prefetch(hosts []*Host) error {
 	var keys []int64
 	for _, h := range hosts {
 		band := BandOfTurn(h.turn)
-		if slices.ContainsFunc(h.buffer, func(p Page) bool { return p.Due <= c.seconds() && (p.band(c.seconds()) == band || !h.has(band)) }) {
+		if slices.ContainsFunc(h.buffer, func(p Page) bool {
+			return p.Due <= c.seconds() &&
+				(p.band(c.seconds()) == band || !h.has(band))
+		}) {
 			continue
 		}
 		if !h.has(band) {

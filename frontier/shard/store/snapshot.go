@@ -37,10 +37,13 @@ func (c *Tx) exportHosts(page *frontier.Snapshot, from int64) error {
 	page.Hosts = make([]frontier.HostSnapshot, len(hosts))
 	index := map[int64]int{}
 	for i, h := range hosts {
-		page.Hosts[i] = frontier.HostSnapshot{Host: h.Name, Domain: h.Domain.Name, DomainExcluded: h.Domain.Excluded, Record: h.encode()}
+		page.Hosts[i] = frontier.HostSnapshot{Host: h.Name, Domain: h.Domain.Name, DomainExcluded: h.Domain.Excluded,
+			Record: h.encode()}
 		index[h.ID] = i
 	}
-	rows, err := c.db.Run(`SELECT p.key, p.data FROM json_each(?1) j JOIN parts p ON p.key BETWEEN j.value << 12 AND (j.value << 12) + 4095`, numbers(ids))
+	rows, err := c.db.Run(
+		`SELECT p.key, p.data FROM json_each(?1) j JOIN parts p ON p.key BETWEEN j.value << 12 AND (j.value << 12) + 4095`,
+		numbers(ids))
 	if err != nil {
 		return err
 	}
@@ -54,7 +57,8 @@ func (c *Tx) exportHosts(page *frontier.Snapshot, from int64) error {
 
 // hostsFrom returns the ids of hosts from one on, as many as a page has, and the id of the next one; 0 means not set.
 func (c *Tx) hostsFrom(from int64) (ids []int64, next int64, err error) {
-	rows, err := c.db.Run(`SELECT h.id, length(h.record) + (SELECT coalesce(sum(length(p.data)), 0) FROM parts p WHERE p.key BETWEEN h.id << 12 AND (h.id << 12) + 4095)
+	rows, err := c.db.Run(
+		`SELECT h.id, length(h.record) + (SELECT coalesce(sum(length(p.data)), 0) FROM parts p WHERE p.key BETWEEN h.id << 12 AND (h.id << 12) + 4095)
 FROM hosts h WHERE h.id >= ?1 ORDER BY h.id LIMIT ?2`, from, int64(MaxSnapshotHosts+1))
 	if err != nil {
 		return nil, 0, err
@@ -89,7 +93,8 @@ func (c *Tx) exportDomains(page *frontier.Snapshot, from int64) error {
 	}
 	for _, m := range domains {
 		if m.Excluded || m.MirrorOf != "" || m.Evidence.At > 0 {
-			page.Domains = append(page.Domains, frontier.DomainSnapshot{Domain: m.Name, Excluded: m.Excluded, Evidence: m.Evidence, MirrorOf: m.MirrorOf})
+			page.Domains = append(page.Domains, frontier.DomainSnapshot{Domain: m.Name, Excluded: m.Excluded,
+				Evidence: m.Evidence, MirrorOf: m.MirrorOf})
 		}
 	}
 	if len(domains) == MaxSnapshotDomains {
@@ -138,13 +143,16 @@ func (blank *Host) Restore(there bool, record []byte, saved []frontier.Part, cla
 // Blank reports whether nothing is known of the pages and entry points of a host: it is there because it was
 // excluded, or asked for something.
 func (h *Host) Blank() bool {
-	return h.Lease == 0 && h.URLs == 0 && h.packedEntries == "" && len(h.Entries)+len(h.recent) == 0 && h.seenBits == 0 && h.nextSegment == 0
+	return h.Lease == 0 && h.URLs == 0 && h.packedEntries == "" && len(h.Entries)+len(h.recent) == 0 && h.seenBits == 0 &&
+		h.nextSegment == 0
 }
 
 // inherit takes over from a blank host who may ask it and when: that is newer than the snapshot.
 func (h *Host) inherit(blank *Host) {
-	h.Excluded, h.places, h.Claim, h.ClaimEnds, h.stored = blank.Excluded, blank.places, blank.Claim, blank.ClaimEnds, blank.stored
-	h.Ready, h.Blocked, h.Unresolved = max(h.Ready, blank.Ready), max(h.Blocked, blank.Blocked), max(h.Unresolved, blank.Unresolved)
+	h.Excluded, h.places, h.Claim, h.ClaimEnds, h.stored = blank.Excluded, blank.places, blank.Claim, blank.ClaimEnds,
+		blank.stored
+	h.Ready, h.Blocked, h.Unresolved = max(h.Ready, blank.Ready), max(h.Blocked, blank.Blocked),
+		max(h.Unresolved, blank.Unresolved)
 	h.Override, h.AskedAt = max(h.Override, blank.Override), max(h.AskedAt, blank.AskedAt)
 }
 

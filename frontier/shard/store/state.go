@@ -87,7 +87,8 @@ type State struct {
 
 // counters begin the record. It goes on with lately; what is added later stands behind that.
 func (s *State) counters() []*int64 {
-	return []*int64{&s.Version, &s.Reader, &s.Hosts, &s.URLs, &s.Entries, &s.Leased, &s.Done, &s.Failed, &s.Lease, &s.Turn, &s.FirstEnd, &s.Answers, &s.Faults,
+	return []*int64{&s.Version, &s.Reader, &s.Hosts, &s.URLs, &s.Entries, &s.Leased, &s.Done, &s.Failed, &s.Lease,
+		&s.Turn, &s.FirstEnd, &s.Answers, &s.Faults,
 		&s.FoundDay, &s.Found}
 }
 
@@ -242,7 +243,8 @@ func (c *Tx) open() error {
 	return rows.Err()
 }
 
-// loadState returns the rows of the state. The table is missing in the first call only, which is not worth a statement in each.
+// loadState returns the rows of the state. The table is missing in the first call only, which is not worth a statement
+// in each.
 func (c *Tx) loadState() (*Rows, error) {
 	const load = `SELECT key, data FROM state`
 	rows, err := c.db.Run(load)
@@ -313,7 +315,8 @@ func (s *State) ClassSet(classes []int64) int64 {
 // setsWith returns the ids of the sets that have one of some classes.
 func (s *State) setsWith(classes map[int64]bool) (ids []int64) {
 	for i, set := range s.classSets {
-		if len(set) == 0 || slices.ContainsFunc(set, func(id int64) bool { return classes[id] }) { // one without is not known
+		// one without is not known
+		if len(set) == 0 || slices.ContainsFunc(set, func(id int64) bool { return classes[id] }) {
 			ids = append(ids, int64(firstClassSet+i))
 		}
 	}

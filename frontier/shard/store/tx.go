@@ -108,7 +108,9 @@ func (c *Tx) loadHosts(ids []int64) ([]*Host, error) {
 		}
 	}
 	if len(missing) > 0 {
-		rows, err := c.db.Run(`SELECT id, host, domain, urls, blocked, record FROM hosts WHERE id IN (SELECT value FROM json_each(?1))`, numbers(missing))
+		rows, err := c.db.Run(
+			`SELECT id, host, domain, urls, blocked, record FROM hosts WHERE id IN (SELECT value FROM json_each(?1))`,
+			numbers(missing))
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +150,8 @@ func (c *Tx) loadDomains(ids []int64) ([]*Domain, error) {
 	}
 	if len(missing) > 0 {
 		var loaded []*Domain
-		rows, err := c.db.Run(`SELECT id, domain, record FROM domains WHERE id IN (SELECT value FROM json_each(?1))`, numbers(missing))
+		rows, err := c.db.Run(`SELECT id, domain, record FROM domains WHERE id IN (SELECT value FROM json_each(?1))`,
+			numbers(missing))
 		if err != nil {
 			return nil, err
 		}
@@ -212,7 +215,8 @@ func (c *Tx) loadDomainsOf(hosts []*Host) error {
 const maxProbes = 16
 
 // find returns the ids of names: where each stands, or would be made.
-func find[T any](c *Tx, names []string, load func([]int64) ([]T, error), is func(T, string) (found, free bool)) ([]int64, error) {
+func find[T any](c *Tx, names []string, load func([]int64) ([]T, error),
+	is func(T, string) (found, free bool)) ([]int64, error) {
 	ids := make([]int64, len(names))
 	open := make([]int, len(names)) // indexes of names that are still looked for
 	for i, name := range names {
@@ -412,7 +416,8 @@ func (c *queueTable) write() error {
 
 // writeData writes rows of a table of keys and data; without data a row is deleted.
 func (c *Tx) writeData(table string, rows map[int64][]byte) error {
-	b := batch{c: c, sql: "INSERT INTO " + table + " (key, data) SELECT value->>0, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true ON CONFLICT (key) DO UPDATE SET data = excluded.data"}
+	b := batch{c: c, sql: "INSERT INTO " + table +
+		" (key, data) SELECT value->>0, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true ON CONFLICT (key) DO UPDATE SET data = excluded.data"}
 	var gone []int64
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
 		if len(rows[key]) == 0 {
@@ -446,7 +451,8 @@ ON CONFLICT (id) DO UPDATE SET domain = excluded.domain, urls = excluded.urls, d
 }
 
 func (c *Tx) writeDomains() error {
-	b := batch{c: c, sql: `INSERT INTO domains (id, domain, record) SELECT value->>0, value->>3, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true
+	b := batch{c: c,
+		sql: `INSERT INTO domains (id, domain, record) SELECT value->>0, value->>3, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true
 ON CONFLICT (id) DO UPDATE SET record = excluded.record`}
 	for _, id := range idsOf(c.domains, func(m *Domain) bool { return m != nil && m.changed }) {
 		m := c.domains[id]
@@ -473,7 +479,8 @@ func idsOf[T any](rows map[int64]T, wanted func(T) bool) (ids []int64) {
 }
 
 func (c *leaseTable) write() error {
-	b := batch{c: c.tx, sql: `INSERT INTO leases (id, ends, data) SELECT value->>0, value->>3, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true
+	b := batch{c: c.tx,
+		sql: `INSERT INTO leases (id, ends, data) SELECT value->>0, value->>3, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true
 ON CONFLICT (id) DO UPDATE SET ends = excluded.ends, data = excluded.data`}
 	var gone []int64
 	for _, id := range slices.Sorted(maps.Keys(c.rows)) {
