@@ -72,7 +72,7 @@ var mayImport = map[string][]string{
 	"feed":         {"markup", "sitemap"},
 	"classify":     {"classify/hosts", "swar", "urlword"},
 	"discovery":    {"classify", "classify/hosts", "contract", "markup", "swar", "urlword"},
-	"frontier":     {"contract", "frontier/idle", "frontier/link", "markup"},
+	"frontier":     {"contract", "frontier/idle", "frontier/link", "frontier/placement", "markup"},
 	"fetch":        {"contract", "markup", "robots"},
 	"orchestrator": {"contract", "r2"},
 	"processor":    {"contract", "markup", "dataset", "r2", "swar"},
@@ -84,7 +84,7 @@ var mayImport = map[string][]string{
 		"ledger", "r2"},
 	"alarms":    {"contract", "ledger"},
 	"webhook":   {"alarms", "contract", "frontier", "ledger"},
-	"reconcile": {"collector", "contract", "frontier", "ledger", "r2"},
+	"reconcile": {"collector", "contract", "frontier", "ledger", "r2", "frontier/placement"},
 	"handlers": {"contract", "alarms", "classify", "discovery", "frontier", "httpapi", "markup", "prometheus",
 		"settings", "orchestrator", "processor", "collector", "ledger", "r2"},
 	"engine": {"alarms", "classify", "collector", "contract", "controls", "deadletters", "fetch", "frontier",
@@ -93,9 +93,10 @@ var mayImport = map[string][]string{
 
 	// The floors of the frontier: its rules, and their tables.
 	"frontier/idle":        {},
+	"frontier/placement":   {},
 	"frontier/link":        {"contract", "markup"},
-	"frontier/shard":       {"contract", "frontier", "frontier/link", "frontier/shard/store", "markup"},
-	"frontier/shard/store": {"contract", "frontier", "frontier/link"},
+	"frontier/shard":       {"contract", "frontier", "frontier/link", "frontier/shard/store", "markup", "frontier/placement"},
+	"frontier/shard/store": {"contract", "frontier", "frontier/link", "frontier/placement"},
 
 	// The Info service.
 	"info":            {"contract", "markup"},
@@ -148,7 +149,7 @@ var mayImport = map[string][]string{
 	"bench/runtime/pooled": {"bench/runtime/health", "worker"},
 	"bench/runtime/stock":  {"bench/runtime/health"},
 	"test/conformance/fixture": {"bindings", "contract", "frontier", "frontier/shard", "frontier/frontiertest", "ledger",
-		"ledger/ledgertest", "queues", "queues/producertest", "r2", "r2/r2test", "test/cases", "worker"},
+		"ledger/ledgertest", "queues", "queues/producertest", "r2", "r2/r2test", "test/cases", "worker", "frontier/placement"},
 	"test/info/fixture": {"bindings", "info/cache", "info/infotest", "info/postgres", "info/redis", "info/store",
 		"test/cases", "worker"},
 	"test/runtime/fixture": {"bindings", "contract", "worker"},

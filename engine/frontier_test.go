@@ -9,7 +9,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/engine/enginetest"
-	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/placement"
 )
 
 // stateOf returns the frontier's state of a URL.
@@ -23,7 +23,7 @@ func stateOf(t *testing.T, w *enginetest.World, url string) string {
 }
 
 // shardOf returns the name of a domain's shard.
-func shardOf(domain string) string { return fmt.Sprint("shard-", frontier.ShardOf(domain, 16)) }
+func shardOf(domain string) string { return fmt.Sprint("shard-", placement.ShardOf(domain, 16)) }
 
 // A collection puts the best pages of its domain, and a merge those that it adds.
 func TestFrontier_FilledByCollections(t *testing.T) {

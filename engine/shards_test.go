@@ -14,6 +14,7 @@ import (
 	"github.com/newsfork/seed-engine/engine/enginetest"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/placement"
 	"github.com/newsfork/seed-engine/frontier/sqlite"
 )
 
@@ -204,7 +205,7 @@ func TestShard_NumberChanges(t *testing.T) {
 		moved := 0
 		for i := range 40 {
 			domain := fmt.Sprintf("site%d.example", i)
-			if frontier.ShardOf(domain, 5) == frontier.ShardOf(domain, 3) {
+			if placement.ShardOf(domain, 5) == placement.ShardOf(domain, 3) {
 				continue
 			}
 			moved++
@@ -233,7 +234,7 @@ func TestShard_NumberChanges(t *testing.T) {
 				}
 				results := frontier.Report{Lease: l.ID}
 				for _, item := range l.Items {
-					if given[item.URL] || frontier.ShardOf(item.Domain, 5) != n {
+					if given[item.URL] || placement.ShardOf(item.Domain, 5) != n {
 						t.Errorf("shard %d gives %s", n, item.URL)
 					}
 					given[item.URL] = true

@@ -10,6 +10,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier/idle"
+	"github.com/newsfork/seed-engine/frontier/placement"
 )
 
 // Caller takes calls to the shard with a name, which runs them by Shard.Serve: one call, one
@@ -25,12 +26,12 @@ const CallTimeout = 5 * time.Second
 // Remotes is the frontier: all its shards.
 type Remotes struct {
 	Caller Caller
-	Shards int          // how many there are; see ShardOf
+	Shards int          // how many there are; see placement.ShardOf
 	Idle   *idle.Shards // what Lease remembers of them; nil: nothing
 }
 
 // Of returns the shard of a registrable domain.
-func (r Remotes) Of(domain string) Remote { return r.Shard(ShardOf(domain, r.Shards)) }
+func (r Remotes) Of(domain string) Remote { return r.Shard(placement.ShardOf(domain, r.Shards)) }
 
 // Shard returns a shard by its number, from 0.
 func (r Remotes) Shard(n int) Remote { return Remote{r.Caller, shardName(n)} }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier/link"
+	"github.com/newsfork/seed-engine/frontier/placement"
 )
 
 // Put queues pages of any domains, and gives a verdict for each in the same order. When shards do not
@@ -61,7 +62,7 @@ func (r Remotes) putAll(ctx context.Context, puts []Put) ([]PutAnswer, []error) 
 	answers, errs := make([]PutAnswer, len(puts)), make([]error, len(puts))
 	of := map[int][]int{} // the puts of each shard
 	for i := range puts {
-		shard := ShardOf(puts[i].Domain, r.Shards)
+		shard := placement.ShardOf(puts[i].Domain, r.Shards)
 		of[shard] = append(of[shard], i)
 	}
 	shards := slices.Sorted(maps.Keys(of))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier/link"
+	"github.com/newsfork/seed-engine/frontier/placement"
 )
 
 // Reported counts what was reported to all shards.
@@ -103,7 +104,7 @@ func (p *reportToAll) divideFound(shard int, found []FoundURL) (here, elsewhere 
 		f.Domain = Registrable(l.Host)
 		switch {
 		case !ok || f.Domain == "":
-		case ShardOf(f.Domain, p.remotes.Shards) == shard:
+		case placement.ShardOf(f.Domain, p.remotes.Shards) == shard:
 			here = append(here, f)
 		case others.Take(f.Domain):
 			elsewhere = append(elsewhere, f)

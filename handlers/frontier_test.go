@@ -10,6 +10,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/placement"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 	"github.com/newsfork/seed-engine/settings"
 )
@@ -485,7 +486,7 @@ func TestFrontier_FrozenShard(t *testing.T) {
 	f.shards.frozen["shard-1"] = true
 	there := 0
 	for _, u := range urls {
-		if frontier.ShardOf(strings.TrimPrefix(strings.Split(u, "/")[2], "www."), 3) == 1 {
+		if placement.ShardOf(strings.TrimPrefix(strings.Split(u, "/")[2], "www."), 3) == 1 {
 			there++
 		}
 	}

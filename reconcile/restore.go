@@ -10,6 +10,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/placement"
 	"github.com/newsfork/seed-engine/r2"
 )
 
@@ -221,7 +222,7 @@ func (r *Restorer) restore(ctx context.Context, parts map[int]frontier.Snapshot,
 func split(s frontier.Snapshot, shards int) map[int]frontier.Snapshot {
 	parts := map[int]frontier.Snapshot{}
 	part := func(domain string) (int, frontier.Snapshot) {
-		n := frontier.ShardOf(domain, shards)
+		n := placement.ShardOf(domain, shards)
 		p, there := parts[n]
 		if !there {
 			p = frontier.Snapshot{Version: s.Version, Classes: s.Classes, Patterns: s.Patterns}

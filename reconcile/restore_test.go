@@ -12,6 +12,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/placement"
 	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/reconcile"
 )
@@ -85,7 +86,7 @@ func TestRestore(t *testing.T) {
 		var hosts []string
 		for name, list := range got {
 			for _, host := range list {
-				if name != fmt.Sprintf("shard-%d", frontier.ShardOf(host, 4)) {
+				if name != fmt.Sprintf("shard-%d", placement.ShardOf(host, 4)) {
 					t.Errorf("%s went to %s", host, name)
 				}
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/placement"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
@@ -16,7 +17,7 @@ var OpenTwin func(testing.TB) (store.DB, func(func() error) error)
 // TestCollisions returns all names one of three ids.
 func TestCollisions(t *testing.T) {
 	db, transaction := OpenTwin(t)
-	s := &Shard{DB: db, hash: func(name string) uint64 { return (1<<40 - 1 - frontier.Hash64(name)%3) << 24 }}
+	s := &Shard{DB: db, hash: func(name string) uint64 { return (1<<40 - 1 - placement.Hash64(name)%3) << 24 }}
 	partition := contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}
 	put := func(i int) (added int) {
 		if err := transaction(func() error {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/placement"
 )
 
 // TestFollow_Long reads ten thousand pages of the feed, and as many of the changes, while others write to all shards
@@ -49,7 +50,7 @@ func TestFollow_Long(t *testing.T) {
 			for n := max(0, count[name]-r.IntN(4)); n < count[name]+fresh; n++ {
 				put.Pages = append(put.Pages, frontier.NewPage{URL: fmt.Sprintf("https://%s/%d", name, n), Fresh: true})
 			}
-			return s.do(frontier.ShardOf(name, shards), func(w *world) error {
+			return s.do(placement.ShardOf(name, shards), func(w *world) error {
 				w.now += r.Int64N(maxStep)
 				if _, err := w.shard.Put(w.now, put); err != nil {
 					return err

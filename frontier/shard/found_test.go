@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/placement"
 )
 
 // TestStats_FoundLately: what was announced within 24 hours is counted by hour and type, without a row more; what was
@@ -13,7 +14,7 @@ func TestStats_FoundLately(t *testing.T) {
 	s := newLogs(t, 3)
 	all := frontier.Remotes{Caller: s, Shards: 3}
 	put := func(domain, path, kind string) {
-		w := s.worlds[frontier.ShardOf(domain, 3)]
+		w := s.worlds[placement.ShardOf(domain, 3)]
 		w.put(domain, []frontier.NewPage{{URL: "https://" + domain + path, Type: kind, Fresh: true}})
 	}
 	lately := func() (text string) {

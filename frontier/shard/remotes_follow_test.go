@@ -11,6 +11,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/placement"
 )
 
 // logs is a frontier of several shards with a clock, some of which may be frozen. As on the platform, a shard does one
@@ -78,7 +79,7 @@ func TestFollow(t *testing.T) {
 		revisions[domain]++
 		changed := frontier.Changed{Domain: domain, Changes: []frontier.Change{{Partition: partition,
 			Revision: revisions[domain], ChangedAt: s.worlds[0].now}}}
-		shard := frontier.ShardOf(domain, n)
+		shard := placement.ShardOf(domain, n)
 		w := s.worlds[shard] // what is written does not wait for the frozen
 		w.do(func() error { _, err := w.shard.Put(w.now, put); return err })
 		w.do(func() error { return w.shard.Changed(w.now, changed) })
@@ -186,7 +187,7 @@ func TestFollow_ReadAgain(t *testing.T) {
 			put := frontier.Put{Domain: domain, Partition: partition,
 				Pages: []frontier.NewPage{{URL: fmt.Sprintf("https://%s/%d", domain, written), Fresh: true}}}
 			written++
-			if err := s.do(frontier.ShardOf(domain, n), func(w *world) error { _, err := w.shard.Put(w.now, put); return err }); err != nil {
+			if err := s.do(placement.ShardOf(domain, n), func(w *world) error { _, err := w.shard.Put(w.now, put); return err }); err != nil {
 				t.Fatal(err)
 			}
 			s.wait(10)
@@ -291,7 +292,7 @@ func TestFollow_TooLateFromTheBeginning(t *testing.T) {
 	}
 	put := func(shard int, path string) {
 		for i := 0; ; i++ {
-			if domain := fmt.Sprintf("a%d.example", i); frontier.ShardOf(domain, n) == shard {
+			if domain := fmt.Sprintf("a%d.example", i); placement.ShardOf(domain, n) == shard {
 				s.worlds[shard].put(domain, []frontier.NewPage{{URL: "https://" + domain + path, Fresh: true}})
 				return
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/idle"
+	"github.com/newsfork/seed-engine/frontier/placement"
 	"github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/frontier/sqlite"
 )
@@ -271,7 +272,7 @@ func TestLease_FrozenShards(t *testing.T) {
 	s.fill(40)
 	in := map[string]int{}
 	for i := range 40 {
-		in[fmt.Sprintf("shard-%d", frontier.ShardOf(fmt.Sprintf("d%d.example", i), 4))]++
+		in[fmt.Sprintf("shard-%d", placement.ShardOf(fmt.Sprintf("d%d.example", i), 4))]++
 	}
 	s.frozen["shard-1"] = true
 	l := must(s.Lease(t.Context(), s.now, frontier.LeaseRequest{Max: 100, Seconds: 60}))(t)
@@ -322,7 +323,7 @@ func TestLease_FrozenShards(t *testing.T) {
 	}
 	for i, v := range put.Pages {
 		want := frontier.Accepted
-		if frontier.ShardOf(fmt.Sprintf("d%d.example", i), 4) == 2 {
+		if placement.ShardOf(fmt.Sprintf("d%d.example", i), 4) == 2 {
 			want = frontier.Unavailable
 		}
 		if v != want {
@@ -364,8 +365,8 @@ func TestReport_FoundElsewhere(t *testing.T) {
 		result.Found = append(result.Found, frontier.FoundURL{NewPage: frontier.NewPage{URL: url}})
 	}
 	report := frontier.Report{Lease: l.ID, Results: []frontier.Result{result}}
-	own := fmt.Sprintf("shard-%d", frontier.ShardOf("d0.example", 4))
-	silent := fmt.Sprintf("shard-%d", (frontier.ShardOf("d0.example", 4)+1)%4)
+	own := fmt.Sprintf("shard-%d", placement.ShardOf("d0.example", 4))
+	silent := fmt.Sprintf("shard-%d", (placement.ShardOf("d0.example", 4)+1)%4)
 	s.frozen[silent] = true
 	a, err := s.Report(t.Context(), report)
 	if err == nil || a.Accepted != 1 || !slices.Equal(a.Failed, []int{0}) || a.Added == 0 || a.Added >= 20 {

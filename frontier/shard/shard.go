@@ -4,8 +4,8 @@ import (
 	"cmp"
 
 	"github.com/newsfork/seed-engine/contract"
-	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/link"
+	"github.com/newsfork/seed-engine/frontier/placement"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
@@ -73,7 +73,7 @@ func (s *Shard) run(now int64, operation func(*call) error) error {
 // some moved to another one, and what is left of them here is given to nobody: two shards would
 // have the same host asked twice at once.
 func (c *call) owns(domain string) bool {
-	return c.settings.Shards == 0 || frontier.ShardOf(domain, c.settings.Shards) == c.number
+	return c.settings.Shards == 0 || placement.ShardOf(domain, c.settings.Shards) == c.number
 }
 
 // checkOwns reports a domain that belongs to another shard. While a deploy changes their number, Workers

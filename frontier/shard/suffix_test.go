@@ -8,6 +8,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/placement"
 	"github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
@@ -21,13 +22,13 @@ type suffixWorld struct {
 }
 
 func newSuffixWorld(t *testing.T) *suffixWorld {
-	s := &suffixWorld{home: frontier.ShardOf("pages.example", 2)}
+	s := &suffixWorld{home: placement.ShardOf("pages.example", 2)}
 	for n := range s.shards {
 		w := newWorld(t)
 		w.shard.Number, w.shard.Shards = n, 2
 		s.shards[n] = w
 		for i := 0; s.blogs[n] == ""; i++ {
-			if host := fmt.Sprintf("b%d.pages.example", i); frontier.ShardOf(host, 2) == n {
+			if host := fmt.Sprintf("b%d.pages.example", i); placement.ShardOf(host, 2) == n {
 				s.blogs[n] = host
 			}
 		}
@@ -159,7 +160,7 @@ func TestSuffix_Acquire(t *testing.T) {
 	s := newSuffixWorld(t)
 	defer shard.Suffix("pages.example")()
 	for _, domain := range []string{"pages.example", "www." + s.blogs[s.home]} {
-		w := s.shards[frontier.ShardOf(domain, 2)]
+		w := s.shards[placement.ShardOf(domain, 2)]
 		err := w.db.Transaction(func() error {
 			_, err := w.shard.Acquire(w.now, frontier.AcquireRequest{Domain: domain, Owner: "c", Seconds: 60,
 				Hosts: []string{domain}})

@@ -6,7 +6,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
-	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/placement"
 )
 
 // snapshotDays is the number of days of snapshots are kept.
@@ -49,7 +49,7 @@ type SnapshotOrder struct {
 // Tick returns the work that is due now.
 func (s *Shard) Tick(now int64, r TickRequest) (tick Tick, err error) {
 	// Shards begin their days at different hours, so that their snapshots are not made all at once.
-	began := time.Duration(frontier.Hash64(r.Shard)%86_400) * time.Second
+	began := time.Duration(placement.Hash64(r.Shard)%86_400) * time.Second
 	today := time.UnixMilli(now).UTC().Add(-began).Truncate(day)
 	tick.Messages = []json.RawMessage{} // null is no list to the object
 	tick.AlarmAt = today.Add(began + day).UnixMilli()

@@ -1,9 +1,9 @@
 package store
 
-import "github.com/newsfork/seed-engine/frontier"
+import "github.com/newsfork/seed-engine/frontier/placement"
 
 // Hash48 identifies a URL of a host by its path, since both schemes give the same page.
-func Hash48(path string) uint64 { return frontier.Hash64(path) >> 16 }
+func Hash48(path string) uint64 { return placement.Hash64(path) >> 16 }
 
 // MentionOf returns the hash by which a host remembers that pages of other domains named a URL, which is not the same
 // as having had it from its own. It stands in the same part of the seen-set.

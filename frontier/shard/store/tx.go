@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/placement"
 )
 
 var (
@@ -82,7 +82,7 @@ func Begin(db DB, now int64, hash func(string) uint64) (*Tx, error) {
 	c.parts = partTable{tx: c, rows: map[int64][]byte{}, changed: map[int64]bool{}}
 	c.logs, c.quarantine = logTables{tx: c}, quarantine{tx: c}
 	if c.hash == nil {
-		c.hash = frontier.Hash64
+		c.hash = placement.Hash64
 	}
 	return c, c.open()
 }
