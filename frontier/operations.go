@@ -237,8 +237,8 @@ type ReleaseRequest struct {
 	Owner  string
 	Hosts  []Visit
 
-	// Returns is when a collector comes back because a host was not ready; 0 if none does. Until shortly after that
-	// scrapers get no host of the domain. A wait of more than MaxReserved is not reserved.
+	// Returns reserves the domain for a collector that found a host not ready, until shortly after this instant: scrapers
+	// get none of its hosts. 0 and instants further away than MaxReserved reserve nothing.
 	Returns epoch.Millis `json:",omitempty"`
 
 	// Evidence is the collection that is complete now; zero if none is.

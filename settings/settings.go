@@ -30,7 +30,7 @@ type Settings struct {
 	ReuseWindow          time.Duration // how long evidence of a domain is reused for its other partitions
 	FrontierShards       int
 	URLsPerDomain        int // pages that a collection puts into the frontier
-	// AnnouncementsPerDomain is how many pages of a domain the feed announces in a day.
+	// AnnouncementsPerDomain caps the pages of a domain that the feed announces in a day.
 	AnnouncementsPerDomain int
 	MaxHostsPerDomain      int           // fetched from concurrently
 	Location               string        // where the shards of the frontier are placed

@@ -99,7 +99,7 @@ export class Frontier extends DurableObject {
     return controls !== null && (await controls.json()).pipeline?.paused === true;
   }
 
-  // When the oldest message of the domain queue was sent, in ms since 1970; 0 if there is none, or it cannot be read.
+  // The time of the oldest message in the domain queue, in ms since 1970; 0 if the queue is empty or does not say.
   async #oldest() {
     try {
       const { oldestMessageTimestamp } = await this.env.DOMAIN_QUEUE.metrics();

@@ -104,7 +104,7 @@ func (c *call) leave(m *store.Domain, list *[]store.ActiveHost, id int64) {
 	}
 }
 
-// hostNamed returns a host by its name; nil if there is none.
+// hostNamed returns a host by its name, or nil.
 func (c *call) hostNamed(name string) (*store.Host, error) {
 	hosts, err := c.tx.HostsNamed([]string{name})
 	if err != nil {
@@ -113,7 +113,7 @@ func (c *call) hostNamed(name string) (*store.Host, error) {
 	return hosts[0], nil
 }
 
-// domainNamed returns a domain by its name; nil if there is none.
+// domainNamed returns a domain by its name, or nil.
 func (c *call) domainNamed(name string) (*store.Domain, error) {
 	domains, err := c.tx.DomainsNamed([]string{name})
 	if err != nil {

@@ -22,8 +22,8 @@ const maxAlarmGap = 3_600_000 // ms
 type TickRequest struct {
 	Shard  string `json:"shard"`            // name of the shard
 	Paused bool   `json:"paused,omitempty"` // operators paused the pipeline: refresh nothing
-	// Oldest is when the oldest message of the domain queue was sent; 0 if the queue is empty or did not say. What was
-	// sent later may be waiting there, and is not sent again.
+	// Oldest dates the oldest message of the domain queue; 0 means that the queue is empty or did not answer. Messages
+	// sent after that may still wait, and are not sent again.
 	Oldest epoch.Millis `json:"oldest,omitempty"`
 }
 

@@ -54,7 +54,7 @@ type Domain struct {
 	tail string // what a later version appended to the record; kept as it is
 }
 
-// Change has the domain written at the end of the transaction.
+// Change marks the domain to be written at the end of the transaction.
 func (m *Domain) Change() { m.changed = true }
 
 // Changed reports whether the domain is written at the end of the transaction.
@@ -270,8 +270,8 @@ func (h *Host) MoveTo(m *Domain) {
 	h.Change()
 }
 
-// Announce counts a page of the domain that is to be announced, and reports whether the day (UTC) has room for it.
-// Others are withheld, and counted by the shard.
+// Announce counts a page that is to be announced, and reports whether the domain may announce it today (UTC). The shard
+// counts the pages that it withholds.
 func (m *Domain) Announce(limit int64) bool {
 	if today := m.tx.seconds() / 86_400; m.announcedDay != today {
 		m.announcedDay, m.announced = today, 0

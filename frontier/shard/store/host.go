@@ -60,7 +60,7 @@ type Host struct {
 	tail    string // what a later version appended to the record; kept as it is
 }
 
-// Change has the host written at the end of the transaction.
+// Change marks the host to be written at the end of the transaction.
 func (h *Host) Change() { h.changed = true }
 
 // hostClass is a class to which pages of a host belong, with the newest date of its partitions.
