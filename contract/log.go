@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"context"
+	"hash/fnv"
 	"io"
 	"log/slog"
 	"strings"
@@ -25,4 +27,58 @@ func NewLogger(w io.Writer) *slog.Logger {
 			return a
 		},
 	}))
+}
+
+// SampleLog returns a logger that keeps the routine lines of so many percent of domains and raw files, and everything
+// else: warnings, errors, and lines about neither. A domain's lines are kept together.
+func SampleLog(log *slog.Logger, percent int) *slog.Logger {
+	if percent >= 100 {
+		return log
+	}
+	return slog.New(&sampler{log.Handler(), percent})
+}
+
+// sampler drops records before the handler writes them.
+type sampler struct {
+	slog.Handler
+	percent int
+}
+
+// sampledBy are the fields that tell what a routine line is about, in the order in which they count.
+var sampledBy = [...]string{"domain_id", "registrable_domain", "file_path"}
+
+// Handle implements slog.Handler.
+func (s *sampler) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level < slog.LevelWarn && !s.keeps(r) {
+		return nil
+	}
+	return s.Handler.Handle(ctx, r)
+}
+
+func (s *sampler) keeps(r slog.Record) bool {
+	about, rank := "", len(sampledBy)
+	r.Attrs(func(a slog.Attr) bool {
+		for i, name := range sampledBy[:rank] {
+			if a.Key == name {
+				about, rank = a.Value.String(), i
+			}
+		}
+		return rank > 0
+	})
+	if rank == len(sampledBy) {
+		return true
+	}
+	h := fnv.New32a()
+	io.WriteString(h, about)
+	return int(h.Sum32()%100) < s.percent
+}
+
+// WithAttrs implements slog.Handler.
+func (s *sampler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &sampler{s.Handler.WithAttrs(attrs), s.percent}
+}
+
+// WithGroup implements slog.Handler.
+func (s *sampler) WithGroup(name string) slog.Handler {
+	return &sampler{s.Handler.WithGroup(name), s.percent}
 }

@@ -42,6 +42,7 @@ func assemble(p Platform) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.Log = contract.SampleLog(p.Log, s.LogSample)
 	shards := frontier.Remotes{Caller: p.Frontier, Shards: s.FrontierShards, Idle: new(idle.Shards)}
 	now, sleep := p.Clock.Now, p.Clock.Sleep
 	records := ledger.New(p.Database)

@@ -113,6 +113,11 @@ type Consumer struct {
 
 // Handle works through a batch and acknowledges or retries each of its messages. It never panics.
 func (c *Consumer) Handle(ctx context.Context, queue string, messages []Message) {
+	start := c.Now()
+	defer func() {
+		c.Log.Info("batch_complete", "queue", queue, "messages", len(messages),
+			"duration_ms", c.Now().Sub(start).Milliseconds())
+	}()
 	switch contract.QueueRole(queue) {
 	case contract.SeedQueue:
 		if _, ok := c.admit(ctx, queue, messages); ok {

@@ -46,6 +46,7 @@ type Settings struct {
 	// InfoCollectorURL is the Info service's collector, to which the dashboard links, or "".
 	InfoCollectorURL string
 	LedgerRetention  time.Duration // how long the ledger keeps finished rows
+	LogSample        int           // percent of domains and raw files whose routine lines are logged
 	APIToken         string        // "": the API answers only in development
 	APITokenPrevious string
 	ScraperToken     string // leases, reports and puts URLs of the frontier, and reads
@@ -97,6 +98,7 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 		AlertWebhookURL:        r.webURL("ALERT_WEBHOOK_URL"),
 		InfoCollectorURL:       r.webURL("INFO_COLLECTOR_URL"),
 		LedgerRetention:        time.Duration(r.number("LEDGER_RETENTION_DAYS", 180, 1, 3650)) * 24 * time.Hour,
+		LogSample:              int(r.number("LOG_SAMPLE", 100, 1, 100)),
 		APIToken:               r.text("API_TOKEN", ""),
 		APITokenPrevious:       r.text("API_TOKEN_PREVIOUS", ""),
 		ScraperToken:           r.text("SCRAPER_TOKEN", ""),

@@ -109,6 +109,8 @@ for (const [env, suffix] of Object.entries(environments)) {
       assert.equal(config.name, `newsfork-seed-engine-${env}`);
       assert.equal(config.limits.cpu_ms, 300000);
       assert.equal(config.observability.enabled, true);
+      assert.equal(config.observability.logs.invocation_logs, env === "staging");
+      assert.equal(config.vars.LOG_SAMPLE, env === "staging" ? "100" : "10");
       assert.deepEqual(config.triggers.crons, ["* * * * *"]);
       assert.equal(config.d1_databases[0].migrations_dir, "ledger/migrations");
     });
