@@ -51,9 +51,10 @@ class Frontier {
         failed: sum(here, "failed"),
         oldest_due: due ? iso(this.now - (n + 1) * 420_000) : null,
         quarantined: 0,
+        withheld: 0,
       };
     }).filter((shard) => shard.name !== this.frozen);
-    const counts = ["hosts", "urls", "entries", "due", "leased", "done", "failed", "quarantined"];
+    const counts = ["hosts", "urls", "entries", "due", "leased", "done", "failed", "quarantined", "withheld"];
     return {
       ...Object.fromEntries(counts.map((name) => [name, sum(shards, name)])),
       oldest_due:
