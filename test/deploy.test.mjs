@@ -49,7 +49,9 @@ test("what is deployed has the compatibility flags and date of the fixtures, and
 test("the workflow deploys what was tested, with the project's own wrangler", () => {
   const workflow = readFileSync(join(root, ".github/workflows/deploy.yml"), "utf8");
   assert.match(workflow, /needs: test\n/);
-  for (const [, action] of workflow.matchAll(/uses: (\S+)/g)) assert.match(action, /^(\.\/|actions\/)/, action);
+  const tests = readFileSync(join(root, ".github/workflows/test.yml"), "utf8");
+  for (const [, action] of (workflow + tests).matchAll(/uses: (\S+)/g))
+    assert.match(action, /^(\.\/|actions\/[\w-]+@[0-9a-f]{40}$)/, `${action}: a tag can be moved, a commit cannot`);
   for (const target of ["deploy-staging", "deploy-production", "deploy-info-staging", "deploy-info-production"])
     assert.match(readFileSync(join(root, "Makefile"), "utf8"), new RegExp(`^[^\\t#]*\\b${target}\\b`, "m"), target);
 });
