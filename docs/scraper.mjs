@@ -3,6 +3,8 @@
 //
 //   SEED_API_URL=https://seed.example.com SEED_API_TOKEN=… node docs/scraper.mjs [--until-idle]
 import { createHash } from "node:crypto";
+import { lookup } from "node:dns/promises";
+import { BlockList } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const engine = process.env.SEED_API_URL ?? "http://localhost:8787";
@@ -12,6 +14,15 @@ const MAX_LINKS = 200; // reported of one page
 const MAX_FOUND = 5000; // links of one report
 const MAX_REPORT = 900_000; // bytes of one report; the engine takes 1 MB
 const MAX_REDIRECTS = 5; // of a robots.txt
+
+// Addresses of private networks and of the machine itself (RFC 6890): a public name can lead there.
+const internal = new BlockList();
+const networks = {
+  ipv4: "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.168.0.0/16 198.18.0.0/15 224.0.0.0/3",
+  ipv6: "::/95 64:ff9b::/96 fc00::/7 fe80::/10 ff00::/8",
+};
+for (const [family, list] of Object.entries(networks))
+  for (const [, address, bits] of list.matchAll(/(\S+)\/(\d+)/g)) internal.addSubnet(address, Number(bits), family);
 
 for (;;) {
   const lease = await call("lease", { max: 50, per_host: 5, lease_seconds: 300 });
@@ -71,6 +82,8 @@ async function call(operation, body) {
 /** Fetches the items of one host, a request at a time at the host's delay. Gives their results. */
 async function visit(items, leaseEnds) {
   const results = [];
+  const unsafe = await guard(items[0].host);
+  if (unsafe) return items.map(({ id }) => ({ id, error: unsafe }));
   const rules = await robots(items[0]);
   const delay = Math.max(items[0].crawl_delay_seconds, rules?.delay ?? 0); // seconds
   for (const item of items) {
@@ -83,6 +96,20 @@ async function visit(items, leaseEnds) {
   }
   const left = items.slice(results.length).map(({ id }) => ({ id, error: "not_fetched" }));
   return [...results, ...left].map((result) => ({ ...result, crawl_delay_seconds: rules?.delay }));
+}
+
+/**
+ * Why a host must not be fetched from, if its name leads to a private network. In earnest connect to the address that was
+ * checked: a name can lead elsewhere a moment later.
+ */
+async function guard(host) {
+  try {
+    const addresses = await lookup(host, { all: true });
+    const inside = addresses.find(({ address, family }) => internal.check(address, `ipv${family}`));
+    return inside && "private_address";
+  } catch (error) {
+    return error.code === "ENOTFOUND" ? "unresolved" : "dns_error";
+  }
 }
 
 /** Follows a redirect on the same host, as a request of its own: as a found URL, http and https of a page are one. */

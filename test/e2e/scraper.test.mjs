@@ -84,6 +84,14 @@ after(async () => {
 
 /** Redirects the scraper's process to the small web. */
 const detour = `
+  import dns from "node:dns";
+  import { syncBuiltinESMExports } from "node:module";
+  const addresses = { "inside.example": ["93.184.216.34", "10.0.0.7"], "mapped.example": ["::ffff:127.0.0.1"] };
+  dns.promises.lookup = async (host) => {
+    if (host === "gone.example") throw Object.assign(new Error("no address"), { code: "ENOTFOUND" });
+    return (addresses[host] ?? ["93.184.216.34"]).map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+  };
+  syncBuiltinESMExports();
   const real = globalThis.fetch;
   globalThis.fetch = (url, init) => {
     if (String(url).startsWith(process.env.SEED_API_URL)) return real(url, init);
@@ -118,6 +126,8 @@ test("the documented scraper fetches every page politely, and nothing else", { t
     "down.example/x",
     "elsewhere.example/x",
     "renamed.example/x",
+    "inside.example/admin",
+    "mapped.example/admin",
   ];
   const put = await engine.api(
     "POST",
@@ -158,7 +168,9 @@ test("the documented scraper fetches every page politely, and nothing else", { t
 
   for (const url of [...fetched, "www.a.example/missing", "www.a.example/moved", "www.a.example/private/x"])
     assert.equal(await state(`https://${url}`), "done", url);
-  for (const url of ["gone.example/x", "down.example/x", "elsewhere.example/x"])
+  for (const host of ["inside.example", "mapped.example"])
+    assert.ok(!log.some((one) => one.host === host), `${host} leads to a private network, and is not asked`);
+  for (const url of ["gone.example/x", "down.example/x", "elsewhere.example/x", "inside.example/admin"])
     assert.equal(await state(`https://${url}`), "waiting", url);
 });
 
