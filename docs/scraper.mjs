@@ -3,9 +3,13 @@
 //
 //   SEED_API_URL=https://seed.example.com SEED_API_TOKEN=… node docs/scraper.mjs [--until-idle]
 import { createHash } from "node:crypto";
-import { lookup } from "node:dns/promises";
-import { BlockList } from "node:net";
+import { lookup } from "node:dns";
+import { request as requestHTTP } from "node:http";
+import { request as requestHTTPS } from "node:https";
+import { BlockList, isIP } from "node:net";
+import { pipeline } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 
 const engine = process.env.SEED_API_URL ?? "http://localhost:8787";
 const untilIdle = process.argv.includes("--until-idle");
@@ -14,15 +18,17 @@ const MAX_LINKS = 200; // reported of one page
 const MAX_FOUND = 5000; // links of one report
 const MAX_REPORT = 900_000; // bytes of one report; the engine takes 1 MB
 const MAX_REDIRECTS = 5; // of a robots.txt
+const HOST_ERRORS = { ENOTFOUND: "unresolved", EPRIVATE: "private_address" }; // by code: errors of a host, not of a page
+const DECODERS = { br: createBrotliDecompress, deflate: createInflate, gzip: createGunzip };
 
-// Addresses of private networks and of the machine itself (RFC 6890): a public name can lead there.
-const internal = new BlockList();
-const networks = {
-  ipv4: "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.168.0.0/16 198.18.0.0/15 224.0.0.0/3",
-  ipv6: "::/95 64:ff9b::/96 fc00::/7 fe80::/10 ff00::/8",
+// Networks that are not public (IANA's special-purpose registries), by family: a list of both would find IPv4 in ::/3.
+const RESERVED = {
+  ipv4: networks(
+    ...["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24"],
+    ...["192.0.2.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3"],
+  ),
+  ipv6: networks("::/3", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "4000::/2", "8000::/1"),
 };
-for (const [family, list] of Object.entries(networks))
-  for (const [, address, bits] of list.matchAll(/(\S+)\/(\d+)/g)) internal.addSubnet(address, Number(bits), family);
 
 for (;;) {
   const lease = await call("lease", { max: 50, per_host: 5, lease_seconds: 300 });
@@ -82,9 +88,12 @@ async function call(operation, body) {
 /** Fetches the items of one host, a request at a time at the host's delay. Gives their results. */
 async function visit(items, leaseEnds) {
   const results = [];
-  const unsafe = await guard(items[0].host);
-  if (unsafe) return items.map(({ id }) => ({ id, error: unsafe }));
-  const rules = await robots(items[0]);
+  let rules;
+  try {
+    rules = await robots(items[0]);
+  } catch (error) {
+    return items.map(({ id }) => ({ id, error: HOST_ERRORS[error.code] }));
+  }
   const delay = Math.max(items[0].crawl_delay_seconds, rules?.delay ?? 0); // seconds
   for (const item of items) {
     await sleep(Math.min(delay * 1000, Math.max(leaseEnds - Date.now(), 0))); // since the request before, the first of which was for robots.txt
@@ -96,20 +105,6 @@ async function visit(items, leaseEnds) {
   }
   const left = items.slice(results.length).map(({ id }) => ({ id, error: "not_fetched" }));
   return [...results, ...left].map((result) => ({ ...result, crawl_delay_seconds: rules?.delay }));
-}
-
-/**
- * Why a host must not be fetched from, if its name leads to a private network. In earnest connect to the address that was
- * checked: a name can lead elsewhere a moment later.
- */
-async function guard(host) {
-  try {
-    const addresses = await lookup(host, { all: true });
-    const inside = addresses.find(({ address, family }) => internal.check(address, `ipv${family}`));
-    return inside && "private_address";
-  } catch (error) {
-    return error.code === "ENOTFOUND" ? "unresolved" : "dns_error";
-  }
 }
 
 /** Follows a redirect on the same host, as a request of its own: as a found URL, http and https of a page are one. */
@@ -126,42 +121,85 @@ async function fetchPage(item) {
   try {
     const conditions = { "If-None-Match": item.etag, "If-Modified-Since": item.last_modified };
     const answer = await ask(item.url, item.user_agent, conditions);
-    const location = answer.headers.get("Location");
+    const { location, etag, "last-modified": lastModified, "retry-after": again } = answer.headers;
     result.status = answer.status;
-    result.retry_after_seconds = retryAfter(answer.headers.get("Retry-After"));
+    result.retry_after_seconds = retryAfter(again);
     if (answer.status === 200) {
-      const page = await textOf(answer);
-      result.etag = answer.headers.get("ETag") ?? "";
-      result.last_modified = answer.headers.get("Last-Modified") ?? "";
-      result.sha256 = createHash("sha256").update(page).digest("hex");
-      result.urls = links(page, item.url);
-      console.log(JSON.stringify({ url: item.url, type: item.type, bytes: page.length, sha256: result.sha256 }));
+      result.etag = etag ?? "";
+      result.last_modified = lastModified ?? "";
+      result.sha256 = createHash("sha256").update(answer.text).digest("hex");
+      result.urls = links(answer.text, item.url);
+      console.log(JSON.stringify({ url: item.url, type: item.type, bytes: answer.text.length, sha256: result.sha256 }));
     } else if (location && URL.canParse(location, item.url)) {
       const target = new URL(location, item.url);
       if (target.hostname === item.host) result.redirected_to = target.href;
       else result.urls = [{ url: target.href }]; // a page of its own
     }
   } catch (error) {
-    const why = error.cause?.code === "ENOTFOUND" ? "unresolved" : String(error.message).slice(0, 200);
+    const why = HOST_ERRORS[error.code] ?? String(error.message).slice(0, 200);
     return { id: item.id, fetched_at: result.fetched_at, error: why }; // an answer that breaks off is none
   }
   return result;
 }
 
-/** A request as all are sent: with the engine's name, at most 20 s long, redirects not followed. */
-function ask(url, agent, headers = {}) {
+/**
+ * A request as all are sent: to a public address, with the engine's name, at most 20 s long, redirects not followed.
+ * Resolves to the status, the headers, and the text of a 200.
+ */
+async function ask(url, agent, headers = {}) {
+  const { protocol, hostname } = new URL(url);
+  const host = hostname.replace(/^\[|\]$/g, "");
+  if (isIP(host) && !isPublic(host)) throw privateAddress(host, host); // it is not looked up
   const wanted = Object.entries(headers).filter(([, value]) => value);
-  return fetch(url, {
-    headers: { "User-Agent": agent, ...Object.fromEntries(wanted) },
-    redirect: "manual",
+  const options = {
+    headers: { "User-Agent": agent, "Accept-Encoding": "gzip, deflate, br", ...Object.fromEntries(wanted) },
+    lookup: lookupPublic,
     signal: AbortSignal.timeout(20_000),
+  };
+  const send = protocol === "https:" ? requestHTTPS : requestHTTP;
+  const answer = await new Promise((resolve, reject) => send(url, options, resolve).on("error", reject).end());
+  const { statusCode: status, headers: received } = answer;
+  if (status === 200) return { status, headers: received, text: await textOf(answer) };
+  answer.destroy();
+  return { status, headers: received };
+}
+
+/**
+ * Looks up a host for a connection. Whoever controls a name can have it lead into your network, and change it at any
+ * time: what is checked must be the addresses that the connection uses, and all of them.
+ */
+function lookupPublic(host, options, done) {
+  lookup(host, { ...options, all: true }, (error, found) => {
+    const inside = found?.find(({ address }) => !isPublic(address));
+    if (error || inside) done(error ?? privateAddress(host, inside.address));
+    else if (options.all) done(null, found);
+    else done(null, found[0].address, found[0].family);
   });
 }
 
+function privateAddress(host, address) {
+  return Object.assign(new Error(`${host} has the address ${address}, which is not public`), { code: "EPRIVATE" });
+}
+
+function isPublic(address) {
+  const family = isIP(address) === 6 ? "ipv6" : "ipv4";
+  return !RESERVED[family].check(address.split("%")[0], family);
+}
+
+function networks(...ranges) {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [address, bits] = range.split("/");
+    list.addSubnet(address, Number(bits), isIP(address) === 6 ? "ipv6" : "ipv4");
+  }
+  return list;
+}
+
 async function textOf(answer) {
+  const decoder = DECODERS[answer.headers["content-encoding"]];
   const chunks = [];
   let size = 0;
-  for await (const chunk of answer.body) {
+  for await (const chunk of decoder ? pipeline(answer, decoder(), () => {}) : answer) {
     chunks.push(chunk);
     if ((size += chunk.length) > MAX_PAGE) break;
   }
@@ -185,7 +223,7 @@ function links(html, base) {
 
 /**
  * The rules of a host's robots.txt that are for us (RFC 9309); null when the host forbids everything by not
- * answering, or has it on another host, which nobody gave us. Use a library in earnest, and ask once a day rather than
+ * answering, or has it on another host, which nobody gave us. Throws HOST_ERRORS. Use a library in earnest, and ask once a day rather than
  * for every lease.
  */
 async function robots({ url, host, user_agent: agent, crawl_delay_seconds: delay }) {
@@ -193,14 +231,15 @@ async function robots({ url, host, user_agent: agent, crawl_delay_seconds: delay
     let from = new URL("/robots.txt", url);
     let answer = await ask(from, agent);
     for (let i = 0; answer.status >= 300 && answer.status < 400; i++) {
-      from = new URL(answer.headers.get("Location"), from);
+      from = new URL(answer.headers.location, from);
       if (from.hostname !== host || i === MAX_REDIRECTS) return null;
       await sleep(delay * 1000);
       answer = await ask(from, agent);
     }
     if (answer.status >= 500 || answer.status === 429) return null;
-    return rulesFor(answer.status === 200 ? await textOf(answer) : "", agent.split("/")[0].toLowerCase());
-  } catch {
+    return rulesFor(answer.text ?? "", agent.split("/")[0].toLowerCase());
+  } catch (error) {
+    if (HOST_ERRORS[error.code]) throw error;
     return null;
   }
 }

@@ -1,6 +1,8 @@
 // The Seed Engine's frontier (docs/frontier.md) as what a Crawlee crawler takes its requests from: copy this file.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash } from "node:crypto";
+import { lookup, type LookupAddress, type LookupOptions } from "node:dns";
+import { BlockList, isIP } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   GotScrapingHttpClient,
@@ -24,6 +26,15 @@ const MAX_KEPT = 10_000; // robots.txt files, and hosts with the time of their l
 const MAX_LEASE = 500; // items
 const TIMEOUT = 20_000; // ms
 const URL_LENGTH = 2083; // bytes
+
+// Networks that are not public (IANA's special-purpose registries), by family: a list of both would find IPv4 in ::/3.
+const RESERVED = {
+  ipv4: networks(
+    ...["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24"],
+    ...["192.0.2.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3"],
+  ),
+  ipv6: networks("::/3", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "4000::/2", "8000::/1"),
+};
 
 export interface FrontierOptions {
   /** Which URLs it wants. */
@@ -424,7 +435,7 @@ function keep<V>(cache: Map<string, V>, key: string, value: V) {
   if (cache.size > MAX_KEPT) cache.delete(cache.keys().next().value!);
 }
 
-/** Sends requests as the frontier wants them: by its name, redirects not followed, bounded. */
+/** Sends requests as the frontier wants them: to public addresses, by its name, redirects not followed, bounded. */
 class Client extends GotScrapingHttpClient {
   readonly #answers = new Map<string, Record<string, unknown>>(); // what is noted of the answer to a URL
 
@@ -438,7 +449,11 @@ class Client extends GotScrapingHttpClient {
     const result = this.#answers.get(url) ?? {};
     this.#answers.delete(url);
     const plain = { followRedirect: false, useHeaderGenerator: false, throwHttpErrors: false, retry: { limit: 0 } };
-    const response = await super.stream({ ...request, ...plain }, onRedirect);
+    const host = new URL(url).hostname.replace(/^\[|\]$/g, "");
+    if (isIP(host) && !isPublic(host)) throw new Error(`the address ${host} is not public`); // it is not looked up
+    // A proxy looks names up itself, and has to refuse addresses itself.
+    const resolved = request.proxyUrl ? {} : { dnsLookup: lookupPublic };
+    const response = await super.stream({ ...request, ...plain, ...resolved }, onRedirect);
     Object.assign(result, noted(response.statusCode, response.headers), {
       location: redirect(response.statusCode, response.headers, url),
     });
@@ -472,6 +487,35 @@ class Client extends GotScrapingHttpClient {
     }
     return { statusCode, headers: answered, body: Buffer.concat(chunks).toString() };
   }
+}
+
+type LookupDone = (error: Error | null, found?: string | LookupAddress[], family?: number) => void;
+
+/**
+ * Looks up a host for a connection. Whoever controls a name can have it lead into your network, and change it at any
+ * time: what is checked must be the addresses that the connection uses, and all of them.
+ */
+function lookupPublic(host: string, options: LookupOptions, done: LookupDone) {
+  lookup(host, { ...options, all: true }, (error, found) => {
+    const inside = found?.find(({ address }) => !isPublic(address));
+    if (error || inside) done(error ?? new Error(`${host} has the address ${inside!.address}, which is not public`));
+    else if (options.all) done(null, found);
+    else done(null, found[0]!.address, found[0]!.family);
+  });
+}
+
+function isPublic(address: string): boolean {
+  const family = isIP(address) === 6 ? "ipv6" : "ipv4";
+  return !RESERVED[family].check(address.split("%")[0]!, family);
+}
+
+function networks(...ranges: string[]): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [address, bits] = range.split("/") as [string, string];
+    list.addSubnet(address, Number(bits), isIP(address) === 6 ? "ipv6" : "ipv4");
+  }
+  return list;
 }
 
 /** What the frontier wants to know of an answer. */

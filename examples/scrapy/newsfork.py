@@ -3,11 +3,13 @@
 import hashlib
 import json
 import os
+import socket
 import threading
 import time
 import urllib.error
 import urllib.request
 from email.utils import parsedate_to_datetime
+from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
 import scrapy
@@ -17,7 +19,9 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.spider import iterate_spider_output
 from twisted.internet.defer import DeferredList
 from twisted.internet.error import DNSLookupError
+from twisted.internet.interfaces import IResolverSimple
 from twisted.internet.threads import deferToThread
+from zope.interface import implementer
 
 DAY = 24 * 3600
 MARGIN = 30  # seconds before the end of a lease in which no request begins
@@ -27,6 +31,7 @@ MAX_REDIRECTS = 5
 MAX_LINKS = 200  # reported of one page
 MAX_URL = 2083  # bytes
 MAX_REPORT = 900_000  # bytes; the engine takes 1 MB
+PUBLIC_IPV6 = ip_network("2000::/3")
 
 
 # One request at a time and the frontier's delay, which Scrapy's own settings cannot express: the spider paces itself.
@@ -117,13 +122,20 @@ class FrontierSpider(scrapy.Spider):
         spider.asked = {}  # by host: when it answered last
         spider.visits, spider.reporting = set(), 0
         spider.leasing, spider.timer, spider.over = False, None, False
-        crawler.signals.connect(spider._lease, signals.spider_opened)
+        crawler.signals.connect(spider._open, signals.spider_opened)
         crawler.signals.connect(spider._idle, signals.spider_idle)
         crawler.signals.connect(spider._close, signals.spider_closed)
         return spider
 
     def start_requests(self):
         return []  # the frontier says where to start
+
+    def _open(self):
+        from twisted.internet import reactor  # not before Scrapy has installed the one of its settings
+
+        # Scrapy installs its own resolver before the reactor runs.
+        reactor.callWhenRunning(reactor.installResolver, PublicResolver())
+        self._lease()
 
     def _idle(self):
         if not self.over:
@@ -331,6 +343,41 @@ class Visit:
         item = self.items.pop(0)
         result = {"id": item["id"], "redirected_to": item.get("redirected_to"), **result}
         self.results.append({name: value for name, value in result.items() if value is not None})
+
+
+@implementer(IResolverSimple)
+class PublicResolver:
+    """Looks up hosts for connections. Whoever controls a name can have it lead into your network, and change it at any time:
+    what is checked must be the address that the connection uses, and all others of the name."""
+
+    def __init__(self):
+        # With a proxy only its own name is looked up here. It has to refuse addresses itself.
+        self.proxies = {urlsplit(url).hostname for url in urllib.request.getproxies().values()}
+
+    def getHostByName(self, name, timeout=None):
+        return deferToThread(self._lookup, name)
+
+    def _lookup(self, name):
+        try:
+            found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            raise DNSLookupError(f"{name}: {error}") from None
+        addresses = [address for *_, (address, *_) in found]
+        inside = [address for address in addresses if not is_public(address)]
+        if inside and name not in self.proxies:
+            raise DNSLookupError(f"{name} has the address {inside[0]}, which is not public")
+        for address in addresses:
+            if ":" not in address:  # as Scrapy's own resolver: IPv4 only
+                return address
+        raise DNSLookupError(f"{name} has no IPv4 address")
+
+
+def is_public(text):
+    """Whether an IP address is one of the internet, and leads nowhere else."""
+    address = ip_address(text.split("%")[0])
+    if address.version == 6 and (address not in PUBLIC_IPV6 or address.sixtofour or address.teredo):
+        return False
+    return address.is_global and not address.is_multicast
 
 
 def keep(cache, key, value):

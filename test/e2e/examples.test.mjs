@@ -193,13 +193,14 @@ for (const [example, file] of [
     assert.ok(shown.split("\n").filter(Boolean).length <= 10, shown);
   });
 
-/** A fake engine with scripted answers, and the one site that it leases. */
+/** A fake engine with scripted answers, and the proxy to the one site that it leases. */
 async function playEngine(leases, faults) {
   const played = { asked: [], calls: [], reports: [], leased: 0 };
   const server = createServer(async (request, response) => {
     if (request.method === "GET") {
-      played.asked.push({ path: request.url, at: Date.now() });
-      const robots = request.url === "/robots.txt";
+      const path = new URL(request.url).pathname; // a proxy is sent the whole URL
+      played.asked.push({ path, at: Date.now() });
+      const robots = path === "/robots.txt";
       response.writeHead(200, { "content-type": robots ? "text/plain" : "text/html" });
       return response.end(robots ? "User-agent: *\nDisallow: /private\n" : "<title>A page</title>");
     }
@@ -214,8 +215,8 @@ async function playEngine(leases, faults) {
     const paths = operation === "lease" && !out ? (leases.shift() ?? []) : [];
     if (paths.length > 0) played.leased++;
     const items = paths.map((path) => ({
-      ...{ id: path, url: `${played.url}${path}`, host: "127.0.0.1", domain: "127.0.0.1", kind: "page" },
-      ...{ crawl_delay_seconds: 0.3, user_agent: "NewsforkBot/1.0", etag: null, last_modified: null },
+      ...{ id: path, url: `http://patient.example${path}`, host: "patient.example", domain: "patient.example" },
+      ...{ kind: "page", crawl_delay_seconds: 0.3, user_agent: "NewsforkBot/1.0", etag: null, last_modified: null },
     }));
     const data = { lease_id: `lease ${leases.length}`, items, retry_after_seconds: items.length ? null : out ? 1 : 60 };
     const answer = operation === "lease" ? data : { accepted: body.results.length, unknown: 0, added: 0 };
@@ -233,9 +234,12 @@ async function playEngine(leases, faults) {
 async function assertPatient(example, commandOf) {
   const leases = [["/a", "/private/x", "/b"], ["/c"]];
   const engine = await playEngine(leases, { lease: [503, "lost"], report: ["lost", 502] });
-  const env = { SEED_API_URL: engine.url, SEED_API_TOKEN: "", CRAWLEE_STORAGE_DIR: join(scratch, "patient") };
+  const envOf = ({ url }) => ({
+    ...{ SEED_API_URL: url, SEED_API_TOKEN: "", CRAWLEE_STORAGE_DIR: join(scratch, "patient") },
+    ...{ http_proxy: url, https_proxy: url, no_proxy: "127.0.0.1" },
+  });
   try {
-    const { code, output } = await run(commandOf({}), example, env);
+    const { code, output } = await run(commandOf({}), example, envOf(engine));
     assert.equal(code, 0, output);
     assert.deepEqual(
       engine.asked.map(({ path }) => path),
@@ -263,7 +267,7 @@ async function assertPatient(example, commandOf) {
   // A lease of 31 s leaves one second for requests. Items that do not fit are returned, and nothing is fetched after its end.
   const short = await playEngine([Array.from({ length: 9 }, (_, i) => `/${i}`)], {});
   try {
-    const { code, output } = await run(commandOf({ short: true }), example, { ...env, SEED_API_URL: short.url });
+    const { code, output } = await run(commandOf({ short: true }), example, envOf(short));
     assert.equal(code, 0, output);
     const [first, last] = [short.asked[0].at, short.asked.at(-1).at];
     assert.ok(short.asked.length >= 2 && last - first <= 1200, JSON.stringify(short.asked));

@@ -82,22 +82,24 @@ after(async () => {
   await engine?.close();
 });
 
-/** Redirects the scraper's process to the small web. */
+/** Redirects the scraper's process to the small web; the engine is called by fetch. */
 const detour = `
   import dns from "node:dns";
+  import http from "node:http";
+  import https from "node:https";
   import { syncBuiltinESMExports } from "node:module";
-  const addresses = { "inside.example": ["93.184.216.34", "10.0.0.7"], "mapped.example": ["::ffff:127.0.0.1"] };
-  dns.promises.lookup = async (host) => {
-    if (host === "gone.example") throw Object.assign(new Error("no address"), { code: "ENOTFOUND" });
-    return (addresses[host] ?? ["93.184.216.34"]).map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+  const addresses = { "inside.example": ["93.184.216.34", "10.0.0.7"], "mapped.example": ["::ffff:127.0.0.1"], "gone.example": null };
+  dns.lookup = (host, options, done) => {
+    const found = addresses[host]?.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+    done(found ? null : Object.assign(new Error("no address"), { code: "ENOTFOUND" }), found);
   };
-  syncBuiltinESMExports();
-  const real = globalThis.fetch;
-  globalThis.fetch = (url, init) => {
-    if (String(url).startsWith(process.env.SEED_API_URL)) return real(url, init);
-    if (new URL(url).host === "gone.example") return Promise.reject(new TypeError("fetch failed", { cause: { code: "ENOTFOUND" } }));
-    return real(process.env.SITES, { ...init, headers: { ...init.headers, "x-url": String(url) } });
-  };`;
+  const real = http.request;
+  http.request = https.request = (url, options, done) => {
+    const { hostname } = new URL(url);
+    if (hostname in addresses) return real("http://" + hostname, options, done);
+    return real(process.env.SITES, { ...options, headers: { ...options.headers, "x-url": String(url) } }, done);
+  };
+  syncBuiltinESMExports();`;
 
 async function scrape(token = "reader") {
   const scraper = spawn(
