@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { text } from "node:stream/consumers";
+import { json, text } from "node:stream/consumers";
 import { quick, root, startEngine } from "./engine.mjs";
 
 const INTERVAL = 300; // ms between two requests to a host
@@ -101,11 +101,14 @@ const detour = `
   };
   syncBuiltinESMExports();`;
 
-async function scrape(token = "reader") {
+async function scrape(token = "reader", engineAddress = address) {
   const scraper = spawn(
     process.execPath,
     ["--import", `data:text/javascript,${encodeURIComponent(detour)}`, join(root, "docs/scraper.mjs"), "--until-idle"],
-    { timeout: 60_000, env: { ...process.env, SEED_API_URL: address, SEED_API_TOKEN: token, SITES: sitesAddress } },
+    {
+      timeout: 60_000,
+      env: { ...process.env, SEED_API_URL: engineAddress, SEED_API_TOKEN: token, SITES: sitesAddress },
+    },
   );
   const ended = new Promise((done) => scraper.on("close", done));
   const [out, errors, code] = await Promise.all([text(scraper.stdout), text(scraper.stderr), ended]);
@@ -180,4 +183,45 @@ test("it reports an invalid token", async () => {
   const { errors, code } = await scrape("guess");
   assert.equal(code, 1);
   assert.match(errors, /lease: .*the token is not valid here; send the API_TOKEN/);
+});
+
+test("pages of many links are reported in several reports", { timeout: 60_000 }, async () => {
+  // An engine that refuses a report of more than 5,000 found URLs; 50 pages have 120 each.
+  const items = Array.from({ length: 50 }, (_, i) => ({
+    ...{ id: `${i}`, url: `https://long${i}.example/`, host: `long${i}.example`, domain: `long${i}.example` },
+    ...{ kind: "page", crawl_delay_seconds: 0, user_agent: "NewsforkBot/1.0", etag: null, last_modified: null },
+  }));
+  const urls = Array.from({ length: 120 }, (_, i) => `/${i}`);
+  for (const { host } of items) sites[`${host}/`] = page(...urls);
+  const reports = [];
+  let leased = false;
+  const strict = createServer(async (request, response) => {
+    const body = await json(request);
+    const expires_at = new Date(Date.now() + 300_000).toISOString();
+    let data = { lease_id: "1", expires_at, items: leased ? [] : items, retry_after_seconds: 60 };
+    if (request.url.endsWith("/lease")) leased = true;
+    else {
+      const found = body.results.flatMap((result) => result.urls).length;
+      const error = { code: "validation_error", field: "results", message: `${found} found URLs are too many` };
+      if (found > 5000) return response.writeHead(400).end(JSON.stringify({ success: false, error }));
+      reports.push(body.results);
+      data = { accepted: body.results.length, added: 0 };
+    }
+    response.end(JSON.stringify({ success: true, data }));
+  });
+  await new Promise((listening) => strict.listen(0, "127.0.0.1", listening));
+  try {
+    const { errors, code } = await scrape("reader", `http://127.0.0.1:${strict.address().port}`);
+    assert.equal(code, 0, errors);
+    const results = reports.flat();
+    assert.deepEqual(
+      results.map(({ id }) => Number(id)).sort((a, b) => a - b),
+      items.map(({ id }) => Number(id)),
+    ); // each once
+    for (const { id, urls: found } of results) assert.equal(found.length, 120, id);
+    assert.equal(reports.length, 2);
+  } finally {
+    strict.closeAllConnections();
+    strict.close();
+  }
 });
