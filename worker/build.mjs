@@ -77,11 +77,11 @@ export function overlay(replace) {
  * reads the file meanwhile sees the previous one.
  */
 export function compile(dir, file, names = false) {
-  const next = `${file}.${process.pid}`;
+  const compiled = `${file}.${process.pid}.go`;
   const flags = ["-trimpath", names ? "-ldflags=-w" : "-ldflags=-s -w", tags, ...overlay(withoutTLS(tls))];
-  execFileSync("go", ["build", ...flags, "-o", next, "."], { cwd: dir, env: target, stdio: "inherit" });
-  writeFileSync(next, mergeSegments(readFileSync(next)));
-  renameSync(next, file);
+  execFileSync("go", ["build", ...flags, "-o", compiled, "."], { cwd: dir, env: target, stdio: "inherit" });
+  update(file, mergeSegments(readFileSync(compiled)));
+  rmSync(compiled);
 }
 
 /** The static files of the engine, as the configuration of a Worker has them. */
@@ -161,6 +161,8 @@ const buildOnly = ["build.mjs", "segments.mjs"];
 const modules = readdirSync(here).filter((name) => name.endsWith(".mjs") && !buildOnly.includes(name));
 const bundled = "bundled.mjs";
 
+// A file that is as it should be stays untouched: it may be one that a running wrangler dev watches, which would start the
+// Worker anew and lose the messages in its queues.
 function update(path, content) {
   const bytes = Buffer.from(content);
   if (existsSync(path) && readFileSync(path).equals(bytes)) return;
