@@ -4,25 +4,29 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/url"
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/classify/embedded"
 )
 
-const classifyHelp = `seedctl classify: which of 23 content types a URL leads to
+// classified is the answer for one URL.
+type classified struct {
+	URL string `json:"url"`
+	classify.Classification
+}
 
-Usage:
-  seedctl classify [flags] URL…
-  seedctl classify --jsonl < lines
-  seedctl classify --site FILE|-
-
-Tells by the URL whether it leads to news, a press release, legislation, statistics and so on;
+func classifyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "classify [flags] URL…",
+		Short: "which of 23 content types a URL leads to",
+		Long: `Tells by the URL whether it leads to news, a press release, legislation, statistics and so on;
 docs/classification.md explains the types and how often the answer is right. Nothing is fetched.
 
 With --jsonl every line of standard input is a question
@@ -37,74 +41,63 @@ With --site every line of FILE is a URL, or
 with how it was found (feed, news_sitemap, sitemap, research or link). The URLs of a domain are
 judged together: those of one pattern with the rhythm of their dates, those in lists of news, and
 what the links with an anchor name. The answers are those of --jsonl, in the order of the lines,
-which makes no difference.
-
-Examples:
-  seedctl classify https://www.example.gov/newsroom/press-releases/2026
+which makes no difference.`,
+		Example: `  seedctl classify https://www.example.gov/newsroom/press-releases/2026
   jq -c '{url: .loc, title: .title}' urls.json | seedctl classify --jsonl
-  seedctl classify --site urls.txt | jq -r '[.primary_type, .url] | @tsv'
-`
-
-// classified is the answer for one URL.
-type classified struct {
-	URL string `json:"url"`
-	classify.Classification
-}
-
-// runClassify prints the content types of URLs.
-func runClassify(args []string, in io.Reader, out, errOut io.Writer) int {
-	flags := flag.NewFlagSet("classify", flag.ContinueOnError)
+  seedctl classify --site urls.txt | jq -r '[.primary_type, .url] | @tsv'`,
+	}
+	flags := cmd.Flags()
 	authority := flags.String("authority", "", "`kind` of the source where the host does not tell: gov, edu or org")
+	completeFlag(cmd, "authority", oneOf("gov", "edu", "org"))
 	asJSON := flags.Bool("json", false, "print one JSON object a URL")
 	lines := flags.Bool("jsonl", false, "answer questions on standard input, one JSON object a line")
 	site := flags.String("site", "",
 		"`file` of URLs, a line each, of which those of a domain are judged together; - is standard input")
-	urls, code, ok := parseArgs(flags, classifyHelp, args, out, errOut)
-	if !ok {
-		return code
-	}
-	if *site != "" {
-		if len(urls) > 0 {
-			fmt.Fprintln(errOut, "seedctl classify: --site takes no URLs; write them into its file")
-			return exitUsage
+	completeFlag(cmd, "site", files)
+	cmd.RunE = func(cmd *cobra.Command, urls []string) error {
+		in, out := cmd.InOrStdin(), cmd.OutOrStdout()
+		switch {
+		case *site != "" && len(urls) > 0:
+			return usageError("--site takes no URLs; write them into its file")
+		case *site != "":
+			return classifySite(*site, classify.Context{Authority: *authority}, in, out)
+		case *lines && (flags.NFlag() > 1 || len(urls) > 0):
+			return usageError("--jsonl takes no other flags or URLs; send url, title and authority in each line")
+		case *lines:
+			return answerLines(in, out, answerClassify())
+		case len(urls) == 0:
+			return usageError("name a URL")
 		}
-		return classifySite(*site, classify.Context{Authority: *authority}, in, out, errOut)
+		return classifyURLs(cmd, urls, *authority, *asJSON)
 	}
-	if *lines {
-		if flags.NFlag() > 1 || len(urls) > 0 {
-			fmt.Fprintln(errOut,
-				"seedctl classify: --jsonl takes no other flags or URLs; send url, title and authority in each line")
-			return exitUsage
-		}
-		return answerLines("classify", in, out, errOut, answerClassify())
-	}
-	if len(urls) == 0 {
-		fmt.Fprintln(errOut, "seedctl classify: name a URL (\"seedctl classify --help\" explains)")
-		return exitUsage
-	}
-	classifier := embedded.Model().NewClassifier(classify.Context{Authority: *authority})
-	w := bufio.NewWriter(out)
+	return cmd
+}
+
+// classifyURLs prints the content types of URLs.
+func classifyURLs(cmd *cobra.Command, urls []string, authority string, asJSON bool) error {
+	classifier := embedded.Model().NewClassifier(classify.Context{Authority: authority})
+	w := bufio.NewWriter(cmd.OutOrStdout())
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	code = exitOK
+	var failed error
 	for _, u := range urls {
 		if parsed, err := url.Parse(u); err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" ||
 			parsed.Host == "" {
-			fmt.Fprintf(errOut, "seedctl classify: %s is not an http or https URL\n", plain(strconv.Quote(u)))
-			code = exitInput
+			complain(cmd, "%s is not an http or https URL", plain(strconv.Quote(u)))
+			failed = errReported
 			continue
 		}
 		answer := classified{u, classifier.Classify(u)}
-		if *asJSON {
+		if asJSON {
 			encoder.Encode(answer) // an error of w stays with it until Flush
 			continue
 		}
 		answer.print(w)
 	}
 	if err := w.Flush(); err != nil {
-		return unusable(errOut, "classify", err)
+		return err
 	}
-	return code
+	return failed
 }
 
 // print writes the answer for a person.

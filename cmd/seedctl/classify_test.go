@@ -30,7 +30,7 @@ func TestClassify(t *testing.T) {
 	}
 
 	code, out, errOut = seedctl("", "classify", "notaurl", "https://example.com/faq")
-	if code != exitInput || !strings.Contains(errOut, `"notaurl" is not an http or https URL`) ||
+	if code != exitFailed || !strings.Contains(errOut, `"notaurl" is not an http or https URL`) ||
 		strings.Contains(out, "notaurl") || !strings.Contains(out, "/faq") {
 		t.Errorf("%d, %q, %q", code, out, errOut)
 	}
@@ -48,7 +48,7 @@ func TestClassify_Lines(t *testing.T) {
 {"url":""}
 nonsense
 {"url":"https://example.com/contact-us","authority":"gov"}`, "classify", "--jsonl")
-	if code != exitInput || errOut != "" {
+	if code != exitFailed || errOut != "" {
 		t.Errorf("%d, %s", code, errOut)
 	}
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
@@ -117,7 +117,7 @@ func TestClassify_Site(t *testing.T) {
 		}
 		code, out, errOut := seedctl("", "classify", "--site", path)
 		got := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-		if code != exitInput || errOut != "" || len(got) != len(lines) {
+		if code != exitFailed || errOut != "" || len(got) != len(lines) {
 			t.Fatalf("%d, %s\n%s", code, errOut, out)
 		}
 		by := map[string]string{}
@@ -140,7 +140,7 @@ func TestClassify_Site(t *testing.T) {
 	if code, _, errOut := seedctl("", "classify", "--site", path, "https://x.com/"); code != exitUsage || !strings.Contains(errOut, "--site") {
 		t.Errorf("with a URL: %d, %s", code, errOut)
 	}
-	if code, _, _ := seedctl("", "classify", "--site", path+".gone"); code != exitInput {
+	if code, _, _ := seedctl("", "classify", "--site", path+".gone"); code != exitFailed {
 		t.Errorf("no such file: %d", code)
 	}
 }

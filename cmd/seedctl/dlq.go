@@ -7,78 +7,11 @@ import (
 	"path"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 )
-
-const dlqListHelp = `seedctl dlq list: dead letters, newest first
-
-Usage:
-  seedctl dlq list [flags]
-
-A dead letter is a message that was given up after its last attempt. Those that wait for a decision
-are "stored"; --state stored shows them alone.
-
-With --json each line is a dead letter {"id", "state", "resolved_at", "resolved_by", "work",
-"partition_info", "domain", "excluded", "key", "error_type", "error_message", "retry_count",
-"failed_at", "queue_name", "queue_role", "worker_version", "processing_duration_ms"}.
-
-Examples:
-  seedctl dlq list --state stored
-  seedctl dlq list --queue domain --error-type timeout_error --json
-`
-
-const dlqShowHelp = `seedctl dlq show: one dead letter with its reason, message and history
-
-Usage:
-  seedctl dlq show [flags] ID
-
-The first characters of the ID are enough, four at least, where no other begins so.
-
-Shows why a message was given up, every attempt that is on record for the same work, its other dead
-letters, and the message itself. With --json it is a DeadLetterDetail of /openapi.json.
-
-Examples:
-  seedctl dlq show 4f1c8d --json | jq .letter.original_message
-`
-
-const dlqReplayHelp = `seedctl dlq replay: send dead letters to their queue again
-
-Usage:
-  seedctl dlq replay [flags] ID…
-  seedctl dlq replay [flags] --all
-
-Sends the dead letters with these ids, or the stored ones that the flags select, or all stored ones.
-What was replayed or discarded before is skipped, so that a replay twice is harmless. A letter about
-an excluded domain stays: take the exclusion back first, or discard the letter. A message
-that fails again becomes a new dead letter that knows its history.
-
-With --json it prints {"done", "skipped", "failed": [{"id", "code", "message"}], "remaining"}. If
-one failed, or some remain, the exit code is 1.
-
-Examples:
-  seedctl dlq replay 4f1c8d
-  seedctl dlq replay --queue domain --error-type timeout_error
-`
-
-const dlqDiscardHelp = `seedctl dlq discard: mark dead letters as not worth a replay
-
-Usage:
-  seedctl dlq discard [flags] ID…
-  seedctl dlq discard [flags] --all
-
-Marks the dead letters with these ids, or the stored ones that the flags select, or all stored ones.
-They stay on the list as discarded, and no longer count for the alarm. The raw file of one is
-discarded with it, and all other letters of that file: it is queued no more, not even with --force,
-until "seedctl upload --replace" mends it.
-
-With --json it prints {"done", "skipped", "failed": [{"id", "code", "message"}], "remaining"}. If
-one failed, or some remain, the exit code is 1.
-
-Examples:
-  seedctl dlq discard 4f1c8d
-  seedctl dlq discard --domain gone.example
-`
 
 // deadLetterFlags adds the flags that select dead letters.
 func (r *remote) deadLetterFlags() *contract.DeadLetterFilter {
@@ -101,16 +34,25 @@ func (r *remote) deadLetterFlags() *contract.DeadLetterFilter {
 	return f
 }
 
-func runDLQList(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemote("dlq list", dlqListHelp, out, errOut)
+func dlqListCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:   "list",
+		Short: "dead letters, newest first",
+		Args:  noArgs,
+		Long: `A dead letter is a message that was given up after its last attempt. Those that wait for a decision
+are "stored"; --state stored shows them alone.
+
+With --json each line is a dead letter {"id", "state", "resolved_at", "resolved_by", "work",
+"partition_info", "domain", "excluded", "key", "error_type", "error_message", "retry_count",
+"failed_at", "queue_name", "queue_role", "worker_version", "processing_duration_ms"}.`,
+		Example: `  seedctl dlq list --state stored
+  seedctl dlq list --queue domain --error-type timeout_error --json`,
+	})
 	f := r.deadLetterFlags()
 	var state string
 	r.choice(&state, "state", "`STATE`: stored, replayed or discarded", "stored", "replayed", "discarded")
 	limit := r.limitFlag()
-	return r.run(args, func(ctx context.Context, args []string) error {
-		if err := noArgs(args); err != nil {
-			return err
-		}
+	return r.command(func(ctx context.Context, _ []string) error {
 		query := queryOf("state", state, "queue", f.Queue, "error_type", f.ErrorType, "country", f.Country, "category",
 			f.Category, "date", f.Date, "domain", f.Domain)
 		return list(ctx, r, []string{"dlq"}, query, *limit,
@@ -137,9 +79,17 @@ func deadLetterRow(d *contract.DeadLetterRecord) string {
 		partitionText(d.Partition), plain(work), d.RetryCount, plain(string(d.ErrorType)), plain(d.ErrorMessage))
 }
 
-func runDLQShow(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemote("dlq show", dlqShowHelp, out, errOut)
-	return r.run(args, func(ctx context.Context, args []string) error {
+func dlqShowCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:   "show [flags] ID",
+		Short: "one dead letter with its reason, message and history",
+		Long: `The first characters of the ID are enough, four at least, where no other begins so.
+
+Shows why a message was given up, every attempt that is on record for the same work, its other dead
+letters, and the message itself. With --json it is a DeadLetterDetail of /openapi.json.`,
+		Example: `  seedctl dlq show 4f1c8d --json | jq .letter.original_message`,
+	})
+	return r.command(func(ctx context.Context, args []string) error {
 		if len(args) != 1 {
 			return usageError("name the ID of one dead letter; \"seedctl dlq list\" shows them")
 		}
@@ -198,20 +148,45 @@ func retries(n int) string {
 	return fmt.Sprintf("%d retries", n)
 }
 
-func runDLQReplay(args []string, _ io.Reader, out, errOut io.Writer) int {
-	return resolve("replay", "replayed", dlqReplayHelp, args, out, errOut)
+func dlqReplayCommand() *cobra.Command {
+	return resolveCommand("replayed", &cobra.Command{
+		Use:   "replay [flags] ID… | --all",
+		Short: "send dead letters to their queue again",
+		Long: `Sends the dead letters with these ids, or the stored ones that the flags select, or all stored ones.
+What was replayed or discarded before is skipped, so that a replay twice is harmless. A letter about
+an excluded domain stays: take the exclusion back first, or discard the letter. A message
+that fails again becomes a new dead letter that knows its history.
+
+With --json it prints {"done", "skipped", "failed": [{"id", "code", "message"}], "remaining"}. If
+one failed, or some remain, the exit code is 1.`,
+		Example: `  seedctl dlq replay 4f1c8d
+  seedctl dlq replay --queue domain --error-type timeout_error`,
+	})
 }
 
-func runDLQDiscard(args []string, _ io.Reader, out, errOut io.Writer) int {
-	return resolve("discard", "discarded", dlqDiscardHelp, args, out, errOut)
+func dlqDiscardCommand() *cobra.Command {
+	return resolveCommand("discarded", &cobra.Command{
+		Use:   "discard [flags] ID… | --all",
+		Short: "mark dead letters as not worth a replay",
+		Long: `Marks the dead letters with these ids, or the stored ones that the flags select, or all stored ones.
+They stay on the list as discarded, and no longer count for the alarm. The raw file of one is
+discarded with it, and all other letters of that file: it is queued no more, not even with --force,
+until "seedctl upload --replace" mends it.
+
+With --json it prints {"done", "skipped", "failed": [{"id", "code", "message"}], "remaining"}. If
+one failed, or some remain, the exit code is 1.`,
+		Example: `  seedctl dlq discard 4f1c8d
+  seedctl dlq discard --domain gone.example`,
+	})
 }
 
-// resolve replays or discards what the arguments choose.
-func resolve(verb, done, help string, args []string, out, errOut io.Writer) int {
-	r := newRemote("dlq "+verb, help, out, errOut)
+// resolveCommand completes a command that replays or discards what the arguments choose.
+func resolveCommand(done string, cmd *cobra.Command) *cobra.Command {
+	verb := cmd.Name()
+	r := newRemote(cmd)
 	f := r.deadLetterFlags()
 	all := r.flags.Bool("all", false, "all that are stored")
-	return r.run(args, func(ctx context.Context, ids []string) error {
+	return r.command(func(ctx context.Context, ids []string) error {
 		chosen := 0
 		for _, b := range []bool{*all, len(ids) > 0, *f != contract.DeadLetterFilter{}} {
 			if b {

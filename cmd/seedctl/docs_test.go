@@ -1,15 +1,19 @@
 package main
 
 import (
-	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/newsfork/seed-engine/contract"
 )
@@ -18,18 +22,19 @@ var update = flag.Bool("update", false, "write the outputs of the examples into 
 
 const page = "docs/seedctl.md"
 
-// everyCommand returns all commands by their full names.
-func everyCommand() map[string]command {
-	all := map[string]command{}
-	for _, c := range commands() {
-		subs := subcommands(c.name)
-		for _, s := range subs {
-			all[c.name+" "+s.name] = s
+// everyCommand returns all commands that do something, by their full names.
+func everyCommand() map[string]*cobra.Command {
+	all := map[string]*cobra.Command{}
+	var add func(*cobra.Command)
+	add = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			add(sub)
 		}
-		if subs == nil {
-			all[c.name] = c
+		if !c.HasSubCommands() && c.Name() != "help" {
+			all[strings.TrimPrefix(c.CommandPath(), "seedctl ")] = c
 		}
 	}
+	add(newRoot())
 	return all
 }
 
@@ -132,13 +137,12 @@ func TestDocs_NameEveryCommand(t *testing.T) {
 		}
 		delete(sections, name)
 		names := map[string]bool{}
-		for _, f := range flagsOf(c) {
-			names[f.name] = true
-			if !regexp.MustCompile(`--`+f.name+`\b`).MatchString(body) &&
-				!strings.Contains(" url token-file json ", " "+f.name+" ") {
-				t.Errorf("seedctl %s: --%s is not explained", name, f.name)
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			names[f.Name] = true
+			if !regexp.MustCompile(`--`+f.Name+`\b`).MatchString(body) && !slices.Contains(shared, f.Name) {
+				t.Errorf("seedctl %s: --%s is not explained", name, f.Name)
 			}
-		}
+		})
 		for _, m := range flags.FindAllStringSubmatch(body, -1) {
 			if !names[m[1]] {
 				t.Errorf("seedctl %s has no --%s", name, m[1])
@@ -154,7 +158,7 @@ func TestDocs_NameEveryCommand(t *testing.T) {
 // part where it talks to the engine.
 func TestHelp(t *testing.T) {
 	for name, c := range everyCommand() {
-		_, help, _ := runOne(c, "--help")
+		_, help, _ := seedctl("", append(strings.Fields(name), "--help")...)
 		text, _, _ := strings.Cut(help, "\nFlags:\n")
 		if !strings.HasPrefix(help, "seedctl "+name+": ") || !strings.Contains(help, "\n  seedctl "+name) {
 			t.Errorf("%s: %s", name, help)
@@ -164,67 +168,101 @@ func TestHelp(t *testing.T) {
 				t.Errorf("%s: too long: %s", name, line)
 			}
 		}
-		for _, f := range flagsOf(c) {
-			if f.name == "url" && !strings.Contains(text, "_TOKEN") && !strings.Contains(text, "needs no token") {
-				t.Errorf("%s says nothing of the token", name)
-			}
+		if c.Flags().Lookup("url") != nil && !strings.Contains(text, "_TOKEN") && !strings.Contains(text, "needs no token") {
+			t.Errorf("%s says nothing of the token", name)
 		}
 	}
 }
 
-func runOne(c command, args ...string) (code int, out, errOut string) {
-	var o, e bytes.Buffer
-	code = c.run(args, strings.NewReader(""), &o, &e)
-	return code, o.String(), e.String()
+// TestCompletion_Choices: commands, flags and known values are offered, with what they are.
+func TestCompletion_Choices(t *testing.T) {
+	var commands []string
+	for _, c := range newRoot().Commands() {
+		commands = append(commands, c.Name())
+	}
+	const files, nothing = ":0", ":4" // what the script does if nothing is offered: cobra.ShellCompDirective
+	for _, c := range []struct {
+		line, want, otherwise string
+	}{
+		{"", strings.Join(commands, " "), nothing},
+		{"st", "status", nothing},
+		{"dlq ", "list show replay discard help", nothing},
+		{"dlq re", "replay", nothing},
+		{"status --w", "--watch", nothing},
+		{"status --country sg --by", "--by", nothing},
+		{"status --by ", "partition error_type partition,error_type", nothing},
+		{"status --country ", "", nothing},
+		{"dlq list --st", "--state", nothing},
+		{"dlq list --state ", "stored replayed discarded", nothing},
+		{"dlq list --state=r", "replayed", nothing},
+		{"domains --sort d", "domain duration", nothing},
+		{"exclusions add ", "domain host url", nothing},
+		{"exclusions add domain ", "", nothing},
+		{"exclusions add domain x --r", "--reason", nothing},
+		{"feed --type press", "press_release", nothing},
+		{"info collect n", "naver newsdata", nothing},
+		{"upload sam", "", files},
+		{"status --token-file ", "", files},
+		{"inspect --web ", "", ":16"}, // directories
+		{"status sam", "", nothing},
+		{"nothing --", "--help", nothing},
+	} {
+		words := strings.Split("__complete "+c.line, " ")
+		code, out, _ := seedctl("", words...)
+		word := c.line[strings.LastIndexAny(c.line, " =")+1:]
+		var offered []string
+		for line := range strings.Lines(out) {
+			choice, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+			if strings.HasPrefix(choice, word) || choice[0] == ':' { // as shells filter
+				offered = append(offered, choice)
+			}
+		}
+		if got := strings.Join(offered, " "); code != exitOK || got != strings.TrimSpace(c.want+" "+c.otherwise) {
+			t.Errorf("%q: %d, %s", c.line, code, got)
+		}
+	}
 }
 
-// TestCompletion runs the scripts in their shells, where they are installed; bash is everywhere.
-func TestCompletion(t *testing.T) {
-	for _, c := range []struct{ line, want string }{
-		{"seedctl ", names(commands()) + " help"},
-		{"seedctl st", "status"},
-		{"seedctl dlq ", "list show replay discard"},
-		{"seedctl dlq re", "replay"},
-		{"seedctl status --w", "--watch"},
-		{"seedctl status --country sg --by", "--by"},
-		{"seedctl dlq list --st", "--state"},
-		{"seedctl exclusions add domain x --r", "--reason"},
-		{"seedctl upload sam", ""}, // files, by the shell
-		{"seedctl nothing --", ""},
-	} {
-		t.Run(c.line, func(t *testing.T) {
-			_, script, _ := seedctl("", "completion", "bash")
-			path := filepath.Join(t.TempDir(), "script")
-			if err := os.WriteFile(path, []byte(script), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			out, err := exec.Command("bash", "-c",
-				`set -u; source "$1"; read -ra COMP_WORDS <<<"$2"; [[ $2 == *" " ]] && COMP_WORDS+=(""); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _seedctl; echo "${COMPREPLY[@]-}"`, "bash", path, c.line).CombinedOutput()
-			if err != nil || strings.TrimSpace(string(out)) != c.want {
-				t.Errorf("%v: %s", err, out)
-			}
-		})
+// TestCompletion_Scripts runs the script in bash, which is everywhere, and has the other shells read theirs where they
+// are installed.
+func TestCompletion_Scripts(t *testing.T) {
+	dir := t.TempDir()
+	_, script, _ := seedctl("", "completion", "bash")
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
 	}
-	_, fish, _ := seedctl("", "completion", "fish")
-	for _, want := range []string{
-		"complete -c seedctl -f -n __fish_use_subcommand -a status -d 'how far the pipeline is, its alarms and queues'\n",
-		`-a upload -d 'store raw files in the engine\'s bucket'` + "\n",
-		"complete -c seedctl -n '__fish_seen_subcommand_from status' -l watch\n",
-		"complete -c seedctl -n '__fish_seen_subcommand_from status' -l country -r\n",
-		"complete -c seedctl -f -n '__fish_seen_subcommand_from dlq; and not __fish_seen_subcommand_from list show replay discard' -a replay -d 'send dead letters to their queue again'\n",
-		"complete -c seedctl -n '__fish_seen_subcommand_from dlq; and __fish_seen_subcommand_from replay' -l all\n",
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "script"), []byte(script), 0o644),
+		os.Symlink(program, filepath.Join(dir, "seedctl"))); err != nil {
+		t.Fatal(err)
+	}
+	// _get_comp_words_by_ref stands for that of bash-completion; compopt only works where a user types.
+	const complete = `compopt() { :; }
+		_get_comp_words_by_ref() { words=("${COMP_WORDS[@]}"); cword=$COMP_CWORD; cur=${words[cword]}; }
+		source script; read -ra COMP_WORDS <<<"$1"; [[ $1 == *" " ]] && COMP_WORDS+=("")
+		COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMP_TYPE=9; __start_seedctl; echo "${COMPREPLY[@]}"`
+	for line, want := range map[string]string{
+		"seedctl st": "status", "seedctl dlq re": "replay", "seedctl status --w": "--watch",
+		"seedctl dlq list --state r": "replayed", "seedctl info collect n": "naver newsdata",
 	} {
-		if !strings.Contains(fish, want) {
-			t.Errorf("fish lacks %s", want)
+		bash := exec.Command("bash", "-c", complete, "bash", line)
+		bash.Dir = dir
+		bash.Env = append(os.Environ(), "SEEDCTL_TEST_MAIN=1", "PATH="+dir+":"+os.Getenv("PATH"))
+		out, err := bash.CombinedOutput()
+		if err != nil || strings.TrimSpace(string(out)) != want {
+			t.Errorf("%s: %v: %s", line, err, out)
 		}
 	}
 	for _, shell := range []string{"zsh", "fish"} {
+		_, script, _ := seedctl("", "completion", shell)
+		if !strings.Contains(script, "__complete") {
+			t.Errorf("%s: %s", shell, script)
+		}
 		path, err := exec.LookPath(shell)
 		if err != nil {
 			t.Logf("%s is not installed", shell)
 			continue
 		}
-		_, script, _ := seedctl("", "completion", shell)
 		check := exec.Command(path, "-n", "/dev/stdin")
 		check.Stdin = strings.NewReader(script)
 		if out, err := check.CombinedOutput(); err != nil || len(out) > 0 {

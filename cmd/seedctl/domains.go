@@ -10,33 +10,28 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 )
 
-const domainsHelp = `seedctl domains: domains and how they ended; the document of one
-
-Usage:
-  seedctl domains [flags]
-  seedctl domains [flags] DOMAIN
-
-Lists the domains that the flags select, by partition and name. With a DOMAIN it shows what is
+func domainsCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:   "domains [flags] [DOMAIN]",
+		Short: "domains and how they ended; the document of one",
+		Long: `Lists the domains that the flags select, by partition and name. With a DOMAIN it shows what is
 known of that one, in its newest partition unless flags name another; with --history when its entry
 points were looked at, what they answered, and when they are asked next.
 
 With --json each line is a domain {"domain", "partition_info", "state", "robots_exists",
 "sitemap_exists", "processing_duration_ms", "collected_at", "queued_at", "error_type",
-"error_message"}; with a DOMAIN it is one object that holds its domain_metadata.json as "document".
-
-Examples:
-  seedctl domains --state failed --date 2026-01-28
+"error_message"}; with a DOMAIN it is one object that holds its domain_metadata.json as "document".`,
+		Example: `  seedctl domains --state failed --date 2026-01-28
   seedctl domains --sort duration --slower-than 5s
   seedctl domains mom.gov.sg --json | jq .document
-  seedctl domains mom.gov.sg --history
-`
-
-func runDomains(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemote("domains", domainsHelp, out, errOut)
+  seedctl domains mom.gov.sg --history`,
+	})
 	var p contract.Partition
 	r.partitionFlags(&p)
 	var state, robots, sitemap, errorType, sort string
@@ -49,7 +44,7 @@ func runDomains(args []string, _ io.Reader, out, errOut io.Writer) int {
 	r.choice(&sort, "sort", "`ORDER`: domain, or duration with the slowest first", "domain", "duration")
 	history := r.flags.Bool("history", false, "of a DOMAIN, when its entry points were looked at and what they answered")
 	limit := r.limitFlag()
-	return r.run(args, func(ctx context.Context, args []string) error {
+	return r.command(func(ctx context.Context, args []string) error {
 		query := partitionQuery(p)
 		switch len(args) {
 		case 0:

@@ -6,57 +6,26 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 )
 
-const exclusionsListHelp = `seedctl exclusions list: what operators ruled out
+var exclusionKinds = []string{contract.ExcludeDomain, contract.ExcludeHost, contract.ExcludeURL}
 
-Usage:
-  seedctl exclusions list [flags]
-
-With --json each line is an exclusion {"kind", "value", "reason", "created_at", "created_by"}.
-
-Examples:
-  seedctl exclusions list --kind domain
-`
-
-const exclusionsAddHelp = `seedctl exclusions add: rule out a domain, a host or URLs
-
-Usage:
-  seedctl exclusions add [flags] KIND VALUE…
-
-What is ruled out is never fetched, from now on. KIND is domain (a registrable domain with all its
-hosts), host (one host) or url (URLs; * stands for any characters). What is there already stays; a
-reason replaces the one before. With --json each line is an exclusion.
-
-Examples:
-  seedctl exclusions add domain shop.example --reason "asked us not to"
-  seedctl exclusions add url 'https://news.example/archive/*'
-`
-
-const exclusionsRemoveHelp = `seedctl exclusions remove: take an exclusion back
-
-Usage:
-  seedctl exclusions remove [flags] KIND VALUE…
-
-KIND and VALUE are as "seedctl exclusions list" shows them. With --json each line is an exclusion
-that was removed.
-
-Examples:
-  seedctl exclusions remove domain shop.example
-`
-
-func runExclusionsList(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemote("exclusions list", exclusionsListHelp, out, errOut)
+func exclusionsListCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:     "list",
+		Short:   "what operators ruled out",
+		Args:    noArgs,
+		Long:    `With --json each line is an exclusion {"kind", "value", "reason", "created_at", "created_by"}.`,
+		Example: `  seedctl exclusions list --kind domain`,
+	})
 	var kind string
-	r.choice(&kind, "kind", "`KIND`: domain, host or url", contract.ExcludeDomain, contract.ExcludeHost,
-		contract.ExcludeURL)
+	r.choice(&kind, "kind", "`KIND`: domain, host or url", exclusionKinds...)
 	limit := r.limitFlag()
-	return r.run(args, func(ctx context.Context, args []string) error {
-		if err := noArgs(args); err != nil {
-			return err
-		}
+	return r.command(func(ctx context.Context, _ []string) error {
 		return list(ctx, r, []string{"exclusions"}, queryOf("kind", kind), *limit,
 			func(p *contract.ExclusionPage) ([]contract.Exclusion, *string) { return p.Exclusions, p.Cursor },
 			"KIND\tVALUE\tSINCE\tBY\tREASON", func(e *contract.Exclusion) string {
@@ -66,19 +35,43 @@ func runExclusionsList(args []string, _ io.Reader, out, errOut io.Writer) int {
 	})
 }
 
-func runExclusionsAdd(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemote("exclusions add", exclusionsAddHelp, out, errOut)
+func exclusionsAddCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:               "add [flags] KIND VALUE…",
+		ValidArgsFunction: kindFirst,
+		Short:             "rule out a domain, a host or URLs",
+		Long: `What is ruled out is never fetched, from now on. KIND is domain (a registrable domain with all its
+hosts), host (one host) or url (URLs; * stands for any characters). What is there already stays; a
+reason replaces the one before. With --json each line is an exclusion.`,
+		Example: `  seedctl exclusions add domain shop.example --reason "asked us not to"
+  seedctl exclusions add url 'https://news.example/archive/*'`,
+	})
 	reason := reasonFlag(r)
-	return r.run(args, func(ctx context.Context, args []string) error {
+	return r.command(func(ctx context.Context, args []string) error {
 		return r.changeExclusions(ctx, "PUT", "excluded", args, reasonBody(*reason))
 	})
 }
 
-func runExclusionsRemove(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemote("exclusions remove", exclusionsRemoveHelp, out, errOut)
-	return r.run(args, func(ctx context.Context, args []string) error {
+func exclusionsRemoveCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:               "remove [flags] KIND VALUE…",
+		ValidArgsFunction: kindFirst,
+		Short:             "take an exclusion back",
+		Long: `KIND and VALUE are as "seedctl exclusions list" shows them. With --json each line is an exclusion
+that was removed.`,
+		Example: `  seedctl exclusions remove domain shop.example`,
+	})
+	return r.command(func(ctx context.Context, args []string) error {
 		return r.changeExclusions(ctx, "DELETE", "removed", args, nil)
 	})
+}
+
+// kindFirst completes KIND.
+func kindFirst(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return exclusionKinds, cobra.ShellCompDirectiveNoFileComp
 }
 
 // changeExclusions works on every value, also when the engine refuses one.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,56 +12,34 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 )
 
-const feedHelp = `seedctl feed: new URLs in the order in which they were found
-
-Usage:
-  seedctl feed [flags]
-
-Shows the URLs that the engine found and that are new, the oldest that it keeps first. With
+func feedCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:   "feed",
+		Short: "new URLs, in the order in which they were found",
+		Args:  noArgs,
+		Long: `Shows the URLs that the engine found and that are new, the oldest that it keeps first. With
 --follow it goes on as more are found, until Ctrl-C. --cursor goes on where another run ended;
 --cursor-file keeps the cursor in a file and does so by itself. Nothing is left out and nothing
 comes twice, whatever is found meanwhile.
 
 With --json each line is an item {"url", "domain", "host", "title", "type", "priority_score",
-"lastmod", "found_at", "found_by", "snippet", "image", "partition_info"}.
-
-Examples:
-  seedctl feed --type news,press_release --min-score 0.5 --limit 20
-  seedctl feed --follow --new --json | jq -r .url
-`
-
-const changesHelp = `seedctl changes: contracts that were rewritten
-
-Usage:
-  seedctl changes [flags]
-
-Shows the contracts that changed, each in its newest revision, the oldest change first. With
---follow it goes on as more change, until Ctrl-C. --cursor and --cursor-file go on where another
-run ended.
-
-With --json each line is an item {"domain", "partition_info", "revision", "changed_at",
-"reachable", "excluded", "key"}.
-
-Examples:
-  seedctl changes
-  seedctl changes --follow --new --json | jq -r .key
-`
-
-func runFeed(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemote("feed", feedHelp, out, errOut)
+"lastmod", "found_at", "found_by", "snippet", "image", "partition_info"}.`,
+		Example: `  seedctl feed --type news,press_release --min-score 0.5 --limit 20
+  seedctl feed --follow --new --json | jq -r .url`,
+	})
 	f := r.followFlags()
 	types := r.flags.String("type", "", "`TYPES`, separated by commas")
+	completeFlag(r.cmd, "type", contentTypes)
 	score := r.flags.Float64("min-score", 0, "the least priority score, `0` to 1")
 	country := r.flags.String("country", "", "`LETTERS` of a country")
 	category := r.flags.String("category", "", "`NAME` of a category")
-	return r.run(args, func(ctx context.Context, args []string) error {
-		if err := noArgs(args); err != nil {
-			return err
-		}
+	return r.command(func(ctx context.Context, _ []string) error {
 		query := url.Values{}
 		for name, value := range map[string]string{"type": *types, "country": *country, "category": *category} {
 			if value != "" {
@@ -83,13 +60,22 @@ func runFeed(args []string, _ io.Reader, out, errOut io.Writer) int {
 	})
 }
 
-func runChanges(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemote("changes", changesHelp, out, errOut)
+func changesCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:   "changes",
+		Short: "contracts that were rewritten",
+		Args:  noArgs,
+		Long: `Shows the contracts that changed, each in its newest revision, the oldest change first. With
+--follow it goes on as more change, until Ctrl-C. --cursor and --cursor-file go on where another
+run ended.
+
+With --json each line is an item {"domain", "partition_info", "revision", "changed_at",
+"reachable", "excluded", "key"}.`,
+		Example: `  seedctl changes
+  seedctl changes --follow --new --json | jq -r .key`,
+	})
 	f := r.followFlags()
-	return r.run(args, func(ctx context.Context, args []string) error {
-		if err := noArgs(args); err != nil {
-			return err
-		}
+	return r.command(func(ctx context.Context, _ []string) error {
 		return follow(ctx, r, f, []string{"seeds", "changes"}, url.Values{},
 			func(p *contract.ChangesPage) ([]contract.ContractChange, string, bool, contract.Followed) {
 				return p.Items, p.NextCursor, p.HasMore, p.Followed
@@ -116,6 +102,7 @@ func (r *remote) followFlags() *following {
 	r.flags.BoolVar(&f.new, "new", false, "only what comes from now on; with --follow")
 	r.flags.StringVar(&f.cursor, "cursor", "", "`CURSOR` at which another run ended")
 	r.flags.StringVar(&f.file, "cursor-file", "", "`FILE` that keeps the cursor from one run to the next")
+	completeFlag(r.cmd, "cursor-file", files)
 	r.flags.IntVar(&f.limit, "limit", 50, "`N` entries at most without --follow; 0 shows all")
 	r.flags.DurationVar(&f.interval, "interval", 5*time.Second, "`TIME` between two looks with --follow")
 	return f

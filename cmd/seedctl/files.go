@@ -5,41 +5,11 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 )
-
-const filesListHelp = `seedctl files list: the raw files of a partition, their states, and rejected records
-
-Usage:
-  seedctl files list --country LETTERS --category NAME --date DAY [flags]
-
-A file is pending, processed, failed (it has a dead letter) or discarded (an operator discarded
-that; it is queued no more until another file replaces it). Of processed ones it shows how many of
-their records were rejected, and below them why, of each the first ten.
-
-With --json each line is a file {"chunk", "key", "size", "md5", "uploaded_at", "state",
-"processed_at", "error_type", "error_message", "records_total", "records_rejected",
-"rejections": [{"record", "offset", "reason"}]}.
-
-Examples:
-  seedctl files list --country sg --category news --date 2026-01-28
-`
-
-const filesDeleteHelp = `seedctl files delete: remove raw files that were not processed
-
-Usage:
-  seedctl files delete --country LETTERS --category NAME --date DAY [flags] NUMBER…
-
-A file is named by its number: 1, 0001 or raw_0001. One that was processed stays, since contracts
-may depend on it. Messages of a deleted file that are still queued end without a dead letter, and
-those it has are discarded. "seedctl upload --replace" stores another file in its place instead.
-
-With --json each line is a file {"key", "size"}.
-
-Examples:
-  seedctl files delete --country sg --category news --date 2026-01-28 7
-`
 
 // rawFile is a raw file as the engine lists it.
 type rawFile struct {
@@ -57,14 +27,23 @@ type rawFile struct {
 	Rejections   []contract.Rejection `json:"rejections"`
 }
 
-func runFilesList(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemote("files list", filesListHelp, out, errOut)
+func filesListCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:   "list --country LETTERS --category NAME --date DAY",
+		Short: "raw files of a partition, their states, and rejected records",
+		Args:  noArgs,
+		Long: `A file is pending, processed, failed (it has a dead letter) or discarded (an operator discarded
+that; it is queued no more until another file replaces it). Of processed ones it shows how many of
+their records were rejected, and below them why, of each the first ten.
+
+With --json each line is a file {"chunk", "key", "size", "md5", "uploaded_at", "state",
+"processed_at", "error_type", "error_message", "records_total", "records_rejected",
+"rejections": [{"record", "offset", "reason"}]}.`,
+		Example: `  seedctl files list --country sg --category news --date 2026-01-28`,
+	})
 	var p contract.Partition
 	r.partitionFlags(&p)
-	return r.run(args, func(ctx context.Context, args []string) error {
-		if err := noArgs(args); err != nil {
-			return err
-		}
+	return r.command(func(ctx context.Context, _ []string) error {
 		if err := wholePartition(p); err != nil {
 			return err
 		}
@@ -91,10 +70,10 @@ func runFilesList(args []string, _ io.Reader, out, errOut io.Writer) int {
 		if len(rows) == 1 {
 			r.hint(ctx)
 		}
-		if err := table(out, rows...); err != nil {
+		if err := table(r.out, rows...); err != nil {
 			return err
 		}
-		return tableIf(len(rejected) > 2, out, rejected)
+		return tableIf(len(rejected) > 2, r.out, rejected)
 	})
 }
 
@@ -102,11 +81,20 @@ func rejectionRow(file string, x contract.Rejection) string {
 	return fmt.Sprintf("%s\t%d\t%d\t%s", plain(file), x.Record, x.Offset, plain(x.Reason))
 }
 
-func runFilesDelete(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemote("files delete", filesDeleteHelp, out, errOut)
+func filesDeleteCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:   "delete --country LETTERS --category NAME --date DAY [flags] NUMBER…",
+		Short: "remove raw files that were not processed",
+		Long: `A file is named by its number: 1, 0001 or raw_0001. One that was processed stays, since contracts
+may depend on it. Messages of a deleted file that are still queued end without a dead letter, and
+those it has are discarded. "seedctl upload --replace" stores another file in its place instead.
+
+With --json each line is a file {"key", "size"}.`,
+		Example: `  seedctl files delete --country sg --category news --date 2026-01-28 7`,
+	})
 	var p contract.Partition
 	r.partitionFlags(&p)
-	return r.run(args, func(ctx context.Context, numbers []string) error {
+	return r.command(func(ctx context.Context, numbers []string) error {
 		if err := wholePartition(p); err != nil {
 			return err
 		}

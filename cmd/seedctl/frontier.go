@@ -10,95 +10,29 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 )
 
-const frontierStatsHelp = `seedctl frontier stats: how much waits in the frontier, by shard
-
-Usage:
-  seedctl frontier stats [flags]
-
-Shows for each shard its hosts, the pages and entry points that wait, the hosts of which something
-may be fetched now, what is leased, and since when the first of the due hosts waits. Shards that do
-not answer are named.
-
-With --json it prints the same as one object, a FrontierStats of /openapi.json.
-
-Examples:
-  seedctl frontier stats
-  seedctl frontier stats --json | jq .oldest_due
-`
-
-const frontierLeaseHelp = `seedctl frontier lease: URLs to fetch, as a scraper gets them
-
-Usage:
-  seedctl frontier lease [flags]
-
-Leases URLs: nobody else is given them until they are reported or --seconds are over. Their hosts
-are to be asked one request after another, with the delay that is shown.
-
-With --json it prints {"lease_id", "expires_at", "items", "retry_after_seconds"}.
-
-Examples:
-  seedctl frontier lease --max 5 --seconds 60 --country sg
-  seedctl frontier lease --types news,press_release --per-host 5 --json
-`
-
-const frontierReportHelp = `seedctl frontier report: what became of leased URLs
-
-Usage:
-  seedctl frontier report --lease ID [flags] [FILE…]
-
-Reads results from files, or from standard input, each a JSON object on a line of its own: {"id",
-"status" or "error", "fetched_at", "etag", "last_modified", "sha256", "redirected_to",
-"retry_after_seconds", "urls": [{"url", "title"}]}. Only id and one of status and error are needed.
-A report may be repeated, which changes nothing.
-
-With --json it prints {"accepted", "unknown", "added"}.
-
-Examples:
-  seedctl frontier report --lease 7.mkx1c3b0 results.jsonl
-`
-
-const frontierPutHelp = `seedctl frontier put: queue URLs
-
-Usage:
-  seedctl frontier put --country LETTERS --category NAME --date DAY [flags] [FILE…]
-
-Reads URLs from files, or from standard input, one a line: the URL alone, or a JSON object {"url",
-"title", "type", "priority", "lastmod"} of which only url is needed. What the frontier has seen
-already stays as it is. If some are rejected, the exit code is 1.
-
-With --json it prints {"accepted", "duplicates", "rejected": [{"url", "reason"}]}.
-
-Examples:
-  seedctl frontier put --country sg --category news --date 2026-01-28 urls.txt
-`
-
-const frontierURLHelp = `seedctl frontier url: the state of a URL
-
-Usage:
-  seedctl frontier url [flags] URL…
-
-Shows whether a URL is due, waiting, leased, done, excluded or unknown to the frontier, and of an
-entry point the last checks.
-
-With --json each line is a URL as /openapi.json describes its state.
-
-Examples:
-  seedctl frontier url https://www.mom.gov.sg/newsroom
-`
-
 // defaultLeaseSeconds is the length of the command line's leases.
 const defaultLeaseSeconds = 60
 
-func runFrontierStats(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemote("frontier stats", frontierStatsHelp, out, errOut)
-	return r.run(args, func(ctx context.Context, args []string) error {
-		if err := noArgs(args); err != nil {
-			return err
-		}
+func frontierStatsCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:   "stats",
+		Short: "how much waits, by shard",
+		Args:  noArgs,
+		Long: `Shows for each shard its hosts, the pages and entry points that wait, the hosts of which something
+may be fetched now, what is leased, and since when the first of the due hosts waits. Shards that do
+not answer are named.
+
+With --json it prints the same as one object, a FrontierStats of /openapi.json.`,
+		Example: `  seedctl frontier stats
+  seedctl frontier stats --json | jq .oldest_due`,
+	})
+	return r.command(func(ctx context.Context, _ []string) error {
 		var s contract.FrontierStats
 		if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"frontier", "stats"}}, &s); err != nil {
 			return err
@@ -134,20 +68,29 @@ type leaseBody struct {
 	PerHost  int      `json:"per_host,omitempty"`
 }
 
-func runFrontierLease(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemote("frontier lease", frontierLeaseHelp, out, errOut)
+func frontierLeaseCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:   "lease",
+		Short: "URLs to fetch, as a scraper gets them",
+		Args:  noArgs,
+		Long: `Leases URLs: nobody else is given them until they are reported or --seconds are over. Their hosts
+are to be asked one request after another, with the delay that is shown.
+
+With --json it prints {"lease_id", "expires_at", "items", "retry_after_seconds"}.`,
+		Example: `  seedctl frontier lease --max 5 --seconds 60 --country sg
+  seedctl frontier lease --types news,press_release --per-host 5 --json`,
+	})
 	var body leaseBody
 	r.flags.IntVar(&body.Max, "max", 10, "`N` URLs at most, 1 to 500")
 	r.flags.IntVar(&body.Seconds, "seconds", defaultLeaseSeconds, "`SECONDS` until they must be reported, 10 to 900")
 	r.flags.StringVar(&body.Country, "country", "", "two lower-case `LETTERS`, such as sg")
 	r.flags.StringVar(&body.Category, "category", "", "`NAME` of a category, such as news")
 	types := r.flags.String("types", "", "only these content types: `TYPE`[,TYPE…]")
+	completeFlag(r.cmd, "types", contentTypes)
 	kinds := r.flags.String("kinds", "", "`KIND`: page, entry or both; page without it")
+	completeFlag(r.cmd, "kinds", oneOf("page", "entry", "page,entry"))
 	r.flags.IntVar(&body.PerHost, "per-host", 1, "`N` URLs of a host at most, 1 to 20")
-	return r.run(args, func(ctx context.Context, args []string) error {
-		if err := noArgs(args); err != nil {
-			return err
-		}
+	return r.command(func(ctx context.Context, _ []string) error {
 		body.Types, body.Kinds = commaList(*types), commaList(*kinds)
 		var l contract.FrontierLease
 		// A lease whose answer was lost ends by itself: repeating the request costs nothing but its time.
@@ -181,15 +124,26 @@ func writeLease(w io.Writer, l *contract.FrontierLease) error {
 	return table(w, rows...)
 }
 
-func runFrontierReport(args []string, in io.Reader, out, errOut io.Writer) int {
-	r := newRemote("frontier report", frontierReportHelp, out, errOut)
+func frontierReportCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:               "report --lease ID [flags] [FILE…]",
+		ValidArgsFunction: files,
+		Short:             "what became of leased URLs",
+		Long: `Reads results from files, or from standard input, each a JSON object on a line of its own: {"id",
+"status" or "error", "fetched_at", "etag", "last_modified", "sha256", "redirected_to",
+"retry_after_seconds", "urls": [{"url", "title"}]}. Only id and one of status and error are needed.
+A report may be repeated, which changes nothing.
+
+With --json it prints {"accepted", "unknown", "added"}.`,
+		Example: `  seedctl frontier report --lease 7.mkx1c3b0 results.jsonl`,
+	})
 	lease := r.flags.String("lease", "", "`ID` of the lease")
-	return r.run(args, func(ctx context.Context, files []string) error {
+	return r.command(func(ctx context.Context, files []string) error {
 		if *lease == "" {
 			return usageError("--lease is missing; \"seedctl frontier lease\" shows the id of a lease")
 		}
 		var sum contract.FrontierReported
-		err := batches(files, in, "results", 500, func(lines []json.RawMessage) error {
+		err := batches(files, r.in, "results", 500, func(lines []json.RawMessage) error {
 			body := struct {
 				LeaseID string            `json:"lease_id"`
 				Results []json.RawMessage `json:"results"`
@@ -211,16 +165,26 @@ func runFrontierReport(args []string, in io.Reader, out, errOut io.Writer) int {
 	})
 }
 
-func runFrontierPut(args []string, in io.Reader, out, errOut io.Writer) int {
-	r := newRemote("frontier put", frontierPutHelp, out, errOut)
+func frontierPutCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:               "put --country LETTERS --category NAME --date DAY [flags] [FILE…]",
+		ValidArgsFunction: files,
+		Short:             "queue URLs",
+		Long: `Reads URLs from files, or from standard input, one a line: the URL alone, or a JSON object {"url",
+"title", "type", "priority", "lastmod"} of which only url is needed. What the frontier has seen
+already stays as it is. If some are rejected, the exit code is 1.
+
+With --json it prints {"accepted", "duplicates", "rejected": [{"url", "reason"}]}.`,
+		Example: `  seedctl frontier put --country sg --category news --date 2026-01-28 urls.txt`,
+	})
 	var p contract.Partition
 	r.partitionFlags(&p)
-	return r.run(args, func(ctx context.Context, files []string) error {
+	return r.command(func(ctx context.Context, files []string) error {
 		if err := wholePartition(p); err != nil {
 			return err
 		}
 		sum := contract.FrontierPut{Rejected: []contract.RejectedURL{}}
-		err := batches(files, in, "urls", 1000, func(lines []json.RawMessage) error {
+		err := batches(files, r.in, "urls", 1000, func(lines []json.RawMessage) error {
 			body := struct {
 				URLs      []json.RawMessage  `json:"urls"`
 				Partition contract.Partition `json:"partition_info"`
@@ -251,9 +215,17 @@ func runFrontierPut(args []string, in io.Reader, out, errOut io.Writer) int {
 	})
 }
 
-func runFrontierURL(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemote("frontier url", frontierURLHelp, out, errOut)
-	return r.run(args, func(ctx context.Context, urls []string) error {
+func frontierURLCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:   "url [flags] URL…",
+		Short: "the state of a URL",
+		Long: `Shows whether a URL is due, waiting, leased, done, excluded or unknown to the frontier, and of an
+entry point the last checks.
+
+With --json each line is a URL as /openapi.json describes its state.`,
+		Example: `  seedctl frontier url https://www.mom.gov.sg/newsroom`,
+	})
+	return r.command(func(ctx context.Context, urls []string) error {
 		if len(urls) == 0 {
 			return usageError("name a URL")
 		}

@@ -6,84 +6,31 @@ import (
 	"io"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 )
 
-const frontierHostsHelp = `seedctl frontier hosts: hosts, what waits there, and when they may be asked
-
-Usage:
-  seedctl frontier hosts [flags]
-
-Lists the hosts of all shards: those due longest first with --sort due, those with most pages first
+func frontierHostsCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:   "hosts",
+		Short: "hosts, what waits there, and when they may be asked",
+		Args:  noArgs,
+		Long: `Lists the hosts of all shards: those due longest first with --sort due, those with most pages first
 with --sort size, else by domain.
 
 With --json each line is a host {"host", "domain", "urls", "entries", "due", "done", "failed",
 "delay_seconds", "ready_at", "due_at", "leased_until", "blocked_until", "robots_expires_at",
-"unresolved_until", "excluded"}.
-
-Examples:
-  seedctl frontier hosts --sort size --limit 20
-  seedctl frontier hosts --blocked
-`
-
-const frontierHostHelp = `seedctl frontier host: block a host, slow it down, or empty its queue
-
-Usage:
-  seedctl frontier host [flags] HOST…
-
-What no flag names stays as it is. --empty drops the pages that wait at the host; they do not
-return.
-
-With --json each line is {"host"}.
-
-Examples:
-  seedctl frontier host www.mom.gov.sg --block 24h
-  seedctl frontier host www.mom.gov.sg --unblock --delay 10
-`
-
-const frontierExportHelp = `seedctl frontier export: all that a shard has
-
-Usage:
-  seedctl frontier export [flags] SHARD…
-
-Prints pages of what a shard has, one JSON object a line, as the daily snapshots in R2 have them.
-Names of shards are as "seedctl frontier stats" shows them. It takes the API_TOKEN.
-
-Examples:
-  seedctl frontier export shard-3 > shard-3.jsonl
-`
-
-const frontierRestoreHelp = `seedctl frontier restore: give shards back what their last snapshots have
-
-Usage:
-  seedctl frontier restore [flags] SHARD
-  seedctl frontier restore [flags] --all
-
-Restores a shard that was lost, or all of them, in as many calls as that takes. What a shard has
-already stays as it is, so this may run while the pipeline does, and be repeated. Each host goes to
-the shard that its domain has now. With --live it moves what the shards have now, instead of what
-their snapshots have: after a change of FRONTIER_SHARDS, while the pipeline is paused. When it is
-interrupted it says the cursor with which to go on.
-
-With --json it prints {"snapshots": [{"shard", "date"}], "pages", "hosts", "done", "cursor"}, summed
-over the calls.
-
-Examples:
-  seedctl frontier restore shard-3
-  seedctl frontier restore --all --live
-`
-
-func runFrontierHosts(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemote("frontier hosts", frontierHostsHelp, out, errOut)
+"unresolved_until", "excluded"}.`,
+		Example: `  seedctl frontier hosts --sort size --limit 20
+  seedctl frontier hosts --blocked`,
+	})
 	var sort string
 	r.choice(&sort, "sort", "`ORDER`: due or size", "due", "size")
 	blocked := r.flags.Bool("blocked", false, "only those that an operator blocked")
 	limit := r.limitFlag()
-	return r.run(args, func(ctx context.Context, args []string) error {
-		if err := noArgs(args); err != nil {
-			return err
-		}
+	return r.command(func(ctx context.Context, _ []string) error {
 		query := queryOf("sort", sort)
 		if *blocked {
 			query.Set("blocked", "true")
@@ -106,13 +53,22 @@ func runFrontierHosts(args []string, _ io.Reader, out, errOut io.Writer) int {
 	})
 }
 
-func runFrontierHost(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemote("frontier host", frontierHostHelp, out, errOut)
+func frontierHostCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:   "host [flags] HOST…",
+		Short: "block a host, slow it down, or empty its queue",
+		Long: `What no flag names stays as it is. --empty drops the pages that wait at the host; they do not
+return.
+
+With --json each line is {"host"}.`,
+		Example: `  seedctl frontier host www.mom.gov.sg --block 24h
+  seedctl frontier host www.mom.gov.sg --unblock --delay 10`,
+	})
 	block := r.flags.Duration("block", 0, "nobody asks it for this `TIME`, such as 24h")
 	unblock := r.flags.Bool("unblock", false, "ends a block")
 	delay := r.flags.Float64("delay", -1, "so many `SECONDS` between two requests, whatever the host asks for; 0 for what it asks for")
 	empty := r.flags.Bool("empty", false, "drops the pages that wait")
-	return r.run(args, func(ctx context.Context, hosts []string) error {
+	return r.command(func(ctx context.Context, hosts []string) error {
 		body := map[string]any{}
 		switch {
 		case len(hosts) == 0:
@@ -152,9 +108,15 @@ func runFrontierHost(args []string, _ io.Reader, out, errOut io.Writer) int {
 	})
 }
 
-func runFrontierExport(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemote("frontier export", frontierExportHelp, out, errOut)
-	return r.run(args, func(ctx context.Context, shards []string) error {
+func frontierExportCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:   "export [flags] SHARD…",
+		Short: "all that a shard has",
+		Long: `Prints pages of what a shard has, one JSON object a line, as the daily snapshots in R2 have them.
+Names of shards are as "seedctl frontier stats" shows them. It takes the API_TOKEN.`,
+		Example: `  seedctl frontier export shard-3 > shard-3.jsonl`,
+	})
+	return r.command(func(ctx context.Context, shards []string) error {
 		if len(shards) == 0 {
 			return usageError("name a SHARD, such as shard-0; \"seedctl frontier stats\" shows them")
 		}
@@ -189,12 +151,25 @@ func (r *remote) export(ctx context.Context, shard string) error {
 	}
 }
 
-func runFrontierRestore(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemote("frontier restore", frontierRestoreHelp, out, errOut)
+func frontierRestoreCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:   "restore [flags] SHARD | --all",
+		Short: "give shards back what their last snapshots have",
+		Long: `Restores a shard that was lost, or all of them, in as many calls as that takes. What a shard has
+already stays as it is, so this may run while the pipeline does, and be repeated. Each host goes to
+the shard that its domain has now. With --live it moves what the shards have now, instead of what
+their snapshots have: after a change of FRONTIER_SHARDS, while the pipeline is paused. When it is
+interrupted it says the cursor with which to go on.
+
+With --json it prints {"snapshots": [{"shard", "date"}], "pages", "hosts", "done", "cursor"}, summed
+over the calls.`,
+		Example: `  seedctl frontier restore shard-3
+  seedctl frontier restore --all --live`,
+	})
 	all := r.flags.Bool("all", false, "all shards")
 	live := r.flags.Bool("live", false, "what shards have now, not their snapshots")
 	cursor := r.flags.String("cursor", "", "`CURSOR` of an interrupted call")
-	return r.run(args, func(ctx context.Context, shards []string) error {
+	return r.command(func(ctx context.Context, shards []string) error {
 		if *all != (len(shards) == 0) || len(shards) > 1 {
 			return usageError("name either one SHARD or --all")
 		}

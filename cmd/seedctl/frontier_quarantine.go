@@ -7,25 +7,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 )
-
-const frontierQuarantineHelp = `seedctl frontier quarantine: damaged rows of shards
-
-Usage:
-  seedctl frontier quarantine [flags] [SHARD…]
-  seedctl frontier quarantine --drop | --restore SHARD/ROW…
-
-Lists rows that could not be read, of all shards unless some are named. Their shards go on without
-them. --drop deletes rows for good; --restore puts rows back that the engine can read after all.
-
-With --json each line is a row with its shard.
-
-Examples:
-  seedctl frontier quarantine
-  seedctl frontier quarantine --drop shard-3/1
-`
 
 // quarantinedRow is a row as it is listed.
 type quarantinedRow struct {
@@ -33,11 +19,20 @@ type quarantinedRow struct {
 	contract.FrontierQuarantinedRow
 }
 
-func runFrontierQuarantine(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemote("frontier quarantine", frontierQuarantineHelp, out, errOut)
+func frontierQuarantineCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:   "quarantine [flags] [SHARD…|SHARD/ROW…]",
+		Short: "damaged rows of shards",
+		Long: `Lists rows that could not be read, of all shards unless some are named. Their shards go on without
+them. --drop deletes rows for good; --restore puts rows back that the engine can read after all.
+
+With --json each line is a row with its shard.`,
+		Example: `  seedctl frontier quarantine
+  seedctl frontier quarantine --drop shard-3/1`,
+	})
 	drop := r.flags.Bool("drop", false, "delete the rows")
 	restore := r.flags.Bool("restore", false, "put the rows back")
-	return r.run(args, func(ctx context.Context, args []string) error {
+	return r.command(func(ctx context.Context, args []string) error {
 		switch {
 		case *drop && *restore:
 			return usageError("either --drop or --restore")

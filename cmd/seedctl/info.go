@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/info"
 )
@@ -33,59 +35,19 @@ var (
 	}
 )
 
-const infoStatusHelp = `seedctl info status: sources of the Info service, their quotas and alarms
-
-Usage:
-  seedctl info status [flags]
-
-Shows for each source when it last gave something, what came of that, what failed since, how much of
+func infoStatusCommand() *cobra.Command {
+	r := newRemoteOf(infoCollector, &cobra.Command{
+		Use:   "status",
+		Short: "sources, their quotas and alarms",
+		Args:  noArgs,
+		Long: `Shows for each source when it last gave something, what came of that, what failed since, how much of
 its provider's quota is used, and how many dead letters it has; then the alarms that fire.
 
-With --json it prints the same as one object.
-
-Examples:
-  seedctl info status
-  seedctl info status --json | jq '.sources[] | select(.failures > 0)'
-`
-
-const infoCollectHelp = `seedctl info collect: collect articles now
-
-Usage:
-  seedctl info collect [flags] [SOURCE…]
-
-Collects from these sources (naver, newsdata, feed, seed), or from all that are on. A source that
-rests, because its quota is spent or it failed, and one that is being collected are skipped, which
-is no failure. If a source failed, the exit code is 1.
-
-With --json each line is a collection {"source", "skipped"?, "not_before"?, "error"?, "counts"}.
-
-Examples:
-  seedctl info collect
-  seedctl info collect feed seed
-`
-
-const infoArticlesHelp = `seedctl info articles: articles as readers get them, newest first
-
-Usage:
-  seedctl info articles [flags]
-
-Reads the API that readers use, page by page. Nothing is left out and nothing comes twice, whatever
-comes meanwhile.
-
-With --json each line is an article {"id", "title", "url", "snippet", "source", "source_name",
-"published_at", "thumbnail_url", "category", "source_icon_url", "video_url", "keywords", "ai_tag"}.
-
-Examples:
-  seedctl info articles --category energy --limit 20
-  seedctl info articles --q 태양광 --json | jq -r .url
-`
-
-func runInfoStatus(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemoteOf(infoCollector, "info status", infoStatusHelp, out, errOut)
-	return r.run(args, func(ctx context.Context, args []string) error {
-		if err := noArgs(args); err != nil {
-			return err
-		}
+With --json it prints the same as one object.`,
+		Example: `  seedctl info status
+  seedctl info status --json | jq '.sources[] | select(.failures > 0)'`,
+	})
+	return r.command(func(ctx context.Context, _ []string) error {
 		var s info.Status
 		if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"info", "status"}}, &s); err != nil {
 			return err
@@ -152,9 +114,20 @@ func callsText(quotas []info.Quota) string {
 	return cmp.Or(strings.Join(parts, ", "), "-")
 }
 
-func runInfoCollect(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemoteOf(infoCollector, "info collect", infoCollectHelp, out, errOut)
-	return r.run(args, func(ctx context.Context, sources []string) error {
+func infoCollectCommand() *cobra.Command {
+	r := newRemoteOf(infoCollector, &cobra.Command{
+		Use:               "collect [flags] [SOURCE…]",
+		ValidArgsFunction: oneOf(info.Sources...),
+		Short:             "collect articles now",
+		Long: `Collects from these sources (naver, newsdata, feed, seed), or from all that are on. A source that
+rests, because its quota is spent or it failed, and one that is being collected are skipped, which
+is no failure. If a source failed, the exit code is 1.
+
+With --json each line is a collection {"source", "skipped"?, "not_before"?, "error"?, "counts"}.`,
+		Example: `  seedctl info collect
+  seedctl info collect feed seed`,
+	})
+	return r.command(func(ctx context.Context, sources []string) error {
 		for _, s := range sources {
 			if !info.IsSource(s) {
 				return usageError(fmt.Sprintf("%q is no source; name some of %s, or none", s, strings.Join(info.Sources, ", ")))
@@ -224,17 +197,27 @@ type infoPage struct {
 	NextCursor *string       `json:"next_cursor"`
 }
 
-func runInfoArticles(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemoteOf(infoAPI, "info articles", infoArticlesHelp, out, errOut)
+func infoArticlesCommand() *cobra.Command {
+	r := newRemoteOf(infoAPI, &cobra.Command{
+		Use:   "articles",
+		Short: "articles as readers get them, newest first",
+		Args:  noArgs,
+		Long: `Reads the API that readers use, page by page. Nothing is left out and nothing comes twice, whatever
+comes meanwhile.
+
+With --json each line is an article {"id", "title", "url", "snippet", "source", "source_name",
+"published_at", "thumbnail_url", "category", "source_icon_url", "video_url", "keywords", "ai_tag"}.`,
+		Example: `  seedctl info articles --category energy --limit 20
+  seedctl info articles --q 태양광 --json | jq -r .url`,
+	})
 	category := r.flags.String("category", "", "`TOPIC`: environment, energy or ai")
+	completeFlag(r.cmd, "category", oneOf("environment", "energy", "ai"))
 	source := r.flags.String("source", "", "`SOURCE`: naver, newsdata, feed or seed")
+	completeFlag(r.cmd, "source", oneOf(info.Sources...))
 	search := r.flags.String("q", "", "`WORDS` of title or snippet")
 	image := r.flags.Bool("has-image", false, "only articles with a thumbnail")
 	limit := r.limitFlag()
-	return r.run(args, func(ctx context.Context, args []string) error {
-		if err := noArgs(args); err != nil {
-			return err
-		}
+	return r.command(func(ctx context.Context, _ []string) error {
 		query := queryOf("category", *category, "source", *source, "q", *search)
 		if *image {
 			query.Set("has_image", "true")

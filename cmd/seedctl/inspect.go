@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -22,6 +21,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/newsfork/seed-engine/classify/embedded"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
@@ -31,82 +32,78 @@ import (
 	"github.com/newsfork/seed-engine/frontier/sqlite"
 )
 
-const inspectHelp = `seedctl inspect: what the engine finds out about a domain, without an engine
+// inspectTop is the number of URLs that are shown to people.
+const inspectTop = 10
 
-Usage:
-  seedctl inspect [flags] DOMAIN|URL
-
-Asks the domain for robots.txt, sitemaps, its home page and feeds as the engine would, with the same
+func inspectCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "inspect [flags] DOMAIN|URL",
+		Short: "what the engine finds out about a domain, without an engine",
+		Long: `Asks the domain for robots.txt, sitemaps, its home page and feeds as the engine would, with the same
 pauses and limits, and shows the contract: whether it may be crawled, where new URLs appear, and
 which matter most. Nothing is stored. It takes some seconds: there is a pause after every request.
 
 With --web DIR nothing is requested: answers are files below DIR/HOST, where a mirroring wget puts
 them.
 
-With --json it is the document that the engine would write, domain_metadata.json.
-
-Examples:
-  seedctl inspect mom.gov.sg
+With --json it is the document that the engine would write, domain_metadata.json.`,
+		Example: `  seedctl inspect mom.gov.sg
   seedctl inspect --json https://www.bbc.com/news | jq .fetch_contract
-  wget -m -l 2 https://www.example.com; seedctl inspect --web . www.example.com
-`
-
-// inspectTop is the number of URLs that are shown to people.
-const inspectTop = 10
-
-func runInspect(args []string, _ io.Reader, out, errOut io.Writer) int {
-	flags := flag.NewFlagSet("inspect", flag.ContinueOnError)
+  wget -m -l 2 https://www.example.com; seedctl inspect --web . www.example.com`,
+	}
+	flags := cmd.Flags()
 	agent := flags.String("agent", "", "`User-Agent` to send, whose product token picks the group of robots.txt")
 	saved := flags.String("web", "", "`DIR` with saved answers instead of the web")
+	cobra.CheckErr(cmd.MarkFlagDirname("web"))
 	asJSON := flags.Bool("json", false, "print the whole document")
 	verbose := flags.Bool("verbose", false, "print each request and its answer on standard error")
-	targets, code, ok := parseArgs(flags, inspectHelp, args, out, errOut)
-	if !ok {
-		return code
+	cmd.RunE = func(cmd *cobra.Command, targets []string) error {
+		if len(targets) != 1 {
+			return usageError("name one domain or URL")
+		}
+		web, clock := fetch.NewTransport(), fetch.SystemClock()
+		if *saved != "" {
+			root, err := os.OpenRoot(*saved)
+			if err != nil {
+				return err
+			}
+			defer root.Close()
+			web, clock = savedWeb{root}, &impatient{}
+		}
+		if *verbose {
+			web = narrated{web, cmd.ErrOrStderr()}
+		}
+		doc, err := inspectSite(targets[0], *agent, web, clock)
+		if err == nil {
+			err = showInspection(cmd.OutOrStdout(), doc, *asJSON)
+		}
+		if err == nil && !doc.Reachable {
+			err = errReported
+		}
+		return err
 	}
-	if len(targets) != 1 {
-		fmt.Fprintln(errOut, "seedctl inspect: name one domain or URL (\"seedctl inspect --help\" explains)")
-		return exitUsage
-	}
+	return cmd
+}
+
+// inspectSite collects a domain until Ctrl-C.
+func inspectSite(link, agent string, web fetch.Transport, clock fetch.Clock) (*contract.Document, error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	variables := map[string]string{"USER_AGENT": *agent}
-	web, clock := fetch.NewTransport(), fetch.SystemClock()
-	if *saved != "" {
-		root, err := os.OpenRoot(*saved)
-		if err != nil {
-			return unusable(errOut, "inspect", err)
-		}
-		defer root.Close()
-		web, clock = savedWeb{root}, &impatient{}
-	}
-	if *verbose {
-		web = narrated{web, errOut}
-	}
 	shards := &sqlite.Shards{Settings: shard.Settings{HostsPerDomain: 4, URLsPerDomain: 500, Shards: 1}}
 	defer shards.Close()
+	variables := map[string]string{"USER_AGENT": agent}
 	inspector := engine.Inspector{
 		Transport: web, Frontier: shards, Clock: clock, Model: embedded.Load, Log: slog.New(slog.DiscardHandler),
 		Variable: func(name string) (string, bool) { v := variables[name]; return v, v != "" },
 	}
-	link := targets[0]
 	if !strings.Contains(link, "://") {
 		link = "https://" + link
 	}
 	doc, err := inspector.Inspect(ctx, link)
-	if err == nil {
-		err = showInspection(out, doc, *asJSON)
+	if ctx.Err() != nil {
+		err = ctx.Err()
 	}
-	switch {
-	case ctx.Err() != nil:
-		return exitInterrupted
-	case err != nil:
-		fmt.Fprintln(errOut, "seedctl inspect:", plain(err.Error()))
-		return exitFailed
-	case !doc.Reachable:
-		return exitFailed
-	}
-	return exitOK
+	return doc, err
 }
 
 func showInspection(out io.Writer, doc *contract.Document, asJSON bool) error {

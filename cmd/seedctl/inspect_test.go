@@ -11,9 +11,7 @@ import (
 // inspect runs the command on the saved web.
 func inspect(t *testing.T, args ...string) (code int, out, errOut string) {
 	t.Helper()
-	var o, e strings.Builder
-	code = runInspect(append([]string{"--web", "testdata/web"}, args...), nil, &o, &e)
-	return code, o.String(), e.String()
+	return seedctl("", append([]string{"inspect", "--web", "testdata/web"}, args...)...)
 }
 
 func TestInspect_ShowsTheContract(t *testing.T) {

@@ -8,19 +8,19 @@ import (
 )
 
 // answerLines answers the questions of --jsonl, one a line, until in ends. An error of answer is that
-// line's answer, and makes the exit code 1 once all others are answered. Answers are written as soon
+// line's answer, and the command fails once all others are answered. Answers are written as soon
 // as no further question waits, so a program may ask one at a time.
-func answerLines(command string, in io.Reader, out, errOut io.Writer, answer func(line []byte) (any, error)) int {
+func answerLines(in io.Reader, out io.Writer, answer func(line []byte) (any, error)) error {
 	questions, answers := bufio.NewReaderSize(in, 64<<10), bufio.NewWriter(out)
 	encoder := json.NewEncoder(answers)
 	encoder.SetEscapeHTML(false)
-	code := exitOK
+	var failed error
 	for {
 		line, readErr := questions.ReadBytes('\n')
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			reply, err := answer(line)
 			if err != nil {
-				reply, code = map[string]string{"error": inWords(err)}, exitInput
+				reply, failed = map[string]string{"error": inWords(err)}, errReported
 			}
 			if err := encoder.Encode(reply); err != nil {
 				readErr = err
@@ -33,9 +33,9 @@ func answerLines(command string, in io.Reader, out, errOut io.Writer, answer fun
 		}
 		switch {
 		case readErr == io.EOF:
-			return code
+			return failed
 		case readErr != nil:
-			return unusable(errOut, command, readErr)
+			return readErr
 		}
 	}
 }

@@ -23,9 +23,9 @@ func TestCommands(t *testing.T) {
 		if code != exitOK || errOut != "" {
 			t.Errorf("%v: %d, %s", args, code, errOut)
 		}
-		for _, c := range commands() {
-			if !strings.Contains(out, "  "+c.name+" ") || !strings.Contains(out, c.summary) {
-				t.Errorf("%v does not name %s", args, c.name)
+		for _, c := range newRoot().Commands() {
+			if c.Name() != "help" && (!strings.Contains(out, "  "+c.Name()+" ") || !strings.Contains(out, c.Short)) {
+				t.Errorf("%v does not name %s", args, c.Name())
 			}
 		}
 	}
@@ -48,14 +48,14 @@ func TestCommands(t *testing.T) {
 
 // TestCommands_AllRun: each command explains itself and refuses unknown flags.
 func TestCommands_AllRun(t *testing.T) {
-	for _, c := range commands() {
+	for _, c := range newRoot().Commands() {
 		for _, help := range []string{"-h", "--help"} {
-			if code, out, errOut := seedctl("", c.name, help); code != exitOK || errOut != "" || !strings.Contains(out, "Usage:") {
-				t.Errorf("%s %s: %d, %q, %q", c.name, help, code, out, errOut)
+			if code, out, errOut := seedctl("", c.Name(), help); code != exitOK || errOut != "" || !strings.Contains(out, "Usage:") {
+				t.Errorf("%s %s: %d, %q, %q", c.Name(), help, code, out, errOut)
 			}
 		}
-		if code, out, errOut := seedctl("", c.name, "--no-such-flag"); code != exitUsage || out != "" || !strings.Contains(errOut, "no-such-flag") {
-			t.Errorf("%s: %d, %q, %q", c.name, code, out, errOut)
+		if code, out, errOut := seedctl("", c.Name(), "--no-such-flag"); code != exitUsage || out != "" || !strings.Contains(errOut, "no-such-flag") {
+			t.Errorf("%s: %d, %q, %q", c.Name(), code, out, errOut)
 		}
 	}
 }

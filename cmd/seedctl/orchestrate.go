@@ -9,17 +9,25 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/orchestrator"
 )
 
-const orchestrateHelp = `seedctl orchestrate: queue raw files that are not finished, and watch them
+// orchestrated is the --json form.
+type orchestrated struct {
+	Orchestrated orchestrator.Result `json:"orchestrated"`
+	Status       *contract.Status    `json:"status"`
+}
 
-Usage:
-  seedctl orchestrate [flags]
-
-Queues the raw files that the flags select, all without any, and leaves out what is finished, was
+func orchestrateCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:   "orchestrate",
+		Short: "queue raw files that are not finished, and watch them",
+		Args:  noArgs,
+		Long: `Queues the raw files that the flags select, all without any, and leaves out what is finished, was
 discarded, is in flight (queued less than ten minutes ago) or broken (it could not be parsed, and is
 the same file). With --force what is finished is done again, and what is in flight or broken is
 queued again, such as after a restart of "make dev", whose queues are lost with it.
@@ -32,31 +40,17 @@ not the work.
 
 With --json it prints {"orchestrated": {"files_found", "sent", "skipped", "finished"?,
 "discarded"?, "in_flight"?, "broken"?, "failed"?, "continued"?}, "status": …}; status is what
-"seedctl status --json" prints, or null without --watch.
-
-Examples:
-  seedctl orchestrate --country sg --category news --date 2026-01-28 --watch
-  seedctl orchestrate --date 2026-01-28 --force
-`
-
-// orchestrated is the --json form.
-type orchestrated struct {
-	Orchestrated orchestrator.Result `json:"orchestrated"`
-	Status       *contract.Status    `json:"status"`
-}
-
-func runOrchestrate(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemote("orchestrate", orchestrateHelp, out, errOut)
+"seedctl status --json" prints, or null without --watch.`,
+		Example: `  seedctl orchestrate --country sg --category news --date 2026-01-28 --watch
+  seedctl orchestrate --date 2026-01-28 --force`,
+	})
 	var p contract.Partition
 	r.partitionFlags(&p)
 	force := r.flags.Bool("force", false, "do finished files and domains again")
 	watch := r.flags.Bool("watch", false, "stay until all is finished")
 	interval := r.flags.Duration("interval", 2*time.Second, "`TIME` between two looks of --watch")
 	timeout := r.flags.Duration("timeout", 15*time.Minute, "`TIME` without any movement after which --watch gives up")
-	return r.run(args, func(ctx context.Context, args []string) error {
-		if err := noArgs(args); err != nil {
-			return err
-		}
+	return r.command(func(ctx context.Context, _ []string) error {
 		if *interval <= 0 || *timeout <= 0 {
 			return usageError("--interval and --timeout must be above 0, such as 2s and 15m")
 		}

@@ -5,48 +5,39 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 )
 
-const pauseHelp = `seedctl pause: hold all messages back; nothing is lost
-
-Usage:
-  seedctl pause [flags]
-
-Raw files and domains wait until "seedctl resume". What is being worked on is finished. With --json
-it prints {"paused", "since", "by", "reason"}.
-
-Examples:
-  seedctl pause --reason "moving the bucket"
-`
-
-const resumeHelp = `seedctl resume: let a paused pipeline go on
-
-Usage:
-  seedctl resume [flags]
-
-With --json it prints {"paused", "since", "by", "reason"}.
-
-Examples:
-  seedctl resume
-`
-
-func runPause(args []string, _ io.Reader, out, errOut io.Writer) int {
-	return control("pause", pauseHelp, args, out, errOut)
+func pauseCommand() *cobra.Command {
+	return controlCommand(&cobra.Command{
+		Use:   "pause",
+		Short: "hold all messages back; nothing is lost",
+		Args:  noArgs,
+		Long: `Raw files and domains wait until "seedctl resume". What is being worked on is finished. With --json
+it prints {"paused", "since", "by", "reason"}.`,
+		Example: `  seedctl pause --reason "moving the bucket"`,
+	})
 }
 
-func runResume(args []string, _ io.Reader, out, errOut io.Writer) int {
-	return control("resume", resumeHelp, args, out, errOut)
+func resumeCommand() *cobra.Command {
+	return controlCommand(&cobra.Command{
+		Use:     "resume",
+		Short:   "let a paused pipeline go on",
+		Args:    noArgs,
+		Long:    `With --json it prints {"paused", "since", "by", "reason"}.`,
+		Example: `  seedctl resume`,
+	})
 }
 
-func control(verb, help string, args []string, out, errOut io.Writer) int {
-	r := newRemote(verb, help, out, errOut)
+// controlCommand completes a command that pauses or resumes the pipeline.
+func controlCommand(cmd *cobra.Command) *cobra.Command {
+	verb := cmd.Name()
+	r := newRemote(cmd)
 	reason := reasonFlag(r)
-	return r.run(args, func(ctx context.Context, args []string) error {
-		if err := noArgs(args); err != nil {
-			return err
-		}
+	return r.command(func(ctx context.Context, _ []string) error {
 		var p contract.Pipeline
 		if err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"pipeline", verb}, Body: reasonBody(*reason)},
 			&p); err != nil {
@@ -74,31 +65,23 @@ func pipelineText(p *contract.Pipeline) string {
 	return fmt.Sprintf("%s since %s, by %s, reason: %s", state, moment(p.Since), or(p.By), or(p.Reason))
 }
 
-const reconcileHelp = `seedctl reconcile: rebuild the ledger of a partition from the bucket, and refill the frontier
-
-Usage:
-  seedctl reconcile --country LETTERS --category NAME --date DAY [flags]
-
-The bucket is the truth; the ledger, from which status and domains are read, is a view of it that
+func reconcileCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:   "reconcile --country LETTERS --category NAME --date DAY",
+		Short: "rebuild the ledger of a partition from the bucket",
+		Args:  noArgs,
+		Long: `The bucket is the truth; the ledger, from which status and domains are read, is a view of it that
 can miss something after an outage. This reads the whole partition, in as many calls as that takes.
 When it is interrupted it says the cursor with which to go on.
 
 With --json it prints {"partition_info", "files", "domains", "dead_letters", "done", "cursor"},
-summed over the calls.
-
-Examples:
-  seedctl reconcile --country sg --category news --date 2026-01-28
-`
-
-func runReconcile(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemote("reconcile", reconcileHelp, out, errOut)
+summed over the calls.`,
+		Example: `  seedctl reconcile --country sg --category news --date 2026-01-28`,
+	})
 	var p contract.Partition
 	r.partitionFlags(&p)
 	cursor := r.flags.String("cursor", "", "`CURSOR` of an interrupted call")
-	return r.run(args, func(ctx context.Context, args []string) error {
-		if err := noArgs(args); err != nil {
-			return err
-		}
+	return r.command(func(ctx context.Context, _ []string) error {
 		if err := wholePartition(p); err != nil {
 			return err
 		}

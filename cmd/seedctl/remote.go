@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/url"
@@ -14,6 +13,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
@@ -49,9 +51,10 @@ not be reached or is in trouble, 4 the token is refused, 130 interrupted.
 // remote is the common part of commands that talk to a service.
 type remote struct {
 	*client.Client
+	cmd         *cobra.Command
 	target      target
-	flags       *flag.FlagSet
-	help        string
+	flags       *pflag.FlagSet
+	in          io.Reader
 	out, errOut io.Writer
 	asJSON      bool
 	address     string
@@ -60,77 +63,53 @@ type remote struct {
 	selected    func() contract.Partition // by flags; nil where there are none
 }
 
-func newRemote(name, help string, out, errOut io.Writer) *remote {
-	return newRemoteOf(engineTarget, name, help, out, errOut)
-}
+func newRemote(cmd *cobra.Command) *remote { return newRemoteOf(engineTarget, cmd) }
 
-func newRemoteOf(t target, name, help string, out, errOut io.Writer) *remote {
-	r := &remote{target: t, flags: flag.NewFlagSet(name, flag.ContinueOnError), help: help, out: out, errOut: errOut,
-		progress: newProgress(errOut)}
+// newRemoteOf adds to cmd what all commands of a service have.
+func newRemoteOf(t target, cmd *cobra.Command) *remote {
+	r := &remote{cmd: cmd, target: t, flags: cmd.Flags()}
+	cmd.Long += "\n" + t.help()
 	r.flags.StringVar(&r.address, "url", "", "`URL` of the "+t.Noun)
 	if t.Token != "" {
 		r.flags.StringVar(&r.tokenFile, "token-file", "", "`FILE` that holds the API token")
+		completeFlag(cmd, "token-file", files)
 	}
 	r.flags.BoolVar(&r.asJSON, "json", false, "print JSON, one object a line")
 	return r
 }
 
-// usageError describes an error in the command line.
-type usageError string
-
-func (e usageError) Error() string { return string(e) }
-
-// errReported ends a command with exitFailed; what failed has been said.
-var errReported = errors.New("failed")
-
-// run parses the flags, lets action work until Ctrl-C, and gives the exit code for its error.
-func (r *remote) run(args []string, action func(ctx context.Context, args []string) error) int {
-	remaining, code, ok := parseArgs(r.flags, r.help+r.target.help(), args, r.out, r.errOut)
-	if !ok {
-		return code
+// command returns the command, which lets action work until Ctrl-C.
+func (r *remote) command(action func(ctx context.Context, args []string) error) *cobra.Command {
+	r.cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		r.in, r.out, r.errOut = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+		r.progress = newProgress(r.errOut)
+		defer r.progress.clear()
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+		if err := r.checkSelection(); err != nil {
+			return err
+		}
+		if err := r.connect(); err != nil {
+			return err
+		}
+		return action(ctx, args)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	return r.cmd
+}
 
-	err := r.checkSelection()
-	if err == nil {
-		err = r.connect()
-	}
-	if err == nil {
-		err = action(ctx, remaining)
-	}
-	var usage usageError
+// exitCode is the code for an error that is not about the command line.
+func exitCode(err error) int {
 	var answer *client.Error
 	var lost *client.Unreachable
 	switch {
-	case err == nil:
-		return exitOK
-	case errors.Is(err, errReported):
-		return exitFailed
-	case errors.Is(err, context.Canceled):
-		r.complain("interrupted")
-		return exitInterrupted
-	}
-	r.complain("%s", inWords(err))
-	switch {
-	case errors.As(err, &usage):
-		fmt.Fprintf(r.errOut, "\"seedctl %s --help\" explains.\n", r.flags.Name())
-		return exitUsage
 	case errors.As(err, &lost):
 		return exitUnreachable
-	case errors.As(err, &answer):
-		return exitCode(answer)
-	}
-	return exitFailed
-}
-
-// exitCode is the code for an answer of the engine.
-func exitCode(e *client.Error) int {
-	switch {
-	case e.Status == 401, e.Status == 403, e.Code == "token_not_configured":
+	case !errors.As(err, &answer):
+		return exitFailed
+	case answer.Status == 401, answer.Status == 403, answer.Code == "token_not_configured":
 		return exitDenied
-	case e.Status >= 500, e.Status == 429:
+	case answer.Status >= 500, answer.Status == 429:
 		return exitUnreachable
 	}
 	return exitFailed
@@ -165,7 +144,7 @@ func (r *remote) connect() error {
 // complain writes one line to people, above the progress that is shown.
 func (r *remote) complain(format string, args ...any) {
 	r.progress.clear()
-	fmt.Fprintf(r.errOut, "seedctl %s: %s\n", r.flags.Name(), harmless(fmt.Sprintf(format, args...)))
+	complain(r.cmd, format, args...)
 }
 
 // show writes an answer: v for machines, else what text gives.
@@ -174,14 +153,6 @@ func (r *remote) show(v any, text func(w io.Writer) error) error {
 		return writeJSON(r.out, v)
 	}
 	return text(r.out)
-}
-
-// noArgs refuses arguments.
-func noArgs(args []string) error {
-	if len(args) > 0 {
-		return usageError(fmt.Sprintf("unexpected argument %q", args[0]))
-	}
-	return nil
 }
 
 // partitionFlags adds the flags that select partitions.
@@ -205,6 +176,7 @@ func (r *remote) choice(p *string, name, usage string, values ...string) {
 		last := len(values) - 1
 		return fmt.Errorf("send %s or %s", strings.Join(values[:last], ", "), values[last])
 	})
+	completeFlag(r.cmd, name, oneOf(values...))
 }
 
 // checkSelection refuses flags that select partitions and can match none, such as a day that does not exist.

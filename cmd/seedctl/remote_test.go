@@ -150,6 +150,9 @@ func TestUsage(t *testing.T) {
 		"dlq replay --all 1":                    "name either ids",
 		"dlq discard --all --queue seed":        "name either ids",
 		"dlq forget":                            `seedctl dlq: no command "forget"`,
+		"dlq repl":                              `seedctl dlq: no command "repl"; did you mean "replay"?`,
+		"statsu --json":                         `seedctl: no command "statsu"; did you mean "status"?`,
+		"help domain":                           `no command "domain"; did you mean "domains"?`,
 		"exclusions add domain":                 "name a KIND",
 		"pause now":                             `unexpected argument "now"`,
 		"feed now":                              `unexpected argument "now"`,
@@ -173,9 +176,9 @@ func TestUsage(t *testing.T) {
 		"frontier restore --all shard-1":        "name either one SHARD or --all",
 		"reconcile":                             "name a whole partition",
 		"reconcile --country sg --category news --date 2026-02-30": `--date: "2026-02-30" is not a date`,
-		"version 1":         "takes no arguments",
+		"version 1":         `unexpected argument "1"`,
 		"completion tcsh":   `no command "tcsh"`,
-		"completion bash 1": "takes no arguments",
+		"completion bash 1": `unexpected argument "1"`,
 	} {
 		code, out, errOut := seedctl("", strings.Fields(line)...)
 		if code != exitUsage || out != "" || !strings.Contains(errOut, want) {

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -13,18 +12,17 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/spf13/cobra"
 	"github.com/temoto/robotstxt"
 
 	"github.com/newsfork/seed-engine/robots"
 )
 
-const robotsHelp = `seedctl robots: what a robots.txt file allows, and by which line
-
-Usage:
-  seedctl robots [flags] FILE|- [URL…]
-  seedctl robots --jsonl < lines
-
-Reads a robots.txt file ("-" is standard input) by RFC 9309 and shows the group that applies to
+func robotsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "robots [flags] FILE|- [URL…]",
+		Short: "what a robots.txt file allows, and by which line",
+		Long: `Reads a robots.txt file ("-" is standard input) by RFC 9309 and shows the group that applies to
 the crawler, its Crawl-delay, Content-Signal and sitemaps, and for each URL the verdict with the
 line that decides. URLs may be paths; without any, the verdict is on "/". Nothing is fetched.
 
@@ -32,16 +30,12 @@ With --jsonl every line of standard input is a question
   {"robots_txt" or "robots_txt_b64", "base_url"?, "agent", "url"?}
 and every line of the output its answer
   {"allowed", "crawl_delay" (seconds or null), "sitemaps", "is_html"}
-or {"error"}, after which the exit code is 1 once all others are answered.
-
-Examples:
-  curl -s https://example.com/robots.txt | seedctl robots - /news/ /search?q=x
-  seedctl robots --agent Googlebot-News --compare robots.txt
-`
-
-// runRobots answers what a robots.txt file allows.
-func runRobots(args []string, in io.Reader, out, errOut io.Writer) int {
-	flags := flag.NewFlagSet("robots", flag.ContinueOnError)
+or {"error"}, after which the exit code is 1 once all others are answered.`,
+		Example: `  curl -s https://example.com/robots.txt | seedctl robots - /news/ /search?q=x
+  seedctl robots --agent Googlebot-News --compare robots.txt`,
+		ValidArgsFunction: files,
+	}
+	flags := cmd.Flags()
 	agent := flags.String("agent", "NewsforkBot/1.0 (+https://newsfork.com/bot)",
 		"`User-Agent` of the crawler, or its product token")
 	base := flags.String("base", "",
@@ -50,38 +44,30 @@ func runRobots(args []string, in io.Reader, out, errOut io.Writer) int {
 	compare := flags.Bool("compare", false,
 		"show where temoto/robotstxt, a common parser, decides otherwise;\nwithout URLs, try some for every rule of the group")
 	lines := flags.Bool("jsonl", false, "answer questions on standard input, one JSON object a line")
-	remaining, code, ok := parseArgs(flags, robotsHelp, args, out, errOut)
-	if !ok {
-		return code
-	}
-	if *lines {
-		if flags.NFlag() > 1 || len(remaining) > 0 {
-			fmt.Fprintln(errOut, "seedctl robots: --jsonl takes no other flags, files or URLs; send agent and url in each line")
-			return exitUsage
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		in, out := cmd.InOrStdin(), cmd.OutOrStdout()
+		switch {
+		case *lines && (flags.NFlag() > 1 || len(args) > 0):
+			return usageError("--jsonl takes no other flags, files or URLs; send agent and url in each line")
+		case *lines:
+			return answerLines(in, out, answerRobots)
+		case len(args) == 0:
+			return usageError("name a file, or - for standard input")
 		}
-		return answerLines("robots", in, out, errOut, answerRobots)
-	}
-	if len(remaining) == 0 {
-		fmt.Fprintln(errOut, "seedctl robots: name a file, or - for standard input (\"seedctl robots --help\" explains)")
-		return exitUsage
-	}
-
-	body, err := readInput(remaining[0], in)
-	if err != nil {
-		return unusable(errOut, "robots", err)
-	}
-	report := reportRobots(remaining[0], body, *agent, *base, remaining[1:], *compare)
-	if *asJSON {
-		encoder := json.NewEncoder(out)
-		encoder.SetEscapeHTML(false)
-		err = encoder.Encode(report)
-	} else {
+		body, err := readInput(args[0], in)
+		if err != nil {
+			return err
+		}
+		report := reportRobots(args[0], body, *agent, *base, args[1:], *compare)
+		if *asJSON {
+			encoder := json.NewEncoder(out)
+			encoder.SetEscapeHTML(false)
+			return encoder.Encode(report)
+		}
 		_, err = io.WriteString(out, report.text())
+		return err
 	}
-	if err != nil {
-		return unusable(errOut, "robots", err)
-	}
-	return exitOK
+	return cmd
 }
 
 // readInput reads a file, or in when its name is "-".

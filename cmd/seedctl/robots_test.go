@@ -127,7 +127,7 @@ func TestRobots_Usage(t *testing.T) {
 			t.Errorf("%s: %d, %q, %q", name, code, out, errOut)
 		}
 	}
-	if code, out, errOut := seedctl("", "robots", filepath.Join(t.TempDir(), "none.txt")); code != exitInput || out != "" || !strings.Contains(errOut, "none.txt") {
+	if code, out, errOut := seedctl("", "robots", filepath.Join(t.TempDir(), "none.txt")); code != exitFailed || out != "" || !strings.Contains(errOut, "none.txt") {
 		t.Errorf("no such file: %d, %q, %q", code, out, errOut)
 	}
 }
@@ -166,7 +166,7 @@ func TestRobots_JSONL(t *testing.T) {
 		code, out, _ := seedctl(c.question+"\n", "robots", "--jsonl")
 		wantCode := exitOK
 		if strings.HasPrefix(c.answer, `{"error"`) {
-			wantCode = exitInput
+			wantCode = exitFailed
 		}
 		if out != c.answer+"\n" || code != wantCode {
 			t.Errorf("%s: %d, %swant %s", c.name, code, out, c.answer)
@@ -178,7 +178,7 @@ func TestRobots_JSONL(t *testing.T) {
 	long := `{"robots_txt":"` + strings.Repeat(`#\n`, 250_000) + `","agent":"Bot"}`
 	code, out, _ := seedctl("\nbad\r\n \n"+long+"\n"+`{"robots_txt":"","agent":"a"}`, "robots", "--jsonl")
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	if code != exitInput || len(lines) != 3 || !strings.HasPrefix(lines[0], `{"error"`) || lines[1] != none || lines[2] != none {
+	if code != exitFailed || len(lines) != 3 || !strings.HasPrefix(lines[0], `{"error"`) || lines[1] != none || lines[2] != none {
 		t.Errorf("%d, %q", code, lines)
 	}
 	if code, out, _ := seedctl("", "robots", "--jsonl"); code != exitOK || out != "" {
@@ -223,7 +223,7 @@ func TestRobots_BrokenStreams(t *testing.T) {
 		"writing text":    run([]string{"robots", "-"}, strings.NewReader(""), broken{}, io.Discard),
 		"writing JSON":    run([]string{"robots", "--json", "-"}, strings.NewReader(""), broken{}, io.Discard),
 	} {
-		if code != exitInput {
+		if code != exitFailed {
 			t.Errorf("%s: %d", name, code)
 		}
 	}

@@ -90,18 +90,18 @@ func (s *sites) answer(line []byte) (any, error) {
 }
 
 // classifySite prints the types of the URLs in a file, those of a domain judged together.
-func classifySite(file string, c classify.Context, in io.Reader, out, errOut io.Writer) int {
+func classifySite(file string, c classify.Context, in io.Reader, out io.Writer) error {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return unusable(errOut, "classify", err)
+			return err
 		}
 		defer f.Close()
 		in = f
 	}
 	text, err := io.ReadAll(in)
 	if err != nil {
-		return unusable(errOut, "classify", err)
+		return err
 	}
 	s := sites{context: c, now: time.Now(), analysers: map[string]*discovery.Analyser{},
 		links: map[string][]discovery.Link{}}
@@ -116,5 +116,5 @@ func classifySite(file string, c classify.Context, in io.Reader, out, errOut io.
 	for domain, links := range s.links {
 		s.analysers[domain].Learn(links)
 	}
-	return answerLines("classify", bytes.NewReader(text), out, errOut, s.answer)
+	return answerLines(bytes.NewReader(text), out, s.answer)
 }

@@ -2,25 +2,23 @@ package main
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-	"sync"
-	"text/tabwriter"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/newsfork/seed-engine/markup"
 	"github.com/newsfork/seed-engine/sitemap"
 )
 
-const sitemapHelp = `seedctl sitemap: what a sitemap or feed holds, and what is wrong with it
-
-Usage:
-  seedctl sitemap [flags] FILE|-…
-
-Reads sitemaps (urlset, index, plain text) and feeds (RSS, Atom) however they are compressed,
+func sitemapCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sitemap [flags] FILE|-…",
+		Short: "what a sitemap or feed holds, and what is wrong with it",
+		Long: `Reads sitemaps (urlset, index, plain text) and feeds (RSS, Atom) however they are compressed,
 encoded or broken; "-" is standard input. It shows the form of each, how many URLs it lists, of
 how many sitemaps, news titles among them, the oldest and newest lastmod, and whether it is cut
 short or over the protocol's limits. Nothing is fetched.
@@ -29,61 +27,50 @@ With --json there is one line for each file
   {"file", "kind" (urlset, index, rss, atom, text or invalid), "url_count", "child_sitemaps",
    "first_loc", "last_loc", "lastmod_min", "lastmod_max", "news_titles", "truncated",
    "over_limit", "error"}
-with null for what is not there. A document that is no sitemap is an answer too, with its error.
-
-Examples:
-  curl -s https://example.com/sitemap.xml.gz | seedctl sitemap -
-  seedctl sitemap --base https://example.com/sitemap.xml --json *.xml
-`
-
-// runSitemap prints what sitemaps contain.
-func runSitemap(args []string, in io.Reader, out, errOut io.Writer) int {
-	flags := flag.NewFlagSet("sitemap", flag.ContinueOnError)
-	base := flags.String("base", "", "`URL` of the document, to resolve relative locs (without it they do not count)")
-	asJSON := flags.Bool("json", false, "print one JSON object for each file")
-	files, code, ok := parseArgs(flags, sitemapHelp, args, out, errOut)
-	if !ok {
-		return code
+with null for what is not there. A document that is no sitemap is an answer too, with its error.`,
+		Example: `  curl -s https://example.com/sitemap.xml.gz | seedctl sitemap -
+  seedctl sitemap --base https://example.com/sitemap.xml --json *.xml`,
+		ValidArgsFunction: files,
 	}
-	if len(files) == 0 {
-		fmt.Fprintln(errOut, "seedctl sitemap: name a file, or - for standard input (\"seedctl sitemap --help\" explains)")
-		return exitUsage
+	base := cmd.Flags().String("base", "",
+		"`URL` of the document, to resolve relative locs (without it they do not count)")
+	asJSON := cmd.Flags().Bool("json", false, "print one JSON object for each file")
+	cmd.RunE = func(cmd *cobra.Command, names []string) error {
+		if len(names) == 0 {
+			return usageError("name a file, or - for standard input")
+		}
+		if _, valid := markup.Resolve(*base, []byte("/")); *base != "" && !valid {
+			return usageError(fmt.Sprintf("--base %q is no absolute http or https URL", *base))
+		}
+		return showSitemaps(cmd, names, *base, *asJSON)
 	}
-	if _, valid := markup.Resolve(*base, []byte("/")); *base != "" && !valid {
-		fmt.Fprintf(errOut, "seedctl sitemap: --base %q is no absolute http or https URL\n", *base)
-		return exitUsage
-	}
+	return cmd
+}
 
+// showSitemaps prints what sitemaps contain, also after one that cannot be read.
+func showSitemaps(cmd *cobra.Command, names []string, base string, asJSON bool) error {
+	out := cmd.OutOrStdout()
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	header := sync.OnceFunc(func() {
-		fmt.Fprintln(table, "FILE\tKIND\tURLS\tSITEMAPS\tNEWS\tOLDEST\tNEWEST\tNOTES")
-	})
-	fail := func(err error) {
-		code = unusable(errOut, "sitemap", err)
-	}
-	for _, name := range files {
-		report, err := readSitemap(name, *base, in)
+	rows := []string{"FILE\tKIND\tURLS\tSITEMAPS\tNEWS\tOLDEST\tNEWEST\tNOTES"}
+	var failed error
+	for _, name := range names {
+		report, err := readSitemap(name, base, cmd.InOrStdin())
+		switch {
+		case err == nil && asJSON:
+			err = encoder.Encode(report)
+		case err == nil:
+			rows = append(rows, report.row())
+		}
 		if err != nil {
-			fail(err)
-			continue
-		}
-		if !*asJSON {
-			header() // once there is a row
-			fmt.Fprintln(table, report.row())
-			continue
-		}
-		if err := encoder.Encode(report); err != nil {
-			fail(err)
+			complain(cmd, "%s", inWords(err))
+			failed = errReported
 		}
 	}
-	if !*asJSON {
-		if err := table.Flush(); err != nil {
-			fail(err)
-		}
+	if err := tableIf(len(rows) > 1, out, rows); err != nil {
+		return err
 	}
-	return code
+	return failed
 }
 
 // sitemapReport is the --json form of one file. Dates are RFC 3339 in UTC.

@@ -62,8 +62,8 @@ func TestSitemap_Input(t *testing.T) {
 		{"no file", nil, exitUsage, 0, "name a file"},
 		{"relative base", []string{"--base", "/x", "-"}, exitUsage, 0, "--base"},
 		{"base of another scheme", []string{"--base", "ftp://h.example/", "-"}, exitUsage, 0, "--base"},
-		{"one file is missing", []string{"--json", missing, "-"}, exitInput, 1, "no-such.xml"},
-		{"a directory", []string{"--json", t.TempDir()}, exitInput, 0, "directory"},
+		{"one file is missing", []string{"--json", missing, "-"}, exitFailed, 1, "no-such.xml"},
+		{"a directory", []string{"--json", t.TempDir()}, exitFailed, 0, "directory"},
 	} {
 		code, out, errOut := seedctl("https://h.example/1\n", append([]string{"sitemap"}, c.args...)...)
 		if code != c.code || strings.Count(out, "\n") != c.lines || !strings.Contains(errOut, c.complaint) {

@@ -12,39 +12,34 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 )
 
-const statusHelp = `seedctl status: how far the pipeline is, its alarms and queues
-
-Usage:
-  seedctl status [flags]
-
-Shows how many files and domains of the selected partitions are processed, failed and pending, the
+func statusCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:   "status",
+		Short: "how far the pipeline is, its alarms and queues",
+		Args:  noArgs,
+		Long: `Shows how many files and domains of the selected partitions are processed, failed and pending, the
 rates of robots.txt and sitemaps, and of the whole engine the dead letters, queues and alarms.
 
 With --watch it is shown again whenever something changed, until Ctrl-C, which then is no failure.
-With --json it prints one object, the Status of /openapi.json, with --watch once for each change.
-
-Examples:
-  seedctl status --country sg --by partition
+With --json it prints one object, the Status of /openapi.json, with --watch once for each change.`,
+		Example: `  seedctl status --country sg --by partition
   seedctl status --watch
-  seedctl status --json | jq .processing_stats
-`
-
-func runStatus(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemote("status", statusHelp, out, errOut)
+  seedctl status --json | jq .processing_stats`,
+	})
 	var p contract.Partition
 	r.partitionFlags(&p)
 	by := r.flags.String("by", "", "add the numbers by partition, error_type or both: `NAME`[,NAME]")
+	completeFlag(r.cmd, "by", oneOf("partition", "error_type", "partition,error_type"))
 	trend := r.flags.Int("trend", 0, "add the last `HOURS`, up to 168")
 	watch := r.flags.Bool("watch", false, "show it again whenever something changed")
 	interval := r.flags.Duration("interval", 2*time.Second, "`TIME` between two looks of --watch")
-	return r.run(args, func(ctx context.Context, args []string) error {
-		if err := noArgs(args); err != nil {
-			return err
-		}
+	return r.command(func(ctx context.Context, _ []string) error {
 		if *interval <= 0 {
 			return usageError("--interval must be above 0, such as 2s")
 		}

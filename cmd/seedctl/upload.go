@@ -17,35 +17,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/orchestrator"
 )
-
-const uploadHelp = `seedctl upload: store raw files in the engine's bucket
-
-Usage:
-  seedctl upload [flags] FILE|DIRECTORY…
-
-Stores every FILE, and of every DIRECTORY and those below it the files called raw_NNNN.json. The
-partition comes from --country, --category and --date; what they do not say is read from the path:
-…/country=sg/category=news/date=2026-01-28/raw_0001.json. The number is --chunk, else that of the
-name, else the next one that is free, which --next takes for all files.
-
-One that is there already with the same content is left alone, so that an interrupted upload can be
-repeated; with another content it is a failure, unless --replace stores the new one in its place.
-That is possible as long as it was not processed, and ends the old one, discarded or not. Nothing is
-sent before all the files have been looked at.
-
-With --json each line is a file {"file", "key", "size", "state": "stored", "replaced", "exists" or
-"failed",
-"error": {"code", "message", "field"?} or null}, followed with --orchestrate by a line for each
-partition {"partition_info", "files_found", "sent", "skipped", …}.
-
-Examples:
-  seedctl upload --orchestrate raw/country=sg/category=news/date=2026-01-28
-  seedctl upload --country sg --category news --date 2026-01-28 export.json
-`
 
 // rawUpload is one file to upload.
 type rawUpload struct {
@@ -73,15 +50,35 @@ const (
 	failed   = "failed"
 )
 
-func runUpload(args []string, _ io.Reader, out, errOut io.Writer) int {
-	r := newRemote("upload", uploadHelp, out, errOut)
+func uploadCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:               "upload [flags] FILE|DIRECTORY…",
+		ValidArgsFunction: files,
+		Short:             "store raw files in the engine's bucket",
+		Long: `Stores every FILE, and of every DIRECTORY and those below it the files called raw_NNNN.json. The
+partition comes from --country, --category and --date; what they do not say is read from the path:
+…/country=sg/category=news/date=2026-01-28/raw_0001.json. The number is --chunk, else that of the
+name, else the next one that is free, which --next takes for all files.
+
+One that is there already with the same content is left alone, so that an interrupted upload can be
+repeated; with another content it is a failure, unless --replace stores the new one in its place.
+That is possible as long as it was not processed, and ends the old one, discarded or not. Nothing is
+sent before all the files have been looked at.
+
+With --json each line is a file {"file", "key", "size", "state": "stored", "replaced", "exists" or
+"failed",
+"error": {"code", "message", "field"?} or null}, followed with --orchestrate by a line for each
+partition {"partition_info", "files_found", "sent", "skipped", …}.`,
+		Example: `  seedctl upload --orchestrate raw/country=sg/category=news/date=2026-01-28
+  seedctl upload --country sg --category news --date 2026-01-28 export.json`,
+	})
 	var p contract.Partition
 	r.partitionFlags(&p)
 	chunk := r.flags.String("chunk", "", "`NUMBER` of the one file: 1 is 0001")
 	next := r.flags.Bool("next", false, "take the next free number, whatever the files are called")
 	replace := r.flags.Bool("replace", false, "store in place of files that are there and not processed")
 	queue := r.flags.Bool("orchestrate", false, "then queue what is not finished in their partitions")
-	return r.run(args, func(ctx context.Context, args []string) error {
+	return r.command(func(ctx context.Context, args []string) error {
 		if len(args) == 0 {
 			return usageError("name raw files or directories")
 		}

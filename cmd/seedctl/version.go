@@ -1,47 +1,33 @@
 package main
 
 import (
-	"flag"
 	"fmt"
-	"io"
 	"runtime"
+
+	"github.com/spf13/cobra"
 
 	"github.com/newsfork/seed-engine/contract"
 )
 
-const versionHelp = `seedctl version: the version of this program
-
-Usage:
-  seedctl version [--json]
-
-With --json it prints {"version", "go", "platform"}.
-`
-
-func runVersion(args []string, _ io.Reader, out, errOut io.Writer) int {
-	flags := flag.NewFlagSet("version", flag.ContinueOnError)
-	asJSON := flags.Bool("json", false, "print one JSON object")
-	remaining, code, ok := parseArgs(flags, versionHelp, args, out, errOut)
-	if !ok {
-		return code
+func versionCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "the version of this program",
+		Args:  noArgs,
+		Long:  `With --json it prints {"version", "go", "platform"}.`,
 	}
-	if len(remaining) > 0 {
-		fmt.Fprintln(errOut, "seedctl version: takes no arguments")
-		return exitUsage
+	asJSON := cmd.Flags().Bool("json", false, "print one JSON object")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		v := struct {
+			Version  string `json:"version"`
+			Go       string `json:"go"`
+			Platform string `json:"platform"`
+		}{contract.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+		if *asJSON {
+			return writeJSON(cmd.OutOrStdout(), v)
+		}
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "seedctl %s (%s, %s)\n", v.Version, v.Go, v.Platform)
+		return err
 	}
-	v := struct {
-		Version  string `json:"version"`
-		Go       string `json:"go"`
-		Platform string `json:"platform"`
-	}{contract.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
-	var err error
-	if *asJSON {
-		err = writeJSON(out, v)
-	} else {
-		_, err = fmt.Fprintf(out, "seedctl %s (%s, %s)\n", v.Version, v.Go, v.Platform)
-	}
-	if err != nil {
-		fmt.Fprintln(errOut, "seedctl version:", err)
-		return exitFailed
-	}
-	return exitOK
+	return cmd
 }

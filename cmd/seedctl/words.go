@@ -3,13 +3,14 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
 	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // inWords is the text of an error without what only the program's author can read: the system call that failed on a
@@ -41,53 +42,49 @@ func inWords(err error) string {
 	return err.Error()
 }
 
-// unusable reports a failure to read or write, and returns its exit code.
-func unusable(errOut io.Writer, command string, err error) int {
-	fmt.Fprintf(errOut, "seedctl %s: %s\n", command, harmless(inWords(err)))
-	return exitInput
+// flagError says in words what is wrong with a flag, and what was perhaps meant.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var empty *pflag.ValueRequiredError
+	var wrong *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown) && cmd.HasSubCommands() && cmd.Flags().NArg() > 0:
+		return noCommand(cmd, cmd.Flags().Arg(0)) // whose flag it may be
+	case errors.As(err, &unknown):
+		name, dashes := unknown.GetSpecifiedName(), "--"
+		if letters := unknown.GetSpecifiedShortnames(); letters != "" {
+			name, dashes = letters, "-"
+		}
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		text := "there is no flag " + dashes + name
+		if best := nearest(name, names); best != "" {
+			text += "; did you mean --" + best + "?"
+		}
+		return usageError(text)
+	case errors.As(err, &empty):
+		return usageError("--" + empty.GetFlag().Name + " needs a value")
+	case errors.As(err, &wrong):
+		f := wrong.GetFlag()
+		return usageError(fmt.Sprintf("--%s %q: %s", f.Name, wrong.GetValue(), accepted(f, wrong.Unwrap())))
+	}
+	return usageError(err.Error())
 }
 
-// Errors of package flag.
-var (
-	unknownFlag = regexp.MustCompile(`^flag provided but not defined: -+(.*)$`)
-	emptyFlag   = regexp.MustCompile(`^flag needs an argument: -+(.*)$`)
-	wrongFlag   = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-(\S+): (.*)$`)
-)
-
-// flagWords is inWords for an error of package flag.
-func flagWords(flags *flag.FlagSet, err error) string {
-	text := err.Error()
-	if m := unknownFlag.FindStringSubmatch(text); m != nil {
-		var names []string
-		flags.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
-		if best := nearest(m[1], names); best != "" {
-			return fmt.Sprintf("there is no flag --%s; did you mean --%s?", m[1], best)
+// accepted says what a flag accepts, whose value was refused with err.
+func accepted(f *pflag.Flag, err error) string {
+	switch f.Value.Type() {
+	case "bool":
+		return "send true or false"
+	case "int":
+		return "send a whole number"
+	case "float64":
+		return "send a number"
+	case "duration":
+		if f.DefValue == "0s" {
+			return "send a time with its unit, such as 5s"
 		}
-		return "there is no flag --" + m[1]
+		return "send a time with its unit, such as " + f.DefValue
 	}
-	if m := emptyFlag.FindStringSubmatch(text); m != nil {
-		return "--" + m[1] + " needs a value"
-	}
-	m := wrongFlag.FindStringSubmatch(text)
-	if m == nil {
-		return text
-	}
-	why := m[3]
-	if why == "parse error" || why == "value out of range" {
-		why = "not a value that it takes"
-		switch value := flags.Lookup(m[2]).Value.(flag.Getter).Get().(type) {
-		case bool:
-			why = "send true or false"
-		case int, int64, uint, uint64:
-			why = "send a whole number"
-		case float64:
-			why = "send a number"
-		case interface{ Seconds() float64 }:
-			why = fmt.Sprintf("send a time with its unit, such as %v", value)
-			if value.Seconds() == 0 {
-				why = "send a time with its unit, such as 5s"
-			}
-		}
-	}
-	return fmt.Sprintf("--%s %s: %s", m[2], m[1], why)
+	return err.Error()
 }

@@ -64,6 +64,7 @@ func TestFlags_ErrorsInWords(t *testing.T) {
 	for line, want := range map[string]string{
 		"domains --stat failed":          "seedctl domains: there is no flag --stat; did you mean --state?",
 		"domains --qqq":                  "seedctl domains: there is no flag --qqq",
+		"domains -json":                  "seedctl domains: there is no flag -json; did you mean --json?",
 		"domains --country":              "seedctl domains: --country needs a value",
 		"domains --limit x":              `seedctl domains: --limit "x": send a whole number`,
 		"domains --slower-than 5":        `seedctl domains: --slower-than "5": send a time with its unit, such as 5s`,
