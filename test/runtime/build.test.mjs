@@ -83,7 +83,8 @@ test("merged data segments leave the same memory", () => {
 test("the output is complete, belongs to this Go version, and a second build leaves it alone", () => {
   build(join(here, "fixture"), out);
   const program = readFileSync(join(out, "app.wasm"));
-  const written = () => ["app.wasm", "wasm_exec.js", "entry.mjs", "pool.mjs"].map((name) => statSync(join(out, name)).mtimeMs);
+  const written = () =>
+    ["app.wasm", "wasm_exec.js", "entry.mjs", "pool.mjs"].map((name) => statSync(join(out, name)).mtimeMs);
   const before = written();
   build(join(here, "fixture"), out);
   assert.deepEqual(written(), before);
