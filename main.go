@@ -51,7 +51,7 @@ func main() {
 	}
 	everyMinute := func(ctx context.Context, event *cron.Event) error { return e.Cron(ctx, event.ScheduledTime) }
 	worker.HandleCalls(func(now epoch.Millis, shard, operation string, request []byte) worker.Answer {
-		a := e.CallShard(bindings.ShardDatabase{}, shard, int64(now), operation, request)
+		a := e.CallShard(bindings.ShardDatabase{}, shard, epoch.Millis(now), operation, request)
 		return worker.Answer{Text: a.Text, OK: a.OK, Alarm: epoch.Millis(a.Alarm)}
 	})
 	worker.Run(e, consume, everyMinute, "/health", "/health/live")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/queues"
 	"github.com/newsfork/seed-engine/worker"
 )
@@ -77,6 +78,6 @@ func readBacklog(fields *worker.Fields) (b contract.Backlog, err error) {
 	if err != nil {
 		return b, contract.Wrap(contract.Storage, "queues.Backlogs", err)
 	}
-	oldest := contract.AtMillis(numbers[2])
+	oldest := contract.AtMillis(epoch.Millis(numbers[2]))
 	return contract.Backlog{Messages: numbers[0], Bytes: numbers[1], Oldest: oldest}, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/r2"
@@ -81,9 +82,9 @@ func (b *Batch) Hosts(domain string) (visits []frontier.Visit) {
 	}) {
 		retry := v.RetryAt.Sub(now)
 		visits = append(visits, frontier.Visit{
-			Host: v.Host, Delay: v.Delay.Milliseconds(), AskedAt: contract.Millis(v.AskedAt),
+			Host: v.Host, Delay: v.Delay.Milliseconds(), AskedAt: epoch.MillisOf(v.AskedAt),
 			RetryAfter: int64(max(0, (retry+time.Second-1)/time.Second)),
-			Throttled:  v.Throttled, RobotsExpires: contract.Millis(v.RobotsExpires), Unresolved: v.Unresolved,
+			Throttled:  v.Throttled, RobotsExpires: epoch.MillisOf(v.RobotsExpires), Unresolved: v.Unresolved,
 		})
 	}
 	return visits[:min(len(visits), maxHosts)]

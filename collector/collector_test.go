@@ -24,6 +24,7 @@ import (
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 	"github.com/newsfork/seed-engine/frontier"
@@ -553,10 +554,10 @@ func TestVisits(t *testing.T) {
 			host.Unresolved {
 			t.Errorf("%+v", host)
 		}
-		if expires := time.UnixMilli(host.RobotsExpires).Sub(began).Round(time.Minute); expires != 24*time.Hour {
+		if expires := host.RobotsExpires.Time().Sub(began).Round(time.Minute); expires != 24*time.Hour {
 			t.Errorf("robots.txt expires in %v", expires)
 		}
-		if asked := time.Since(time.UnixMilli(host.AskedAt)); asked < 0 || asked > time.Second {
+		if asked := time.Since(host.AskedAt.Time()); asked < 0 || asked > time.Second {
 			t.Errorf("asked %v ago", asked)
 		}
 	})
@@ -602,8 +603,8 @@ func TestCrawlDelay_Long(t *testing.T) {
 		}
 		for _, e := range how.EntryPoints {
 			if got := w.state(t, "example.com", e.URL); got.State != "waiting" ||
-				got.DueAt > time.Now().Add(2*time.Hour).UnixMilli() {
-				t.Errorf("%s is %s, due at %v", e.URL, got.State, time.UnixMilli(got.DueAt))
+				got.DueAt > epoch.Now().Add(2*time.Hour) {
+				t.Errorf("%s is %s, due at %v", e.URL, got.State, got.DueAt.Time())
 			}
 		}
 	})
@@ -1036,8 +1037,8 @@ func TestVisit_DoneInBetween(t *testing.T) {
 	}
 }
 
-// TestMerge_StoredMeanwhile: evidence is stored while the next request waits for its turn, so that a slow bucket takes no
-// time; but the document comes after it, however long it takes, and not at all when it cannot be stored.
+// TestMerge_StoredMeanwhile: evidence is stored while the next request waits for its turn, so that a slow bucket takes
+// no time; but the document comes after it, however long it takes, and not at all when it cannot be stored.
 func TestMerge_StoredMeanwhile(t *testing.T) {
 	collect := func(t *testing.T, evidence time.Duration, failing string) (took time.Duration, order []string,
 		err error) {

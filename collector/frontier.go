@@ -15,6 +15,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/markup"
@@ -131,8 +132,8 @@ func (b *Batch) persist(ctx context.Context, domain string, call func(frontier.R
 	}
 }
 
-// lookedAt returns when the domain was collected before, in ms, or 0 if there is no record of it.
-func (s *saving) lookedAt(old, doc *contract.Document) int64 {
+// lookedAt returns when the domain was collected before, or 0 if there is no record of it.
+func (s *saving) lookedAt(old, doc *contract.Document) epoch.Millis {
 	var at time.Time
 	if s.visit != nil {
 		at = s.visit.evidence.At
@@ -140,7 +141,7 @@ func (s *saving) lookedAt(old, doc *contract.Document) int64 {
 	if old != nil && old.Reachable && old.CollectedAt.After(at) {
 		at = old.CollectedAt.Time
 	}
-	return contract.Millis(at)
+	return epoch.MillisOf(at)
 }
 
 // Bounds of the time after which an unchanged domain is collected again.
@@ -211,7 +212,7 @@ func (s *saving) announce(ctx context.Context, doc *contract.Document) error {
 // Announcement returns the change that announces the document of a partition.
 func Announcement(p contract.Partition, doc *contract.Document) frontier.Changed {
 	return frontier.Changed{Domain: doc.Domain, Changes: []frontier.Change{
-		{Partition: p, Revision: doc.Revision, ChangedAt: max(doc.Processing.ProcessedAt.UnixMilli(), 1),
+		{Partition: p, Revision: doc.Revision, ChangedAt: max(epoch.MillisOf(doc.Processing.ProcessedAt.Time), 1),
 			Reachable: doc.Reachable},
 	}}
 }
@@ -223,7 +224,7 @@ func newPages(pages []discovery.Page, before bool) []frontier.NewPage {
 		list[i] = frontier.NewPage{URL: p.URL, Title: p.Title, Type: string(p.Type), Priority: p.Priority,
 			FoundBy: string(p.Method)}
 		if !p.Lastmod.IsZero() {
-			list[i].LastMod = p.Lastmod.Unix()
+			list[i].LastMod = epoch.SecondsOf(p.Lastmod)
 		} else {
 			list[i].Fresh = before && p.Method == discovery.FromFeed
 		}

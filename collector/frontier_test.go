@@ -17,6 +17,7 @@ import (
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 	"github.com/newsfork/seed-engine/frontier"
@@ -221,8 +222,8 @@ func TestFrontier_HasTheDocumentsURLs(t *testing.T) {
 	})
 }
 
-// TestFrontier_RowsOfACollection: the put of a collection, and the look for mirrors, write few rows. What a shard has once is
-// written by the first.
+// TestFrontier_RowsOfACollection: the put of a collection, and the look for mirrors, write few rows. What a shard has
+// once is written by the first.
 func TestFrontier_RowsOfACollection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newsSite(2000)
@@ -346,7 +347,7 @@ func TestFrontier_Unreachable(t *testing.T) {
 			t.Errorf("reachable %v, valid until %v, %+v", d.Reachable, d.ValidUntil, w.stats(t, "example.com"))
 		}
 		if e := w.state(t, "example.com", "https://example.com/robots.txt"); e.Entry == nil ||
-			e.Entry.Method != frontier.MethodCollect || e.DueAt != inAnHour.UnixMilli() {
+			e.Entry.Method != frontier.MethodCollect || e.DueAt != epoch.MillisOf(inAnHour) {
 			t.Errorf("it is to be asked again in an hour: %+v", e)
 		}
 		// A merge does not promise anything else.

@@ -26,7 +26,7 @@ func history(e *frontier.EntryState) discovery.EntryHistory {
 	h := discovery.EntryHistory{ChangedAt: contract.AtMillis(e.ChangedAt), NextCheckAt: contract.AtMillis(e.DueAt),
 		Checks: []contract.FrontierCheck{}}
 	for _, c := range e.Checks {
-		check := contract.FrontierCheck{At: *contract.AtMillis(max(c.At, 1) * 1000), Changed: c.Changed}
+		check := contract.FrontierCheck{At: *contract.AtMillis(max(c.At, 1).Millis()), Changed: c.Changed}
 		if status := c.Status; status != 0 {
 			check.Status = &status
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/feed"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
@@ -126,7 +127,7 @@ func (b *Batch) collectAgain(ctx context.Context, r *contract.Refresh) (*contrac
 	if doc == nil {
 		return nil, b.unschedule(ctx, r)
 	}
-	m := doc.Again(r.Partition, time.UnixMilli(r.QueuedAt).UTC())
+	m := doc.Again(r.Partition, r.QueuedAt.Time())
 	m.Scheduled = true
 	return m, m.Validate()
 }
@@ -183,7 +184,7 @@ func (f *refresh) run(ctx context.Context) (result frontier.RefreshResult, err e
 	c := f.batch.collector
 	result = frontier.RefreshResult{Domain: f.message.Domain, URL: f.message.URL, Owner: f.owner}
 	host := &f.begun.Host
-	if wait := time.UnixMilli(host.ReadyAt).Sub(c.Clock.Now()); wait > 0 {
+	if wait := host.ReadyAt.Time().Sub(c.Clock.Now()); wait > 0 {
 		if err := c.Clock.Sleep(ctx, wait); err != nil {
 			return result, err
 		}
@@ -195,7 +196,7 @@ func (f *refresh) run(ctx context.Context) (result frontier.RefreshResult, err e
 		Deadline: maxRefreshTime, MaxWall: maxRefreshWall,
 	}, c.Transport, c.Clock, f.batch.limiter)
 	defer f.session.Close()
-	if host.RobotsExpires <= c.Clock.Now().UnixMilli() {
+	if host.RobotsExpires <= epoch.MillisOf(c.Clock.Now()) {
 		a, failure, err := f.robots(ctx, &result)
 		if err != nil {
 			return result, err
@@ -269,7 +270,7 @@ func (f *refresh) finish(result frontier.RefreshResult, a *fetch.Answer, failure
 	result.Skipped = errors.Is(failure, fetch.ErrExcluded) || errors.Is(failure, fetch.ErrCrawlDelay) ||
 		postponed(failure)
 	if f.session.Stats().Requests > 0 {
-		result.Visit.AskedAt = now.UnixMilli()
+		result.Visit.AskedAt = epoch.MillisOf(now)
 	}
 	if a == nil {
 		return result, nil
@@ -318,7 +319,7 @@ func (f *refresh) robots(ctx context.Context, result *frontier.RefreshResult) (a
 		expires = c.Clock.Now().Add(robots.MaxAge)
 	}
 	delay, _ := f.group.CrawlDelay()
-	result.Visit.RobotsExpires, result.Visit.Delay = contract.Millis(expires), delay.Milliseconds()
+	result.Visit.RobotsExpires, result.Visit.Delay = epoch.MillisOf(expires), delay.Milliseconds()
 	f.session.SetRobots(markup.HostOf(f.message.URL), delay, expires)
 	f.session.SetRules(authority, f.group.Allowed)
 	if !allowed {
@@ -440,7 +441,7 @@ func (f *refresh) take(loc, title []byte, date time.Time, method discovery.Metho
 	case date.Before(f.since(now)):
 		return nil
 	default:
-		p.LastMod = date.Unix()
+		p.LastMod = epoch.SecondsOf(date)
 	}
 	if len(f.pages) >= maxRefreshSeen || !contract.WithinDomain(markup.HostOf(p.URL), f.message.Domain) {
 		return nil
@@ -452,7 +453,7 @@ func (f *refresh) take(loc, title []byte, date time.Time, method discovery.Metho
 // since returns the date from which a page might be new.
 func (f *refresh) since(now time.Time) time.Time {
 	since := now.Add(-freshFor)
-	if before := time.UnixMilli(f.begun.Since); f.begun.Since > 0 && before.Before(since) {
+	if before := f.begun.Since.Time(); f.begun.Since > 0 && before.Before(since) {
 		return before
 	}
 	return since
@@ -509,11 +510,7 @@ func (f *refresh) assess(ctx context.Context) ([]frontier.NewPage, error) {
 		if allowed, ok := rulings.verdict(p.URL); ok && !allowed || f.batch.excluded(p.URL) {
 			continue
 		}
-		var lastmod time.Time
-		if p.LastMod > 0 {
-			lastmod = time.Unix(p.LastMod, 0)
-		}
-		t, priority := analyser.Assess(p.URL, discovery.Method(p.FoundBy), lastmod, "")
+		t, priority := analyser.Assess(p.URL, discovery.Method(p.FoundBy), p.LastMod.Time(), "")
 		p.Type, p.Priority = string(t), priority
 		chosen = append(chosen, p)
 	}

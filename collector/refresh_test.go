@@ -9,6 +9,7 @@ import (
 
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 )
 
@@ -17,12 +18,12 @@ const feedURL = "https://example.com/feed.xml"
 // refresh refreshes the site's feed once it is due, and returns the URLs that were requested.
 func (w *world) refresh(t *testing.T) (collector.Refreshed, []string) {
 	t.Helper()
-	if due := w.state(t, "example.com", feedURL).DueAt; due > time.Now().UnixMilli() {
-		time.Sleep(time.Until(time.UnixMilli(due)) + time.Second)
+	if due := w.state(t, "example.com", feedURL).DueAt; due > epoch.Now() {
+		time.Sleep(time.Until(due.Time()) + time.Second)
 	}
 	before := len(w.web.URLs())
 	done, err := w.NewBatch(nil).Refresh(t.Context(), &contract.Refresh{
-		Domain: "example.com", URL: feedURL, Method: "rss", Partition: partition, QueuedAt: time.Now().UnixMilli(),
+		Domain: "example.com", URL: feedURL, Method: "rss", Partition: partition, QueuedAt: epoch.Now(),
 	})
 	if err != nil || done.Again > 0 {
 		t.Fatalf("%+v, %v", done, err)

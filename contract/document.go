@@ -3,6 +3,8 @@ package contract
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 // SchemaVersion is the version of domain_metadata.json that this program writes.
@@ -206,24 +208,8 @@ func At(t time.Time) *Time {
 	return &Time{t}
 }
 
-// AtMillis is At for milliseconds since 1970.
-func AtMillis(ms int64) *Time { return At(FromMillis(ms)) }
-
-// Millis returns t in milliseconds since 1970, or 0 for the zero time.
-func Millis(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
-}
-
-// FromMillis is the inverse of Millis, in UTC.
-func FromMillis(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
-}
+// AtMillis is At for a stored instant.
+func AtMillis(at epoch.Millis) *Time { return At(at.Time()) }
 
 // MarshalJSON writes RFC 3339 UTC without fractions.
 func (t Time) MarshalJSON() ([]byte, error) { return t.Append(nil), nil }

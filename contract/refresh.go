@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 // RefreshMessage requests another check of an entry point (DOMAIN_QUEUE).
@@ -15,14 +17,14 @@ type RefreshMessage struct {
 
 // Refresh is an entry point that is due. The method "collect" stands for the whole domain.
 type Refresh struct {
-	Domain       string    `json:"domain"` // the registrable domain
-	URL          string    `json:"url"`
-	Method       string    `json:"method"`
-	ETag         string    `json:"etag,omitempty"`
-	LastModified string    `json:"last_modified,omitempty"`
-	SHA256       string    `json:"sha256,omitempty"` // of the last body read: the first 32 digits
-	Partition    Partition `json:"partition_info"`   // the entry point's newest partition
-	QueuedAt     int64     `json:"queued_at"`        // ms since 1970
+	Domain       string       `json:"domain"` // the registrable domain
+	URL          string       `json:"url"`
+	Method       string       `json:"method"`
+	ETag         string       `json:"etag,omitempty"`
+	LastModified string       `json:"last_modified,omitempty"`
+	SHA256       string       `json:"sha256,omitempty"` // of the last body read: the first 32 digits
+	Partition    Partition    `json:"partition_info"`   // the entry point's newest partition
+	QueuedAt     epoch.Millis `json:"queued_at"`
 }
 
 // ParseRefresh decodes a DOMAIN_QUEUE message that is a refresh; ok is false for any other.

@@ -13,6 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard"
@@ -101,7 +102,7 @@ func (e *Engine) Cron(ctx context.Context, at time.Time) error {
 
 // CallShard runs an operation on the shard with a name, whose database is db, in one transaction. The caller rolls it
 // back if the answer is not ok.
-func (e *Engine) CallShard(db store.DB, name string, now int64, operation string, request []byte) shard.Answer {
+func (e *Engine) CallShard(db store.DB, name string, now epoch.Millis, operation string, request []byte) shard.Answer {
 	p, err := e.configured()
 	if err != nil {
 		return shard.Failure(err)

@@ -109,13 +109,13 @@ func assemble(p Platform) (*parts, error) {
 // shardSettings returns the settings of one shard of the frontier.
 func shardSettings(s *settings.Settings) shard.Settings {
 	shard := shard.Settings{
-		Delay:          s.RequestInterval.Milliseconds(),
+		Delay:          s.RequestInterval,
 		HostsPerDomain: s.MaxHostsPerDomain,
 		URLsPerDomain:  int64(s.URLsPerDomain),
 		Announcements:  int64(s.AnnouncementsPerDomain),
-		MinRefresh:     int64(s.MinRefresh.Seconds()),
-		MaxRefresh:     int64(s.MaxRefresh.Seconds()),
-		Retention:      s.FeedRetention.Milliseconds(),
+		MinRefresh:     s.MinRefresh,
+		MaxRefresh:     s.MaxRefresh,
+		Retention:      s.FeedRetention,
 		PerDay:         int64(max(s.RefreshesPerDay/s.FrontierShards, 1)),
 		Shards:         s.FrontierShards,
 	}
@@ -164,8 +164,8 @@ func readFrontier(ctx context.Context, shards frontier.Remotes,
 	for _, s := range stats.Shards {
 		reading.Complete = reading.Complete && s.Answered
 	}
-	if ms := stats.Total.OldestDue[frontier.Bands]; ms > 0 && set.Freshness { // of entry points, after those of pages
-		reading.OldestEntry = time.UnixMilli(ms).UTC()
+	if at := stats.Total.OldestDue[frontier.Bands]; at > 0 && set.Freshness { // of entry points, after those of pages
+		reading.OldestEntry = at.Time()
 	}
 	reading.Used = 1000 * stats.Total.Refreshed / int64(set.RefreshesPerDay)
 	return reading, nil

@@ -17,6 +17,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/engine/enginetest"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 	"github.com/newsfork/seed-engine/frontier"
@@ -63,7 +64,7 @@ func put(t *testing.T, w *enginetest.World, host string, pages int) {
 func scrape(ctx context.Context, t *testing.T, w *enginetest.World, seconds int64) (fetched int) {
 	r := w.Frontier.Remotes()
 	for ctx.Err() == nil {
-		lease, err := r.Lease(ctx, time.Now().UnixMilli(), frontier.LeaseRequest{Max: 10, Seconds: seconds})
+		lease, err := r.Lease(ctx, epoch.Now(), frontier.LeaseRequest{Max: 10, Seconds: seconds})
 		if ctx.Err() != nil {
 			return fetched
 		}
@@ -166,7 +167,7 @@ func TestPoliteness_CollectorGoesFirst(t *testing.T) {
 		put(t, w, "late.sg", 100)
 		r := w.Frontier.Remotes()
 		lease := func() frontier.Lease {
-			l, err := r.Lease(t.Context(), time.Now().UnixMilli(), frontier.LeaseRequest{Max: 1, Seconds: 120})
+			l, err := r.Lease(t.Context(), epoch.Now(), frontier.LeaseRequest{Max: 1, Seconds: 120})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -472,19 +473,24 @@ func TestLease_ReleaseIsLost(t *testing.T) {
 	})
 }
 
+// withRobots serves sites that all have the same robots.txt.
+func withRobots(robots string) func(*fetch.Request, int) (fetchtest.Page, bool) {
+	sites := &enginetest.Sites{}
+	return func(r *fetch.Request, nth int) (fetchtest.Page, bool) {
+		p, ok := sites.Serve(r, nth)
+		if strings.HasSuffix(r.URL, "/robots.txt") {
+			p.Body = robots
+		}
+		return p, ok
+	}
+}
+
 // TestLongCrawlDelays hold for everybody: the next collection waits for one without using an attempt, scrapers get the
 // host at its own pace, and what the collection left out waits in the frontier.
 func TestLongCrawlDelays(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Variables["REUSE_WINDOW_MINUTES"] = "0"
-		sites := &enginetest.Sites{}
-		w.Web.Serve = func(r *fetch.Request, nth int) (fetchtest.Page, bool) {
-			p, ok := sites.Serve(r, nth)
-			if strings.HasSuffix(r.URL, "/robots.txt") {
-				p.Body = "User-agent: *\nCrawl-delay: 120\nSitemap: https://slow.sg/map.xml\n"
-			}
-			return p, ok
-		}
+		w.Web.Serve = withRobots("User-agent: *\nCrawl-delay: 120\nSitemap: https://slow.sg/map.xml\n")
 		w.Broker.Events = 2
 		w.Send(enginetest.Domains, domainMessage(day, "slow.sg", 1, "https://slow.sg/a"))
 		w.Send(enginetest.Domains, domainMessage(nextDay, "slow.sg", 1, "https://slow.sg/a"))
@@ -507,7 +513,7 @@ func TestLongCrawlDelays(t *testing.T) {
 			}
 		}
 		time.Sleep(130 * time.Second)
-		lease, err := w.Frontier.Remotes().Lease(t.Context(), time.Now().UnixMilli(),
+		lease, err := w.Frontier.Remotes().Lease(t.Context(), epoch.Now(),
 			frontier.LeaseRequest{Max: 5, Seconds: 60})
 		if err != nil || len(lease.Items) != 1 || lease.Items[0].CrawlDelay != 120_000 {
 			t.Errorf("%+v, %v", lease, err)
@@ -524,14 +530,7 @@ func TestPoliteness_SlowHostsBesideScrapers(t *testing.T) {
 	const hosts = 23
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Variables["REUSE_WINDOW_MINUTES"] = "0"
-		sites := &enginetest.Sites{}
-		w.Web.Serve = func(r *fetch.Request, nth int) (fetchtest.Page, bool) {
-			p, ok := sites.Serve(r, nth)
-			if strings.HasSuffix(r.URL, "/robots.txt") {
-				p.Body = "User-agent: *\nCrawl-delay: 300\n"
-			}
-			return p, ok
-		}
+		w.Web.Serve = withRobots("User-agent: *\nCrawl-delay: 300\n")
 		collect := func(p contract.Partition) (done, tries int) {
 			before := len(w.Events("domain_busy"))
 			for i := range hosts {

@@ -20,7 +20,7 @@ type Put struct {
 	Partition contract.Partition
 	Pages     []NewPage
 	Entries   []NewEntry
-	Since     int64 // ms: the last collection; 0: none. Pages dated after it are new.
+	Since     epoch.Millis // the last collection; 0: none. Pages dated after it are new.
 
 	// What the collector has learned. It counts only while Owner has the domain; repeated visits cost nothing.
 	Owner    string
@@ -39,9 +39,9 @@ type PutAll struct {
 type NewPage struct {
 	URL      string
 	Title    string
-	Type     string  // content type; any other text means unknown
-	Priority float64 // 0 to 1, now; it falls as the page ages
-	LastMod  int64   // seconds since 1970; 0 when unknown
+	Type     string        // content type; any other text means unknown
+	Priority float64       // 0 to 1, now; it falls as the page ages
+	LastMod  epoch.Seconds // 0 when unknown
 
 	// For the feed.
 	Fresh   bool // the page was not listed at the last look
@@ -106,7 +106,7 @@ type LeaseRequest struct {
 // lease expires.
 type Lease struct {
 	ID         string
-	ExpiresAt  int64 // ms
+	ExpiresAt  epoch.Millis
 	Items      []Item
 	RetryAfter int64 // seconds, if there are no items
 }
@@ -122,7 +122,7 @@ type Item struct {
 	Type         string
 	Priority     float64 // 0 to 1, now
 	Title        string
-	LastMod      int64 // seconds; 0 when unknown
+	LastMod      epoch.Seconds // 0 when unknown
 	ETag         string
 	LastModified string
 	CrawlDelay   int64 // ms between requests to the host
@@ -209,26 +209,26 @@ type Acquired struct {
 	// Evidence is the last complete collection, whether the domain is granted or not.
 	Evidence Evidence
 	Hosts    []HostState // in the order of the request
-	// LastOwned returns when the last owner released or lost the domain, in ms; 0 if it had none. No collection ended
+	// LastOwned returns when the last owner released or lost the domain; 0 if it had none. No collection ended
 	// later.
-	LastOwned int64
+	LastOwned epoch.Millis
 }
 
-// HostState describes a host to a collector. Instants are in ms; 0 means not set.
+// HostState describes a host to a collector. An instant of 0 is not set.
 type HostState struct {
 	Host          string
-	Delay         int64 // ms between requests
-	ReadyAt       int64 // no request before
-	BlockedUntil  int64 // by an operator
-	RobotsExpires int64 // 0 if robots.txt was never fetched
-	Unresolved    int64 // its name did not resolve; no request before
+	Delay         int64        // ms between requests
+	ReadyAt       epoch.Millis // no request before
+	BlockedUntil  epoch.Millis // by an operator
+	RobotsExpires epoch.Millis // 0 if robots.txt was never fetched
+	Unresolved    epoch.Millis // its name did not resolve; no request before
 	Excluded      bool
 }
 
 // Evidence names the last complete collection of a domain. Collections for other partitions can reuse it.
 type Evidence struct {
 	Partition contract.Partition
-	At        int64 // ms; 0 if there is none
+	At        epoch.Millis // 0 if there is none
 }
 
 // ReleaseRequest returns a domain, with what the collector has learned of its hosts.
@@ -250,12 +250,12 @@ type ReleaseRequest struct {
 // Visit reports what a collector has learned of a host.
 type Visit struct {
 	Host          string
-	Delay         int64 // ms, by its robots.txt; 0 is the default. Only a robots.txt shortens it.
-	AskedAt       int64 // ms, of the last request; 0 if there was none. A repeated visit counts once.
-	RetryAfter    int64 // seconds, by the last response
-	Throttled     bool  // the last response was 429 or 503
-	RobotsExpires int64 // ms; 0 if robots.txt was not fetched
-	Unresolved    bool  // its name does not resolve
+	Delay         int64        // ms, by its robots.txt; 0 is the default. Only a robots.txt shortens it.
+	AskedAt       epoch.Millis // of the last request; 0 if there was none. A repeated visit counts once.
+	RetryAfter    int64        // seconds, by the last response
+	Throttled     bool         // the last response was 429 or 503
+	RobotsExpires epoch.Millis // 0 if robots.txt was not fetched
+	Unresolved    bool         // its name does not resolve
 }
 
 // MirrorRequest asks which domain showed a digest first.
@@ -291,8 +291,8 @@ type RefreshGrant struct {
 	Seconds   int64
 	Host      HostState
 	Entry     EntryState
-	SHA256    string // of the content at the last read: the first 32 digits
-	Since     int64  // ms, of the last read; 0 if there was none
+	SHA256    string       // of the content at the last read: the first 32 digits
+	Since     epoch.Millis // of the last read; 0 if there was none
 	Type      string
 	Partition contract.Partition // the newest
 	// Rewrite is true if an earlier refresh of the host changed what the contract should say, and nobody has confirmed
@@ -328,10 +328,10 @@ type RefreshEnd struct {
 	Accepted  bool // if not, the grant had expired, and nothing changed
 	Changed   bool
 	Entry     EntryState
-	Interval  int64 // seconds
-	DueAt     int64 // ms, of the next refresh
-	Added     int   // new pages
-	Announced int   // new pages in the feed
+	Interval  int64        // seconds
+	DueAt     epoch.Millis // of the next refresh
+	Added     int          // new pages
+	Announced int          // new pages in the feed
 
 	// Rewrite is true if the contract should show what became of the host's entry points.
 	Rewrite bool
@@ -376,13 +376,13 @@ type FeedPage struct {
 // FeedItem is a new URL.
 type FeedItem struct {
 	Sequence  int64 // in its shard
-	FoundAt   int64 // ms
+	FoundAt   epoch.Millis
 	URL       string
 	Domain    string
 	Title     string
 	Type      string
-	Priority  float64 // 0 to 1, at FoundAt
-	LastMod   int64   // seconds since 1970; 0 if unknown
+	Priority  float64       // 0 to 1, at FoundAt
+	LastMod   epoch.Seconds // 0 if unknown
 	Snippet   string
 	Image     string
 	FoundBy   string
@@ -394,11 +394,11 @@ func (i *FeedItem) Shown() contract.FeedItem {
 	f := contract.FeedItem{
 		URL: i.URL, Domain: i.Domain, Host: markup.HostOf(i.URL), Title: contract.Text(i.Title), Type: i.Type,
 		Priority: i.Priority,
-		FoundAt:  contract.Time{Time: time.UnixMilli(i.FoundAt).UTC()}, FoundBy: contract.Text(i.FoundBy),
+		FoundAt:  contract.Time{Time: i.FoundAt.Time()}, FoundBy: contract.Text(i.FoundBy),
 		Snippet: contract.Text(i.Snippet), Image: contract.Text(i.Image), Partition: i.Partition,
 	}
 	if i.LastMod > 0 {
-		f.LastMod = contract.At(time.Unix(i.LastMod, 0).UTC())
+		f.LastMod = contract.At(i.LastMod.Time())
 	}
 	return f
 }
@@ -413,7 +413,7 @@ type Changed struct {
 type Change struct {
 	Partition contract.Partition
 	Revision  int
-	ChangedAt int64 // ms
+	ChangedAt epoch.Millis
 	Reachable bool
 }
 
@@ -457,8 +457,8 @@ type Stats struct {
 	Quarantined int64 // damaged rows
 	Withheld    int64 // pages that were not announced since their domain had too many that day
 
-	Due       [Lanes]int64 // ready hosts by front queue, then hosts with a due entry point
-	OldestDue [Lanes]int64 // ms, the earliest of each; 0 if there is none
+	Due       [Lanes]int64        // ready hosts by front queue, then hosts with a due entry point
+	OldestDue [Lanes]epoch.Millis // the earliest of each; 0 if there is none
 
 	Found []FoundHour // last 24 hours, oldest first, without empty ones
 }
@@ -478,7 +478,7 @@ type QuarantinePage struct {
 // QuarantinedRow is a stored row that could not be read.
 type QuarantinedRow struct {
 	ID     int64
-	At     int64 // ms, when it was met
+	At     epoch.Millis // when it was met
 	Table  string
 	Key    int64
 	Name   string // of its host or domain
@@ -491,7 +491,7 @@ type QuarantinedID struct{ ID int64 }
 
 // FoundHour counts the new URLs of one hour.
 type FoundHour struct {
-	Hour  int64            // ms, its beginning
+	Hour  epoch.Millis     // its beginning
 	Types map[string]int64 // by content type
 }
 
@@ -509,7 +509,7 @@ type HostsPage struct {
 	Next  string // "" at the end
 }
 
-// HostInfo describes a host. Instants are in ms; 0 means not set.
+// HostInfo describes a host. An instant of 0 is not set.
 type HostInfo struct {
 	HostState
 	Domain      string
@@ -518,16 +518,16 @@ type HostInfo struct {
 	Due         int64 // pages and entry points that wait only for the host
 	Done        int64
 	Failed      int64
-	DueAt       int64 // when the host has something to fetch
-	LeasedUntil int64
+	DueAt       epoch.Millis // when the host has something to fetch
+	LeasedUntil epoch.Millis
 	Cursor      string // for a page after this host
 }
 
-// URLState is the state of a URL. Instants are in ms; 0 means not set.
+// URLState is the state of a URL. An instant of 0 is not set.
 type URLState struct {
 	State      string // due, waiting, leased, done, excluded or unknown
-	DueAt      int64
-	LeaseUntil int64
+	DueAt      epoch.Millis
+	LeaseUntil epoch.Millis
 	Entry      *EntryState // nil unless it is an entry point
 }
 
@@ -538,17 +538,17 @@ type EntryState struct {
 	ETag         string
 	LastModified string
 	LastStatus   int
-	ChangedAt    int64   // ms; 0 if never
-	Failures     int     // in a row
-	Checks       []Check // the last 10, oldest first
-	DueAt        int64   // ms, of the next check
+	ChangedAt    epoch.Millis // 0 if never
+	Failures     int          // in a row
+	Checks       []Check      // the last 10, oldest first
+	DueAt        epoch.Millis // of the next check
 }
 
 // Check is one look at an entry point.
 type Check struct {
-	At      int64 `json:"at"`      // seconds
-	Status  int   `json:"status"`  // 0 if there was no response
-	Changed bool  `json:"changed"` // the content differed
+	At      epoch.Seconds `json:"at"`
+	Status  int           `json:"status"`  // 0 if there was no response
+	Changed bool          `json:"changed"` // the content differed
 }
 
 // EntryInfo is an entry point of a domain.
@@ -565,7 +565,7 @@ type EntryList struct{ Entries []EntryInfo }
 // PagesRequest requests the pages of a domain.
 type PagesRequest struct {
 	Domain string
-	At     int64 // seconds since 1970; priorities are as of then, since they fall with age
+	At     epoch.Seconds // priorities are as of then, since they fall with age
 }
 
 // PageInfo is a page that waits or is leased.
@@ -573,8 +573,8 @@ type PageInfo struct {
 	URL      string
 	Title    string // "" if unknown
 	Type     string
-	Priority float64 // 0 to 1
-	LastMod  int64   // seconds since 1970; 0 if unknown
+	Priority float64       // 0 to 1
+	LastMod  epoch.Seconds // 0 if unknown
 }
 
 // PageList holds the pages of a domain.
@@ -584,9 +584,9 @@ type PageList struct{ Pages []PageInfo }
 
 // HostChange is an operator's decision about a host. Nil fields change nothing.
 type HostChange struct {
-	BlockUntil *int64 // ms; an instant in the past ends a block and a Retry-After
-	Delay      *int64 // ms between requests, whatever the host asks for; 0 for what it asks for
-	Empty      bool   // drops the waiting pages for good
+	BlockUntil *epoch.Millis // an instant in the past ends a block and a Retry-After
+	Delay      *int64        // ms between requests, whatever the host asks for; 0 for what it asks for
+	Empty      bool          // drops the waiting pages for good
 }
 
 // Exclusion is a domain, a host or a URL pattern that operators excluded.
@@ -606,7 +606,7 @@ type Exclusion struct {
 // might have changed them since, and R2 has the latest.
 type Snapshot struct {
 	Version  int              `json:"version"`
-	Taken    int64            `json:"taken,omitempty"` // ms; 0 without a SnapshotOrder
+	Taken    epoch.Millis     `json:"taken,omitempty"` // 0 without a SnapshotOrder
 	Classes  []Class          `json:"classes"`         // by their number in the records, from 1
 	Patterns []string         `json:"patterns"`        // excluded URL patterns
 	Hosts    []HostSnapshot   `json:"hosts"`

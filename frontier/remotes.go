@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier/link"
 )
 
@@ -15,7 +16,7 @@ import (
 func mergeFound(a, b []FoundHour) []FoundHour {
 	for _, h := range b {
 		at, known := slices.BinarySearchFunc(a, h.Hour,
-			func(f FoundHour, hour int64) int { return cmp.Compare(f.Hour, hour) })
+			func(f FoundHour, hour epoch.Millis) int { return cmp.Compare(f.Hour, hour) })
 		if !known {
 			a = slices.Insert(a, at, FoundHour{Hour: h.Hour, Types: map[string]int64{}})
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 // Cursor holds the position of a reader of the feed or the changes in the log of each shard.
@@ -116,7 +117,7 @@ func (r Remotes) Changes(ctx context.Context, from Cursor, limit int) (AllChange
 	items, how, err := follow(r, "frontier.Changes", from, limit, func(n int, after int64) (logTail[ChangeItem], error) {
 		p, err := r.Shard(n).Changes(ctx, ChangesRequest{After: after, Limit: limit})
 		return logTail[ChangeItem]{p.Items, p.Next, p.More, p.Expired}, err
-	}, func(i ChangeItem) (int64, int64) { return i.Sequence, i.ChangedAt })
+	}, func(i ChangeItem) (int64, epoch.Millis) { return i.Sequence, i.ChangedAt })
 	return AllChanges{items, how}, err
 }
 
@@ -135,7 +136,8 @@ func anyExpired[Item any](runs []logTail[Item]) bool {
 // follow reads a log of all shards and merges up to limit items by their time. The cursor moves past what
 // was taken of a shard, or past all that the shard looked at when all was taken.
 func follow[Item any](r Remotes, op string, from Cursor, limit int,
-	ask func(shard int, after int64) (logTail[Item], error), place func(Item) (number, time int64)) (items []Item,
+	ask func(shard int, after int64) (logTail[Item], error),
+	place func(Item) (number int64, time epoch.Millis)) (items []Item,
 	how Followed, err error) {
 	runs := make([]logTail[Item], r.Shards)
 	errs := each(r.Shards, func(n int) (err error) {
@@ -174,11 +176,12 @@ func follow[Item any](r Remotes, op string, from Cursor, limit int,
 }
 
 // mergeRuns returns up to limit items of all runs by their time, each run in its order, and how many are of each.
-func mergeRuns[Item any](runs []logTail[Item], limit int, place func(Item) (number, time int64)) (items []Item,
+func mergeRuns[Item any](runs []logTail[Item], limit int,
+	place func(Item) (number int64, time epoch.Millis)) (items []Item,
 	taken []int) {
 	taken = make([]int, len(runs))
 	for len(items) < limit {
-		first, at := -1, int64(0)
+		first, at := -1, epoch.Millis(0)
 		for n := range runs {
 			if taken[n] == len(runs[n].items) {
 				continue
@@ -196,4 +199,4 @@ func mergeRuns[Item any](runs []logTail[Item], limit int, place func(Item) (numb
 	return items, taken
 }
 
-func (i FeedItem) place() (number, time int64) { return i.Sequence, i.FoundAt }
+func (i FeedItem) place() (number int64, time epoch.Millis) { return i.Sequence, i.FoundAt }

@@ -6,20 +6,22 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 // Lease returns URLs of all shards: of one chosen at random, and of the others what is missing. A shard
-// that does not answer is left out; it is an error only if none does. now is the time in ms since 1970.
+// that does not answer is left out; it is an error only if none does.
 //
 // The lease's ID names the shards' leases, and each item's ID the one of them to which it belongs.
-func (r Remotes) Lease(ctx context.Context, now int64, request LeaseRequest) (Lease, error) {
+func (r Remotes) Lease(ctx context.Context, now epoch.Millis, request LeaseRequest) (Lease, error) {
 	if err := request.Validate(); err != nil {
 		return Lease{}, err
 	}
 	l := leaseOfAll{remotes: r, now: now, request: request, wants: request.Wants(), gave: map[int]bool{},
-		again: MaxRetryAfter * 1000}
+		again: MaxRetryAfter * time.Second}
 	l.choose()
 	for width := 1; l.missing() > 0 && len(l.shards) > 0 && l.parts+width <= maxParts; width = maxParallel {
 		if err := l.ask(ctx, width); err != nil {
@@ -32,27 +34,27 @@ func (r Remotes) Lease(ctx context.Context, now int64, request LeaseRequest) (Le
 // leaseOfAll is a lease over shards at work.
 type leaseOfAll struct {
 	remotes  Remotes
-	now      int64
+	now      epoch.Millis
 	request  LeaseRequest
 	wants    string
 	shards   []int // that may have more, in the order in which they are asked
 	lease    Lease
 	parts    int // leases of shards in it
 	gave     map[int]bool
-	again    int64 // in how many ms a shard may have something
-	answered bool  // by any shard, now or shortly before
+	again    time.Duration // after which a shard may have something
+	answered bool          // by any shard, now or shortly before
 	errs     []error
 }
 
 // choose puts the shards that are worth asking in a random order.
 func (l *leaseOfAll) choose() {
 	for _, n := range rand.Perm(l.remotes.Shards) {
-		ms, idle, silent := l.remotes.Idle.Left(n, l.wants, l.now)
+		left, idle, silent := l.remotes.Idle.Left(n, l.wants, l.now)
 		if !idle {
 			l.shards = append(l.shards, n)
 			continue
 		}
-		l.again = min(l.again, ms)
+		l.again = min(l.again, left)
 		l.answered = l.answered || !silent
 	}
 }
@@ -90,8 +92,8 @@ func (l *leaseOfAll) ask(ctx context.Context, width int) error {
 		case len(leases[i].Items) == 0 && l.gave[shard]:
 			// It is empty because of this lease: once that is reported, it might have items at once.
 		case len(leases[i].Items) == 0:
-			again := max(leases[i].RetryAfter, 1) * 1000
-			l.remotes.Idle.Empty(shard, l.wants, l.now, l.now+again)
+			again := time.Duration(max(leases[i].RetryAfter, 1)) * time.Second
+			l.remotes.Idle.Empty(shard, l.wants, l.now, l.now.Add(again))
 			l.again = min(l.again, again)
 		case len(leases[i].Items) == shares[i]:
 			l.shards = append(l.shards, shard)
@@ -130,7 +132,8 @@ func (l *leaseOfAll) finish() (Lease, error) {
 	if !l.answered {
 		return Lease{}, errSilent("frontier.Lease", l.errs...)
 	}
-	return Lease{ExpiresAt: l.now + l.request.Seconds*1000, RetryAfter: max(1, (l.again+999)/1000)}, nil
+	return Lease{ExpiresAt: l.now.Add(time.Duration(l.request.Seconds) * time.Second),
+		RetryAfter: max(1, int64((l.again+time.Second-1)/time.Second))}, nil
 }
 
 // shardLease is the lease of one shard, as an item's ID names it: by the beginning of its id.

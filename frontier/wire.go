@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 func (e *WireError) received(op string) error {
@@ -65,7 +66,10 @@ type (
 		Exclusion
 		Excluded bool
 	}
-	ExportRequest  struct{ From, Taken int64 }
+	ExportRequest struct {
+		From  int64
+		Taken epoch.Millis
+	}
 	EntriesRequest struct{ Domain string }
 	StoredRequest  struct{ Date string }
 )

@@ -21,6 +21,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/controls"
 	"github.com/newsfork/seed-engine/deadletters"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard"
@@ -188,9 +189,9 @@ func (s *shards) Call(_ context.Context, name, operation string, request []byte)
 		s.t.Cleanup(func() { db.Close() })
 		s.databases[name] = db
 	}
-	shard := shard.Shard{DB: db, Settings: shard.Settings{Delay: 1000}}
+	shard := shard.Shard{DB: db, Settings: shard.Settings{Delay: time.Second}}
 	err = db.Transaction(func() error {
-		a := shard.Serve(s.fixture.now.UnixMilli(), operation, request)
+		a := shard.Serve(epoch.MillisOf(s.fixture.now), operation, request)
 		if answer = a.Text; !a.OK {
 			return errRefused
 		}

@@ -7,12 +7,12 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"time"
 
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/httpapi"
 )
@@ -85,7 +85,7 @@ func (a domainRoutes) gather(ctx context.Context, all *domainList, dir contract.
 	}
 	unavailable = []string{}
 	shard := a.Frontier.Of(dir.Domain)
-	waiting, err := shard.Pages(ctx, frontier.PagesRequest{Domain: dir.Domain, At: doc.CollectedAt.Unix()})
+	waiting, err := shard.Pages(ctx, frontier.PagesRequest{Domain: dir.Domain, At: epoch.SecondsOf(doc.CollectedAt.Time)})
 	if err != nil {
 		a.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain",
 			dir.Domain)
@@ -208,10 +208,8 @@ func (l *domainList) omitted() *int {
 func frontierLook(p *frontier.PageInfo, allowed *bool) discovery.Look {
 	t := classify.Type(p.Type)
 	look := discovery.Look{Scored: discovery.Scored{Type: t, Priority: p.Priority,
-		Action: discovery.Advise(p.URL, t, p.Priority), Allowed: allowed}, Title: contract.Text(p.Title)}
-	if p.LastMod > 0 {
-		look.Lastmod = time.Unix(p.LastMod, 0)
-	}
+		Action: discovery.Advise(p.URL, t, p.Priority), Allowed: allowed}, Title: contract.Text(p.Title),
+		Lastmod: p.LastMod.Time()}
 	return look
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
@@ -21,7 +22,7 @@ func news(t *testing.T, f *fixture, domain string, revision int, pages ...fronti
 	shard := f.api.Frontier.Of(domain)
 	_, err := shard.Put(t.Context(), frontier.Put{Domain: domain, Partition: place, Pages: pages})
 	if err == nil {
-		change := frontier.Change{Partition: place, Revision: revision, ChangedAt: f.now.UnixMilli(), Reachable: true}
+		change := frontier.Change{Partition: place, Revision: revision, ChangedAt: epoch.MillisOf(f.now), Reachable: true}
 		err = shard.Changed(t.Context(), frontier.Changed{Domain: domain, Changes: []frontier.Change{change}})
 	}
 	if err != nil {
@@ -65,7 +66,8 @@ func TestFeed(t *testing.T) {
 		t.Errorf("an empty feed: %+v", empty)
 	}
 	news(t, f, "a.sg", 1, frontier.NewPage{URL: "https://www.a.sg/1?x=1&y=2", Title: "One & two", Type: "news",
-		Priority: 0.8, LastMod: f.now.Unix() - 60, FoundBy: "feed", Snippet: "It says", Image: "https://a.sg/i.png"})
+		Priority: 0.8, LastMod: epoch.SecondsOf(f.now) - 60, FoundBy: "feed", Snippet: "It says",
+		Image: "https://a.sg/i.png"})
 	news(t, f, "b.sg", 1, frontier.NewPage{URL: "https://b.sg/2", Type: "policy", Priority: 0.3})
 	news(t, f, "c.sg", 1, frontier.NewPage{URL: "https://c.sg/3", Type: "news", Priority: 0.5})
 	first := get[contract.FeedPage](t, f, "GET", "/api/v1/feed?limit=2", "")

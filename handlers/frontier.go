@@ -9,6 +9,7 @@ import (
 
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/httpapi"
 )
@@ -33,7 +34,7 @@ func (a frontierRoutes) leaseURLs(w http.ResponseWriter, r *http.Request) error 
 	answer := contract.FrontierLease{Items: []contract.FrontierItem{}}
 	wait := int64(pausedRetryAfter)
 	if !controls.Pipeline.Paused {
-		lease, err := a.Frontier.Lease(r.Context(), a.Now().UnixMilli(), want)
+		lease, err := a.Frontier.Lease(r.Context(), epoch.MillisOf(a.Now()), want)
 		if err != nil {
 			return shardAway(w, err)
 		}
@@ -104,7 +105,7 @@ func (a frontierRoutes) item(i *frontier.Item) contract.FrontierItem {
 	return contract.FrontierItem{
 		ID: i.ID, URL: i.URL, Host: i.Host, Domain: i.Domain, Kind: i.Kind, Method: contract.Text(i.Method),
 		Type: i.Type, Priority: i.Priority,
-		Title: contract.Text(i.Title), LastMod: contract.AtMillis(i.LastMod * 1000), ETag: contract.Text(i.ETag),
+		Title: contract.Text(i.Title), LastMod: contract.AtMillis(i.LastMod.Millis()), ETag: contract.Text(i.ETag),
 		LastModified: contract.Text(i.LastModified),
 		CrawlDelay:   seconds(i.CrawlDelay), UserAgent: a.Settings.UserAgent, Partition: i.Partition,
 	}
@@ -193,7 +194,7 @@ func foundOf(counted []frontier.FoundHour, now time.Time) []contract.FrontierFou
 			Hour: contract.Time{Time: last.Add(time.Duration(i+1-foundHours) * time.Hour)}, Types: map[string]int64{}}
 	}
 	for _, c := range counted {
-		i := foundHours - 1 - int(last.Sub(time.UnixMilli(c.Hour))/time.Hour)
+		i := foundHours - 1 - int(last.Sub(c.Hour.Time())/time.Hour)
 		if i < 0 || i >= foundHours {
 			continue
 		}
@@ -208,7 +209,7 @@ func foundOf(counted []frontier.FoundHour, now time.Time) []contract.FrontierFou
 func countsOf(s *frontier.Stats) contract.FrontierCounts {
 	n := contract.FrontierCounts{Hosts: s.Hosts, URLs: s.URLs, Entries: s.Entries, Leased: s.Leased, Done: s.Done,
 		Failed: s.Failed, Quarantined: s.Quarantined, Withheld: s.Withheld}
-	oldest := int64(0)
+	oldest := epoch.Millis(0)
 	for lane, due := range s.Due {
 		n.Due += due
 		if at := s.OldestDue[lane]; at > 0 && (oldest == 0 || at < oldest) {
@@ -255,7 +256,7 @@ func (a frontierRoutes) frontierURL(w http.ResponseWriter, r *http.Request) erro
 func checksOf(e *frontier.EntryState) []contract.FrontierCheck {
 	checks := []contract.FrontierCheck{}
 	for _, c := range e.Checks {
-		checks = append(checks, contract.FrontierCheck{At: *contract.AtMillis(max(c.At, 1) * 1000),
+		checks = append(checks, contract.FrontierCheck{At: *contract.AtMillis(max(c.At, 1).Millis()),
 			Status: statusOf(c.Status), Changed: c.Changed})
 	}
 	return checks

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/httpapi"
 )
@@ -119,11 +120,11 @@ func readHostChange(r *http.Request) (change frontier.HostChange, err error) {
 			return change, contract.Invalid("block_until",
 				"is not a time; send one such as %q, or null to end a block", "2026-01-28T09:00:00Z")
 		}
-		ms := int64(0)
+		at := epoch.Millis(0)
 		if until != nil {
-			ms = max(until.UnixMilli(), 0)
+			at = max(epoch.MillisOf(*until), 0)
 		}
-		change.BlockUntil = &ms
+		change.BlockUntil = &at
 	}
 	return change, nil
 }

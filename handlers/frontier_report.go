@@ -8,6 +8,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/httpapi"
 )
@@ -136,7 +137,7 @@ func (p *reportResult) result(field string, assess assessor, now time.Time) (res
 			return result, err
 		}
 		if day := discovery.DayOf(f.URL, now); !day.IsZero() {
-			page.LastMod = day.Unix() // decides whether the page is news for the feed
+			page.LastMod = epoch.SecondsOf(day) // decides whether the page is news for the feed
 		}
 		result.Found = append(result.Found, frontier.FoundURL{NewPage: page})
 	}

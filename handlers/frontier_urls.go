@@ -9,6 +9,7 @@ import (
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/markup"
@@ -120,7 +121,7 @@ func (p *putURL) page(field string, assess assessor) (page frontier.NewPage, err
 			return page, contract.Invalid(field+".lastmod", "%.80q is not a date; use a form such as %q", p.LastMod,
 				"2026-01-28T09:00:00Z")
 		}
-		lastmod, page.LastMod = t, max(t.Unix(), 0)
+		lastmod, page.LastMod = t, max(epoch.SecondsOf(t), 0)
 	}
 	if p.Type == "" || p.Priority == nil {
 		if page.Type, page.Priority, err = assess(p.URL, p.Type, lastmod); err != nil {

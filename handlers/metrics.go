@@ -5,9 +5,11 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/prometheus"
@@ -68,9 +70,9 @@ func (a *API) metrics(w http.ResponseWriter, r *http.Request) error {
 	}
 	e.shards(&stats)
 	if frontierErr == nil {
-		e.frontier(&stats.Total, a.Now().UnixMilli())
+		e.frontier(&stats.Total, epoch.MillisOf(a.Now()))
 	}
-	e.backlogs(backlogs, a.Now().UnixMilli())
+	e.backlogs(backlogs, a.Now())
 	pool, err := a.Pool()
 	if err != nil {
 		a.Log.Warn("pool_failed", "error_type", contract.KindOf(err), "error", err.Error())
@@ -129,7 +131,7 @@ func (e *exposition) shards(all *frontier.AllStats) {
 	}
 }
 
-func (e *exposition) frontier(total *frontier.Stats, nowMS int64) {
+func (e *exposition) frontier(total *frontier.Stats, now epoch.Millis) {
 	e.Family("newsfork_seed_frontier_hosts", "gauge", "Hosts of the frontier.")
 	e.Sample(float64(total.Hosts))
 	e.Family("newsfork_seed_frontier_urls", "gauge",
@@ -144,11 +146,11 @@ func (e *exposition) frontier(total *frontier.Stats, nowMS int64) {
 		}
 		return frontier.KindEntry
 	}
-	due, oldest := map[string]int64{}, map[string]int64{}
+	due, oldest := map[string]int64{}, map[string]time.Duration{}
 	for lane, n := range total.Due {
 		due[kind(lane)] += n
 		if at := total.OldestDue[lane]; at > 0 {
-			oldest[kind(lane)] = max(oldest[kind(lane)], nowMS-at)
+			oldest[kind(lane)] = max(oldest[kind(lane)], now.Sub(at))
 		}
 	}
 	e.Family("newsfork_seed_frontier_due", "gauge", "Hosts with something that may be fetched now.")
@@ -156,8 +158,8 @@ func (e *exposition) frontier(total *frontier.Stats, nowMS int64) {
 	e.Sample(float64(due[frontier.KindEntry]), "kind", frontier.KindEntry)
 	e.Family("newsfork_seed_frontier_oldest_due_seconds", "gauge",
 		"How long the first of them has waited; 0 when nothing is due.")
-	e.Sample(float64(oldest[frontier.KindPage])/1000, "kind", frontier.KindPage)
-	e.Sample(float64(oldest[frontier.KindEntry])/1000, "kind", frontier.KindEntry)
+	e.Sample(oldest[frontier.KindPage].Seconds(), "kind", frontier.KindPage)
+	e.Sample(oldest[frontier.KindEntry].Seconds(), "kind", frontier.KindEntry)
 	e.Family("newsfork_seed_frontier_pages_total", "counter", "Finished pages by outcome.")
 	e.Sample(float64(total.Done), "state", "done")
 	e.Sample(float64(total.Failed), "state", "failed")
@@ -173,7 +175,7 @@ func (e *exposition) frontier(total *frontier.Stats, nowMS int64) {
 	e.Sample(float64(total.Withheld))
 }
 
-func (e *exposition) backlogs(backlogs map[string]*contract.Backlog, nowMS int64) {
+func (e *exposition) backlogs(backlogs map[string]*contract.Backlog, now time.Time) {
 	for _, f := range []struct {
 		name, help string
 		value      func(b *contract.Backlog) float64
@@ -187,7 +189,7 @@ func (e *exposition) backlogs(backlogs map[string]*contract.Backlog, nowMS int64
 				if b.Oldest == nil {
 					return 0
 				}
-				return float64(max(0, nowMS-b.Oldest.UnixMilli())) / 1000
+				return max(0, now.Sub(b.Oldest.Time)).Seconds()
 			}},
 	} {
 		e.Family(f.name, "gauge", f.help)

@@ -156,7 +156,7 @@ func (l *lease) ask(ctx context.Context, t taking) error {
 	}
 	l.ends.Store(since.Add(leaseTime).UnixMilli())
 	if l.under == nil {
-		l.evidence, l.before = answer.Evidence, contract.FromMillis(answer.LastOwned)
+		l.evidence, l.before = answer.Evidence, answer.LastOwned.Time()
 		l.under, l.end = context.WithCancel(l.eventLeases.ctx) // the lease might outlive the collection that took it
 		l.keeping.Go(l.renew)
 		l.keeping.Go(l.watch)
@@ -223,7 +223,7 @@ func (l *lease) release(ctx context.Context, o collector.Outcome) error {
 	defer l.mu.Unlock()
 	changes := o.Changes
 	if !o.Evidence.At.IsZero() {
-		l.evidence = frontier.Evidence{Partition: o.Evidence.Partition, At: o.Evidence.At.UnixMilli()}
+		l.evidence = frontier.Evidence{Partition: o.Evidence.Partition, At: epoch.MillisOf(o.Evidence.At)}
 	}
 	if l.users--; l.users > 0 {
 		return l.announce(ctx, changes)
@@ -294,7 +294,7 @@ func (l *lease) granted(admit fetch.Admit) collector.Lease {
 	defer l.mu.Unlock()
 	g := collector.Lease{Domain: l.domain, Owner: l.owner, LastOwned: l.before, Admit: admit}
 	if l.evidence.At != 0 {
-		g.Evidence = collector.Evidence{Partition: l.evidence.Partition, At: time.UnixMilli(l.evidence.At)}
+		g.Evidence = collector.Evidence{Partition: l.evidence.Partition, At: l.evidence.At.Time()}
 	}
 	return g
 }
@@ -311,7 +311,7 @@ func readyAt(state frontier.HostState) time.Time {
 	if state.Excluded {
 		return time.Time{}
 	}
-	return time.UnixMilli(max(state.ReadyAt, state.BlockedUntil))
+	return max(state.ReadyAt, state.BlockedUntil).Time()
 }
 
 // access grants the collections of a domain, one after the other, their requests: to its own hosts, and to hosts of
@@ -370,8 +370,8 @@ func (l *lease) admission(ctx context.Context, host string, forced time.Time) (a
 	switch {
 	case state.Excluded:
 		return a, busy(host, "is excluded from the frontier", 0)
-	case time.UnixMilli(state.Unresolved).After(now) &&
-		!forced.Add(unresolvedFor).After(time.UnixMilli(state.Unresolved)):
+	case state.Unresolved.Time().After(now) &&
+		!forced.Add(unresolvedFor).After(state.Unresolved.Time()):
 		return a, fetch.Failure(fetch.ErrNotResolved, errors.New("it did not resolve within the last hour"))
 	case ready.Sub(now) > maxReadyWait:
 		return a, busy(host, "is not ready until "+ready.UTC().Format(time.RFC3339), ready.Sub(now))

@@ -14,6 +14,7 @@ import (
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/controls"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/queues"
@@ -203,12 +204,12 @@ func TestLease_CollectedDomainIsForced(t *testing.T) {
 // The next collector or scraper respects what this one learned about the hosts.
 func TestLease_ReleaseReportsHosts(t *testing.T) {
 	f := newFixture(t)
-	f.steps.visits = []frontier.Visit{{Host: "www.a.sg", AskedAt: time.Now().UnixMilli(), RetryAfter: 300, Delay: 5000,
+	f.steps.visits = []frontier.Visit{{Host: "www.a.sg", AskedAt: epoch.Now(), RetryAfter: 300, Delay: 5000,
 		RobotsExpires: 1}}
 	f.steps.collect = func(*contract.DomainMessage, bool) error { return errors.New("as the test wants it") }
 	f.handle(t, domainQueue, &message{id: "1", body: domainBody("a.sg"), attempts: 1})
 	host := f.shards.acquire(t, "a.sg", "www.a.sg").Hosts[0]
-	if ready := time.Until(time.UnixMilli(host.ReadyAt)); host.Delay != 10_000 || ready < 290*time.Second ||
+	if ready := time.Until(host.ReadyAt.Time()); host.Delay != 10_000 || ready < 290*time.Second ||
 		ready > 300*time.Second {
 		t.Errorf("%+v", host)
 	}
@@ -295,7 +296,7 @@ func TestLease_ExcludedHosts(t *testing.T) {
 		return err
 	}
 	r := f.shards.remotes()
-	until := time.Now().Add(3 * time.Hour).UnixMilli()
+	until := epoch.Now().Add(3 * time.Hour)
 	for _, domain := range []string{"blocked.sg", "host.sg", "domain.sg"} {
 		f.lease(t, domain)
 		f.shards.release(t, domain, frontier.Visit{Host: domain, AskedAt: 1})

@@ -47,7 +47,7 @@ func (e *domainEvent) refresh(ctx context.Context, d refreshDelivery) {
 			return err
 		case done.Collect != nil:
 			return c.Domains.SendOne(ctx, contract.Encode(done.Collect), 0)
-		case done.Again > 0 && c.Now().Sub(time.UnixMilli(d.work.QueuedAt)) < maxRefreshWait:
+		case done.Again > 0 && c.Now().Sub(d.work.QueuedAt.Time()) < maxRefreshWait:
 			return c.Domains.SendOne(ctx, contract.AsJSON(d.Body()), done.Again+rand.N(time.Second))
 		}
 		return nil

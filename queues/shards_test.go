@@ -4,9 +4,9 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/frontier/sqlite"
@@ -52,7 +52,7 @@ func (s *shards) Call(_ context.Context, _, operation string, request []byte) (a
 	shard := shard.Shard{DB: s.db}
 	rollBack := &contract.Error{Kind: contract.Internal}
 	err = s.db.Transaction(func() error {
-		a := shard.Serve(time.Now().UnixMilli(), operation, request)
+		a := shard.Serve(epoch.Now(), operation, request)
 		answer = a.Text
 		if !a.OK {
 			return rollBack

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
@@ -106,7 +107,7 @@ func TestFrontier_Refilled(t *testing.T) {
 	for _, c := range changes.Items {
 		said[c.Domain] = c.Change
 	}
-	want := frontier.Change{Partition: place, Revision: 3, ChangedAt: before.UnixMilli(), Reachable: true}
+	want := frontier.Change{Partition: place, Revision: 3, ChangedAt: epoch.MillisOf(before), Reachable: true}
 	if len(changes.Items) != 2 || said["small.sg"] != want || said["large.sg"] != want { // the third has no revision
 		t.Errorf("changes: %+v", changes.Items)
 	}

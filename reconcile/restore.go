@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/placement"
 	"github.com/newsfork/seed-engine/r2"
@@ -30,13 +31,13 @@ type Restorer struct {
 
 // place is the content of a cursor.
 type place struct {
-	Shard string `json:"s"`           // whose snapshots are read; "" before the first one
-	Only  bool   `json:"o,omitempty"` // no other shard follows
-	Day   string `json:"d,omitempty"` // of the snapshot; if Page is 0, find an earlier one
-	Page  int    `json:"p,omitempty"` // next to read, from 1; 0 before the first
-	Taken int64  `json:"t,omitempty"` // see shard.SnapshotOrder; of the previous page
-	Live  bool   `json:"l,omitempty"` // read the shards themselves, not their snapshots
-	From  int64  `json:"f,omitempty"` // start of the next page of those
+	Shard string       `json:"s"`           // whose snapshots are read; "" before the first one
+	Only  bool         `json:"o,omitempty"` // no other shard follows
+	Day   string       `json:"d,omitempty"` // of the snapshot; if Page is 0, find an earlier one
+	Page  int          `json:"p,omitempty"` // next to read, from 1; 0 before the first
+	Taken epoch.Millis `json:"t,omitempty"` // see shard.SnapshotOrder; of the previous page
+	Live  bool         `json:"l,omitempty"` // read the shards themselves, not their snapshots
+	From  int64        `json:"f,omitempty"` // start of the next page of those
 }
 
 func isShard(name string) bool {

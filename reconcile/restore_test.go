@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/placement"
 	"github.com/newsfork/seed-engine/r2"
@@ -109,7 +110,7 @@ func TestRestore(t *testing.T) {
 func TestRestoreOfTwoAttempts(t *testing.T) {
 	b := r2.NewMemory()
 	snapshot(t, b, "shard-0", "2026-01-27", true, "a.example", "b.example", "c.example", "d.example")
-	put := func(taken int64, page, next int, host string) {
+	put := func(taken epoch.Millis, page, next int, host string) {
 		t.Helper()
 		key := contract.SnapshotPage(contract.Snapshot("shard-0", time.Date(2026, 1, 28, 0, 0, 0, 0, time.UTC)), page)
 		s := frontier.Snapshot{Version: 1, Taken: taken, Hosts: []frontier.HostSnapshot{{Host: host, Domain: host}},

@@ -154,7 +154,7 @@ func (o *shard) call(w *World, operation string, request []byte) (answer []byte,
 	i := w.lend()
 	defer w.giveBack(i)
 	err = o.db.Transaction(func() error {
-		a := i.CallShard(o.db, o.name, time.Now().UnixMilli(), operation, request)
+		a := i.CallShard(o.db, o.name, epoch.Now(), operation, request)
 		if answer = a.Text; !a.OK {
 			return errRefused
 		}
@@ -190,7 +190,7 @@ func (w *World) Alarm(name string) (next time.Time, err error) {
 		if tick, err = ask[rules.Tick](o, w, "tick", request); err != nil {
 			return
 		}
-		next = time.UnixMilli(tick.AlarmAt)
+		next = tick.AlarmAt.Time()
 		err = send(ctx, producer{w.Broker.Producer(Domains), &i.life}, tick.Messages)
 		if err == nil && tick.Snapshot != nil {
 			err = o.store(ctx, w, bucket{w.Bucket, &i.life}, tick.Snapshot)
@@ -235,7 +235,7 @@ func send(ctx context.Context, to queues.Producer, messages []json.RawMessage) e
 // store stores a snapshot.
 func (o *shard) store(ctx context.Context, w *World, b bucket, order *rules.SnapshotOrder) error {
 	for n, from := 1, int64(0); n == 1 || from > 0; n++ {
-		page, err := ask[frontier.Snapshot](o, w, "export", map[string]int64{"From": from, "Taken": order.Taken})
+		page, err := ask[frontier.Snapshot](o, w, "export", frontier.ExportRequest{From: from, Taken: order.Taken})
 		if err != nil {
 			return err
 		}

@@ -99,12 +99,12 @@ func urlsOf(items []frontier.FeedItem) (urls []string) {
 // feedNew: what is dated within two days, or after the domain was looked at before, or said to be fresh; once.
 func feedNew(t T, db DB) {
 	s := newShard(t, db)
-	const now = int64(noon / 1000)
-	page := func(name string, lastmod int64) frontier.NewPage {
+	const now = epoch.Seconds(noon / 1000)
+	page := func(name string, lastmod epoch.Seconds) frontier.NewPage {
 		return frontier.NewPage{URL: "https://a.example/" + name, Title: name, Type: "news", Priority: 0.7, LastMod: lastmod,
 			FoundBy: "sitemap"}
 	}
-	put := func(since int64, pages ...frontier.NewPage) {
+	put := func(since epoch.Millis, pages ...frontier.NewPage) {
 		t.Helper()
 		s.do(func() error {
 			_, err := s.s.Put(ctx, frontier.Put{Domain: "a.example", Partition: kr, Pages: pages, Since: since})
@@ -133,7 +133,7 @@ func feedNew(t T, db DB) {
 		len(s.feed(frontier.FeedRequest{After: s.feed(frontier.FeedRequest{}).Next}).Items), 0)
 	lease := s.lease(1)
 	r := frontier.Result{ID: lease.Items[0].ID, Status: 200, Found: []frontier.FoundURL{
-		{NewPage: frontier.NewPage{URL: "https://a.example/found", LastMod: s.now / 1000}},
+		{NewPage: frontier.NewPage{URL: "https://a.example/found", LastMod: s.now.Seconds()}},
 		{NewPage: frontier.NewPage{URL: "https://a.example/archive"}}}}
 	s.report(lease, r)
 	items := s.feed(frontier.FeedRequest{}).Items
@@ -178,7 +178,7 @@ func feedPages(t T, db DB) {
 	more := func(n int) {
 		pages := make([]frontier.NewPage, min(n, all-put))
 		for i := range pages {
-			pages[i] = frontier.NewPage{URL: fmt.Sprintf("https://a.example/%d", put), LastMod: s.now / 1000,
+			pages[i] = frontier.NewPage{URL: fmt.Sprintf("https://a.example/%d", put), LastMod: s.now.Seconds(),
 				Snippet: strings.Repeat("s", put%400)}
 			put++
 		}
@@ -202,7 +202,7 @@ func feedPages(t T, db DB) {
 		expect(t, "item", url, fmt.Sprintf("https://a.example/%d", i))
 	}
 	s.wait(-3600_000) // the clock goes back
-	s.put("a.example", frontier.NewPage{URL: "https://a.example/late", LastMod: s.now / 1000})
+	s.put("a.example", frontier.NewPage{URL: "https://a.example/late", LastMod: s.now.Seconds()})
 	expect(t, "after the clock went back", urlsOf(s.feed(frontier.FeedRequest{After: after}).Items),
 		[]string{"https://a.example/late"})
 }
@@ -240,7 +240,7 @@ func feedFilters(t T, db DB) {
 func feedRetention(t T, db DB) {
 	s := newShard(t, db)
 	for i := range 20 {
-		s.put("a.example", frontier.NewPage{URL: fmt.Sprintf("https://a.example/%d", i), LastMod: s.now / 1000})
+		s.put("a.example", frontier.NewPage{URL: fmt.Sprintf("https://a.example/%d", i), LastMod: s.now.Seconds()})
 		s.wait(86_400_000)
 	}
 	after := s.feed(frontier.FeedRequest{}).Next
@@ -251,7 +251,7 @@ func feedRetention(t T, db DB) {
 	}
 	s.wait(100 * 86_400_000)
 	s.do(func() error { return s.local.Stored(s.now, "2026-05-28") })
-	s.put("a.example", frontier.NewPage{URL: "https://a.example/new", LastMod: s.now / 1000})
+	s.put("a.example", frontier.NewPage{URL: "https://a.example/new", LastMod: s.now.Seconds()})
 	expect(t, "after the last one that was read", urlsOf(s.feed(frontier.FeedRequest{After: after}).Items),
 		[]string{"https://a.example/new"})
 }
@@ -359,7 +359,7 @@ func refresh(t T, db DB) {
 	expect(t, "sent once", len(s.tick()), 0)
 	r := s.begin(feedURL, "one")
 	expect(t, "granted", []any{r.Granted, r.Entry.ETag, r.SHA256, r.Since, r.Host.Host, r.Partition},
-		[]any{true, `"1"`, digest("1")[:32], int64(noon), "a.example", kr})
+		[]any{true, `"1"`, digest("1")[:32], epoch.Millis(noon), "a.example", kr})
 	s.wait(1000)
 	end := s.end(frontier.RefreshResult{URL: feedURL, Owner: "one", Status: 304, Visit: frontier.Visit{AskedAt: s.now}})
 	expect(t, "unchanged", []any{end.Accepted, end.Changed, end.Interval, end.DueAt},
@@ -374,7 +374,7 @@ func refresh(t T, db DB) {
 	s.wait(1000)
 	expect(t, "granted again", s.begin(feedURL, "three").Granted, true)
 	pages := []frontier.NewPage{{URL: "https://a.example/1", Fresh: true, FoundBy: "feed"},
-		{URL: "https://a.example/2", LastMod: s.now/1000 - 3600, FoundBy: "feed"},
+		{URL: "https://a.example/2", LastMod: s.now.Seconds() - 3600, FoundBy: "feed"},
 		{URL: "https://a.example/3", LastMod: noon/1000 - 86_400*9}}
 	end = s.end(frontier.RefreshResult{URL: feedURL, Owner: "three", Status: 200, ETag: `"2"`, SHA256: digest("2"),
 		Pages: pages, Visit: frontier.Visit{AskedAt: s.now}})

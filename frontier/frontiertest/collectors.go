@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard"
 )
@@ -121,7 +122,7 @@ func collectorLearned(t T, db DB) {
 	s.wait(5000)
 	s.release("a.example", "d", frontier.Visit{Host: "gone.a.example", AskedAt: s.now})
 	a = s.acquire("a.example", "e", 60, "gone.a.example")
-	expect(t, "one that resolves again", a.Hosts[0].Unresolved, int64(0))
+	expect(t, "one that resolves again", a.Hosts[0].Unresolved, epoch.Millis(0))
 }
 
 func (s *testShard) putAs(p frontier.Put) (a frontier.PutAnswer) {
@@ -196,7 +197,7 @@ func learnedWithPut(t T, db DB) {
 // lastOwned: the next owner learns when the one before gave the domain back or lost it.
 func lastOwned(t T, db DB) {
 	s := newShard(t, db)
-	expect(t, "at first", s.acquire("a.example", "c", 60).LastOwned, int64(0))
+	expect(t, "at first", s.acquire("a.example", "c", 60).LastOwned, epoch.Millis(0))
 	s.wait(5000)
 	s.releaseWith(frontier.ReleaseRequest{Domain: "a.example", Owner: "c"})
 	returned := s.now
@@ -204,13 +205,13 @@ func lastOwned(t T, db DB) {
 	expect(t, "when it was given back", s.acquire("a.example", "d", 60).LastOwned, returned)
 	s.wait(70_000)
 	expect(t, "when it was lost", s.acquire("a.example", "e", 60).LastOwned, s.now-10_000)
-	expect(t, "of another domain", s.acquire("b.example", "e", 60).LastOwned, int64(0))
+	expect(t, "of another domain", s.acquire("b.example", "e", 60).LastOwned, epoch.Millis(0))
 }
 
 func evidence(t T, db DB) {
 	s := newShard(t, db)
 	expect(t, "at first", s.acquire("a.example", "c", 60).Evidence, frontier.Evidence{})
-	of := func(date string, at int64) frontier.Evidence {
+	of := func(date string, at epoch.Millis) frontier.Evidence {
 		return frontier.Evidence{Partition: contract.Partition{Country: "kr", Category: "news", Date: date}, At: at}
 	}
 	release := func(owner string, e frontier.Evidence) bool {
@@ -325,10 +326,10 @@ func operators(t T, db DB) {
 	number := func(n int64) *int64 { return &n }
 	s.put("a.example", pages("a.example", 100, 0.5)...)
 	expect(t, "a host that is unknown", set("b.example", frontier.HostChange{Empty: true}), false)
-	expect(t, "block", set("a.example", frontier.HostChange{BlockUntil: number(s.now + 7_200_000)}), true)
+	expect(t, "block", set("a.example", frontier.HostChange{BlockUntil: new(s.now + 7_200_000)}), true)
 	s.wait(3_600_000)
 	expect(t, "while it is blocked", len(s.lease(1).Items), 0)
-	set("a.example", frontier.HostChange{BlockUntil: number(0)})
+	set("a.example", frontier.HostChange{BlockUntil: new(epoch.Millis)})
 	l := s.lease(1)
 	expect(t, "after it was unblocked", len(l.Items), 1)
 	set("a.example", frontier.HostChange{Delay: number(30_000)})
@@ -469,7 +470,7 @@ func statsAndHosts(t T, db DB) {
 	stats := s.stats()
 	expect(t, "counters", []int64{stats.Hosts, stats.URLs, stats.Entries, stats.Leased}, []int64{25, 325, 25, 3})
 	expect(t, "due", stats.Due, [5]int64{0, 0, 22, 0, 0})
-	expect(t, "oldest", stats.OldestDue[2], int64(noon+3000))
+	expect(t, "oldest", stats.OldestDue[2], epoch.Millis(noon+3000))
 	s.settle(l, 200)
 	list := func(r frontier.HostsRequest) (names []string) {
 		r.Limit = 7

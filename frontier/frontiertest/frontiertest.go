@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
@@ -125,14 +127,14 @@ type testShard struct {
 	db    DB
 	s     frontier.Remote
 	local shard.Shard
-	now   int64
+	now   epoch.Millis
 }
 
 var ctx = context.Background()
 
 func newShard(t T, db DB) *testShard {
 	s := &testShard{t: t, db: db, local: shard.Shard{DB: db,
-		Settings: shard.Settings{Delay: 1000, URLsPerDomain: 100_000, Announcements: 100_000}}, now: noon}
+		Settings: shard.Settings{Delay: time.Second, URLsPerDomain: 100_000, Announcements: 100_000}}, now: noon}
 	s.s = frontier.Remotes{Caller: s, Shards: 1}.Shard(0)
 	return s
 }
@@ -151,7 +153,7 @@ func (s *testShard) do(f func() error) {
 	}
 }
 
-func (s *testShard) wait(ms int64) { s.now += ms }
+func (s *testShard) wait(ms int64) { s.now += epoch.Millis(ms) }
 
 func (s *testShard) put(domain string, pages ...frontier.NewPage) frontier.PutAnswer {
 	s.t.Helper()

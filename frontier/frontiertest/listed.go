@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-func (s *testShard) pagesAt(domain string, at int64) (list []frontier.PageInfo) {
+func (s *testShard) pagesAt(domain string, at epoch.Seconds) (list []frontier.PageInfo) {
 	s.t.Helper()
 	s.do(func() (err error) {
 		list, err = s.s.Pages(ctx, frontier.PagesRequest{Domain: domain, At: at})
@@ -20,7 +21,7 @@ func (s *testShard) pagesAt(domain string, at int64) (list []frontier.PageInfo) 
 func domainPages(t T, db DB) {
 	s := newShard(t, db)
 	const dated = "https://www.a.example/dated"
-	at := s.now / 1000
+	at := s.now.Seconds()
 	put := append(pages("a.example", 100, 0.5), frontier.NewPage{URL: dated, Title: "제목", Type: "press_release",
 		Priority: 0.9, LastMod: at - 3600})
 	s.put("a.example", put...)
@@ -48,7 +49,7 @@ func domainPages(t T, db DB) {
 	i := slices.IndexFunc(list, func(p frontier.PageInfo) bool { return p.URL == dated })
 	expect(t, "a page", list[i], frontier.PageInfo{URL: dated, Title: "제목", Type: "press_release", Priority: 0.9,
 		LastMod: at - 3600})
-	later := s.pagesAt("a.example", s.now/1000)
+	later := s.pagesAt("a.example", s.now.Seconds())
 	expect(t, "its priority later", fmt.Sprint(later[i].Priority < 0.9), "true")
 
 	s.settle(leased, 200)

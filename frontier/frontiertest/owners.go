@@ -3,6 +3,7 @@ package frontiertest
 import (
 	"fmt"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
@@ -125,7 +126,8 @@ func throttled(t T, db DB) {
 	expect(t, "for a collector", a.Hosts[0].Delay, int64(8000))
 	s.release("a.example", "c", frontier.Visit{Host: "a.example", AskedAt: s.now, RetryAfter: 1})
 	a = s.acquire("a.example", "c", 60, "a.example")
-	expect(t, "after a collector met it", []int64{a.Hosts[0].Delay, a.Hosts[0].ReadyAt}, []int64{16_000, s.now + 16_000})
+	expect(t, "after a collector met it", []int64{a.Hosts[0].Delay, int64(a.Hosts[0].ReadyAt - s.now)},
+		[]int64{16_000, 16_000})
 	s.release("a.example", "c")
 	s.wait(16_000)
 	for range 8 {
@@ -174,25 +176,25 @@ func operatorsOverrule(t T, db DB) {
 	set(frontier.HostChange{Delay: number(1000)})
 	expect(t, "a Retry-After is kept with another delay", state().ReadyAt, s.now+7200_000)
 	s.wait(1000)
-	set(frontier.HostChange{BlockUntil: number(0)})
+	set(frontier.HostChange{BlockUntil: new(epoch.Millis)})
 	expect(t, "and ends with an unblocking", state(),
 		frontier.HostState{Host: "a.example", Delay: 1000, ReadyAt: s.now + 1000})
 	s.wait(1000)
 	settle(frontier.Result{Unresolved: true})
-	set(frontier.HostChange{BlockUntil: number(s.now + 1000)})
+	set(frontier.HostChange{BlockUntil: new(s.now + 1000)})
 	s.wait(1000)
 	expect(t, "while its name does not resolve", len(s.lease(1).Items), 0)
-	set(frontier.HostChange{BlockUntil: number(0)})
+	set(frontier.HostChange{BlockUntil: new(epoch.Millis)})
 	s.wait(1000)
 	expect(t, "an unblocking ends that too", len(s.lease(1).Items), 1)
 
 	s.local.PerMinute = 60
 	s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: feedURL}, Method: "rss",
 		Interval: 7200}})
-	set(frontier.HostChange{BlockUntil: number(s.now + 30*86_400_000)})
+	set(frontier.HostChange{BlockUntil: new(s.now + 30*86_400_000)})
 	s.wait(3 * 3600_000)
 	expect(t, "refreshes while it is blocked", len(s.tick()), 0)
-	set(frontier.HostChange{BlockUntil: number(0)})
+	set(frontier.HostChange{BlockUntil: new(epoch.Millis)})
 	s.wait(60_000)
 	expect(t, "refreshes when it is not", len(s.tick()), 1)
 }

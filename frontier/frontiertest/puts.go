@@ -105,7 +105,7 @@ func newestOfEquals(t T, db DB) {
 	alike := make([]frontier.NewPage, 700)
 	for i := range alike {
 		alike[i] = frontier.NewPage{URL: fmt.Sprintf("https://c.example/alike/%d", i), Priority: 0.5,
-			LastMod: s.now/1000 - 9*86_400}
+			LastMod: s.now.Seconds() - 9*86_400}
 		if i >= 600 {
 			alike[i].LastMod += 86_400
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
@@ -17,7 +18,7 @@ func Articles(host string, from, n int) []frontier.NewPage {
 			URL:      fmt.Sprintf("https://%s/news/2026/01/%02d/article-about-something-%d.html", host, i%28+1, from+i),
 			Type:     []string{"news", "press_release", "policy"}[i%3],
 			Priority: r.Float64(),
-			LastMod:  noon/1000 - 2*86_400 - 1 - r.Int64N(58*86_400), // nothing that is new
+			LastMod:  epoch.Seconds(noon/1000 - 2*86_400 - 1 - r.Int64N(58*86_400)), // nothing that is new
 		}
 	}
 	return list

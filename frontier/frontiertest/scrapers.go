@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
@@ -166,7 +167,7 @@ func delayChanges(t T, db DB) {
 	expect(t, "a scraper read a Crawl-delay", interval(), int64(30_000))
 	reported(20_000)
 	expect(t, "another read a shorter one", interval(), int64(30_000))
-	s.local.Settings.Delay = 45_000
+	s.local.Settings.Delay = 45 * time.Second
 	expect(t, "the setting is raised", interval(), int64(45_000))
 	s.local.Settings.Delay = 0
 	expect(t, "and lowered", interval(), int64(30_000))
@@ -181,7 +182,7 @@ func delayChanges(t T, db DB) {
 		return err
 	})
 	expect(t, "an operator overrules it", interval(), five)
-	s.local.Settings.Delay = 7000
+	s.local.Settings.Delay = 7 * time.Second
 	expect(t, "but not the setting", interval(), int64(7000))
 }
 
@@ -422,7 +423,7 @@ func reportForged(t T, db DB) {
 func foreignURLs(t T, db DB) {
 	s := newShard(t, db)
 	s.local.URLsPerDomain = 10
-	today := s.now / 1000
+	today := s.now.Seconds()
 	s.put("a.example", pages("a.example", 1, 0.5)...)
 	s.put("victim.example", pages("victim.example", 10, 0.4)...)
 	feed := func() (titles []string) {
@@ -498,7 +499,7 @@ func foreignURLs(t T, db DB) {
 	expect(t, "announcements of a day", len(feed()), 5)
 	expect(t, "withheld", s.stats().Withheld, int64(17))
 	s.wait(86_400_000)
-	today = s.now / 1000
+	today = s.now.Seconds()
 	s.put("victim.example", forged(900).NewPage)
 	expect(t, "the day after", len(feed()), 6)
 }

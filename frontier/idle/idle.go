@@ -2,12 +2,17 @@
 // so that scrapers that find little do not ask all of them each time.
 package idle
 
-import "sync"
+import (
+	"sync"
+	"time"
+
+	"github.com/newsfork/seed-engine/epoch"
+)
 
 const (
-	maxEmpty  = 5000   // ms for which a shard that had nothing is not asked again
-	silentFor = 30_000 // ms for one that did not answer, the time included for which it was waited for
-	maxWants  = 1024   // entries of Shards
+	maxEmpty  = 5 * time.Second  // for which a shard that had nothing is not asked again
+	silentFor = 30 * time.Second // for one that did not answer, the time included for which it was waited for
+	maxWants  = 1024             // entries of Shards
 )
 
 // Shards is the memory of one process: what another put meanwhile is found when the seconds are over. The zero value
@@ -23,12 +28,12 @@ type key struct {
 	wants string
 }
 
-// pause is the time that a shard is not asked, and from when on it may have something, ms.
-type pause struct{ until, again int64 }
+// pause is the time that a shard is not asked, and from when on it may have something.
+type pause struct{ until, again epoch.Millis }
 
-// Left reports whether a shard need not be asked for what is wanted, in how many ms it may have something, and whether
-// that is because it did not answer. now is in ms since 1970.
-func (s *Shards) Left(shard int, wants string, now int64) (ms int64, idle, silent bool) {
+// Left reports whether a shard need not be asked for what is wanted, after which time it may have something, and
+// whether that is because it did not answer.
+func (s *Shards) Left(shard int, wants string, now epoch.Millis) (left time.Duration, idle, silent bool) {
 	if s == nil {
 		return 0, false, false
 	}
@@ -36,21 +41,21 @@ func (s *Shards) Left(shard int, wants string, now int64) (ms int64, idle, silen
 	defer s.mu.Unlock()
 	for _, k := range [...]key{{shard, ""}, {shard, wants}} {
 		p := s.pauses[k]
-		if ms := p.until - now; ms > 0 && ms <= silentFor { // more when the clock went back
-			return p.again - now, true, k.wants == ""
+		if left := p.until.Sub(now); left > 0 && left <= silentFor { // more when the clock went back
+			return p.again.Sub(now), true, k.wants == ""
 		}
 	}
 	return 0, false, false
 }
 
 // Silent notes that a shard did not answer.
-func (s *Shards) Silent(shard int, now int64) {
-	s.note(key{shard, ""}, pause{now + silentFor, now + silentFor})
+func (s *Shards) Silent(shard int, now epoch.Millis) {
+	s.note(key{shard, ""}, pause{now.Add(silentFor), now.Add(silentFor)})
 }
 
-// Empty notes that a shard has nothing of what is wanted before again, in ms since 1970.
-func (s *Shards) Empty(shard int, wants string, now, again int64) {
-	s.note(key{shard, wants}, pause{min(again, now+maxEmpty), again})
+// Empty notes that a shard has nothing of what is wanted before again.
+func (s *Shards) Empty(shard int, wants string, now, again epoch.Millis) {
+	s.note(key{shard, wants}, pause{min(again, now.Add(maxEmpty)), again})
 }
 
 func (s *Shards) note(k key, p pause) {

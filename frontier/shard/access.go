@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// freeAt returns when a host may be fetched from again, in ms, if no lease and no collector has it.
-func (c *call) freeAt(h *store.Host) int64 {
+// freeAt returns when a host may be fetched from again, if no lease and no collector has it.
+func (c *call) freeAt(h *store.Host) epoch.Millis {
 	return max(h.Domain.ReadyFor("", h, c.now), h.Blocked, h.Unresolved)
 }
 

@@ -2,23 +2,25 @@ package shard
 
 import (
 	"slices"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/link"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// waitGrace is for how many ms a domain is kept for a collector that found it busy or not ready, after it has become
+// waitGrace is how long a domain is kept for a collector that found it busy or not ready, after it has become
 // free: the collector's message is delivered a little later than that, and in a batch that may wait for a minute.
-const waitGrace = 180_000
+const waitGrace = 3 * time.Minute
 
-// claimLook is after how many ms a collector looks again at a host that a refresh has: most take seconds, and until
+// claimLook is after how long a collector looks again at a host that a refresh has: most take seconds, and until
 // the collector had its turn nobody else begins.
-const claimLook = 10_000
+const claimLook = 10 * time.Second
 
 // Acquire returns a domain to a collector, or says when to ask again.
-func (s *Shard) Acquire(now int64, r frontier.AcquireRequest) (answer frontier.Acquired, err error) {
+func (s *Shard) Acquire(now epoch.Millis, r frontier.AcquireRequest) (answer frontier.Acquired, err error) {
 	if err := validateAcquire(&r); err != nil {
 		return answer, err
 	}
@@ -51,9 +53,9 @@ func (s *Shard) Acquire(now int64, r frontier.AcquireRequest) (answer frontier.A
 		}
 		m.Change()
 		if busy > 0 {
-			answer.RetryIn = busy - c.now
+			answer.RetryIn = int64(busy - c.now)
 			if !r.Try {
-				m.WaitEnds = max(m.WaitEnds, busy+waitGrace)
+				m.WaitEnds = max(m.WaitEnds, busy.Add(waitGrace))
 			}
 			return nil
 		}
@@ -63,16 +65,16 @@ func (s *Shard) Acquire(now int64, r frontier.AcquireRequest) (answer frontier.A
 			m.Expected = nil
 		}
 		answer.LastOwned = max(m.Released, m.LostAt)
-		m.Owner, m.OwnerEnds, m.WaitEnds = r.Owner, c.now+r.Seconds*1000, 0
+		m.Owner, m.OwnerEnds, m.WaitEnds = r.Owner, c.now.Add(seconds(r.Seconds)), 0
 		answer.Hosts, err = hostStates(c, m, r.Hosts)
 		return err
 	})
 	return answer, err
 }
 
-// busyUntil returns until when somebody else has the domain, or one of its hosts, in ms, or when to look again; 0 when
+// busyUntil returns until when somebody else has the domain, or one of its hosts, or when to look again; 0 when
 // nobody has.
-func busyUntil(c *call, m *store.Domain, owner string) (until int64, err error) {
+func busyUntil(c *call, m *store.Domain, owner string) (until epoch.Millis, err error) {
 	if m.Owner != "" && m.Owner != owner && m.OwnerEnds > c.now {
 		return m.OwnerEnds, nil
 	}
@@ -92,7 +94,7 @@ func busyUntil(c *call, m *store.Domain, owner string) (until int64, err error) 
 			until = max(until, h.LeaseEnds, c.now+1)
 		}
 		if h != nil && h.ClaimEnds > c.now { // a refresh has it
-			until = max(until, min(h.ClaimEnds, c.now+claimLook))
+			until = max(until, min(h.ClaimEnds, c.now.Add(claimLook)))
 		}
 	}
 	return until, err
@@ -119,7 +121,7 @@ func hostStates(c *call, m *store.Domain, names []string) ([]frontier.HostState,
 
 // Renew prolongs a collector's time and reports whether it still has the domain. One that has lost
 // it must stop: others may be asking the hosts by now.
-func (s *Shard) Renew(now int64, domain, owner string, seconds int64) (kept bool, err error) {
+func (s *Shard) Renew(now epoch.Millis, domain, owner string, seconds int64) (kept bool, err error) {
 	if err := frontier.CheckRange("seconds", seconds, 1, frontier.MaxOwnership); err != nil {
 		return false, err
 	}
@@ -130,7 +132,7 @@ func (s *Shard) Renew(now int64, domain, owner string, seconds int64) (kept bool
 			return err
 		}
 		kept = true
-		if ends := c.now + seconds*1000; ends > m.OwnerEnds {
+		if ends := c.now.Add(time.Duration(seconds) * time.Second); ends > m.OwnerEnds {
 			m.OwnerEnds = ends
 			m.Change()
 		}
@@ -141,7 +143,7 @@ func (s *Shard) Renew(now int64, domain, owner string, seconds int64) (kept bool
 
 // Release frees a domain, and reports whether the owner still had it.
 // When another has taken it since, nothing changes but the contracts that were rewritten.
-func (s *Shard) Release(now int64, r frontier.ReleaseRequest) (released bool, err error) {
+func (s *Shard) Release(now epoch.Millis, r frontier.ReleaseRequest) (released bool, err error) {
 	if err := validateAcquire(&frontier.AcquireRequest{Domain: r.Domain, Owner: r.Owner, Seconds: 1}); err != nil {
 		return false, err
 	}
@@ -168,8 +170,8 @@ func (s *Shard) Release(now int64, r frontier.ReleaseRequest) (released bool, er
 		}
 		released = m.OwnerEnds > c.now
 		m.Owner, m.OwnerEnds, m.Released, m.Expected = "", 0, c.now, nil
-		if wait := int64(r.Returns) - c.now; wait > 0 && wait <= frontier.MaxReserved.Milliseconds() {
-			m.WaitEnds = int64(r.Returns) + waitGrace
+		if r.Returns > c.now && r.Returns <= c.now.Add(frontier.MaxReserved) {
+			m.WaitEnds = r.Returns.Add(waitGrace)
 		}
 		if at := min(r.Evidence.At, c.now); at > m.Evidence.At {
 			m.Evidence = frontier.Evidence{Partition: r.Evidence.Partition, At: at}
@@ -185,9 +187,12 @@ func (s *Shard) Release(now int64, r frontier.ReleaseRequest) (released bool, er
 	return released, err
 }
 
-// maxCrawlDelay is the longest Crawl-delay that is obeyed, a day in ms: a mistake in robots.txt does not take the host
-// away for good.
-const maxCrawlDelay = 86_400_000
+// maxCrawlDelay is the longest Crawl-delay that is obeyed: a mistake in robots.txt does not take the host away for
+// good.
+const maxCrawlDelay = day
+
+// crawlDelay returns the delay to be kept where robots.txt asks for some ms.
+func crawlDelay(ms int64) time.Duration { return min(millis(ms), maxCrawlDelay) }
 
 // visited keeps what a collector learned of a host.
 func (c *call) visited(m *store.Domain, v *frontier.Visit) error {
@@ -199,14 +204,14 @@ func (c *call) visited(m *store.Domain, v *frontier.Visit) error {
 		return err
 	}
 	h.Change()
-	if delay := min(max(v.Delay, c.settings.Delay), maxCrawlDelay); v.RobotsExpires > 0 {
+	if delay := min(max(crawlDelay(v.Delay), c.settings.Delay), maxCrawlDelay); v.RobotsExpires > 0 {
 		h.Delay, h.RobotsEnds = delay, v.RobotsExpires
 	} else { // nothing says that the host asks for less than before
 		h.Delay = max(h.Delay, delay)
 	}
 	switch {
 	case v.Unresolved && h.Unresolved <= c.now:
-		h.Unresolved = c.now + unresolvedFor
+		h.Unresolved = c.now.Add(unresolvedFor)
 	case !v.Unresolved && v.AskedAt > h.AskedAt: // an operator had it asked before the hour was over
 		h.Unresolved = 0
 	}
@@ -222,10 +227,10 @@ func (c *call) visited(m *store.Domain, v *frontier.Visit) error {
 		c.calm(h)
 	}
 	if v.AskedAt > 0 {
-		h.Ready = max(h.Ready, min(v.AskedAt, c.now)+h.Interval())
+		h.Ready = max(h.Ready, min(v.AskedAt, c.now).Add(h.Interval()))
 	}
 	if v.RetryAfter > 0 {
-		h.Ready = max(h.Ready, c.now+min(v.RetryAfter, frontier.MaxObeyed)*1000)
+		h.Ready = max(h.Ready, c.now.Add(seconds(min(v.RetryAfter, frontier.MaxObeyed))))
 	}
 	return nil
 }

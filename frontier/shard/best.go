@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
@@ -21,16 +22,16 @@ const (
 
 // rival is a page that competes for a place.
 type rival struct {
-	rank    int        // see rank
-	lastmod int64      // of those of equal rank the oldest goes
-	fresh   *freshPage // nil: it waits
+	rank    int           // see rank
+	lastmod epoch.Seconds // of those of equal rank the oldest goes
+	fresh   *freshPage    // nil: it waits
 	host    *store.Host
 	hash    uint64
 }
 
 // rank orders rivals: by their scores, but pages that only other domains named behind those that the site named. Of
 // equal ones the fresh one goes, so one that waits has one more.
-func rank(p *store.Page, now int64) int {
+func rank(p *store.Page, now epoch.Seconds) int {
 	n := 2 * p.Score(now)
 	if !p.Foreign {
 		n += 4000

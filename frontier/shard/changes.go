@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
 // Changed takes contracts that were rewritten. It may be told of them twice, and in any order.
-func (s *Shard) Changed(now int64, r frontier.Changed) error {
+func (s *Shard) Changed(now epoch.Millis, r frontier.Changed) error {
 	if err := contract.CheckDomain("domain", r.Domain); err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func contractsExcluded(c *call, m *store.Domain) error {
 }
 
 // Changes returns the contracts that changed, in the order of their last change.
-func (s *Shard) Changes(now int64, r frontier.ChangesRequest) (page frontier.ChangesPage, err error) {
+func (s *Shard) Changes(now epoch.Millis, r frontier.ChangesRequest) (page frontier.ChangesPage, err error) {
 	if err := frontier.CheckRange("limit", r.Limit, 1, maxFeed); err != nil {
 		return page, err
 	}

@@ -7,8 +7,10 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard"
 )
@@ -21,7 +23,7 @@ var chaosSeeds = flag.Uint64("chaos", 6, "seeds that TestChaos tries")
 type chaos struct {
 	*world
 	random    *rand.Rand
-	latest    int64 // of the clock
+	latest    epoch.Millis // of the clock
 	leases    []frontier.Lease
 	owners    map[string]string // by domain
 	refreshes []frontier.RefreshResult
@@ -31,20 +33,20 @@ type chaos struct {
 	out     map[string]map[string]string // the hosts of items that are not reported, by lease and item
 	holders map[string]holder            // by host
 	owned   map[string]holder            // by domain
-	asked   map[string]int64             // when a host was asked last
-	lost    map[string]int64             // when the time of an owner of a domain was over that never released it
+	asked   map[string]epoch.Millis      // when a host was asked last
+	lost    map[string]epoch.Millis      // when the time of an owner of a domain was over that never released it
 	lostBy  map[string]string            // that owner
 }
 
 // mayAsk checks that somebody may fetch from a host from ready on, but for its Retry-After and the like. An owner
 // whose time was over knows itself when it asked.
-func (x *chaos) mayAsk(name, host, domain string, ready int64) {
+func (x *chaos) mayAsk(name, host, domain string, ready epoch.Millis) {
 	x.Helper()
 	lost := x.lost[domain]
 	if x.lostBy[domain] == name {
 		lost = 0
 	}
-	for _, at := range [...]int64{x.asked[host], lost} {
+	for _, at := range [...]epoch.Millis{x.asked[host], lost} {
 		if ready = max(ready, x.now); at <= x.now && ready < at+1000 {
 			x.Errorf("%s was asked %d ms before it may be asked again", host, ready-at)
 		}
@@ -54,7 +56,7 @@ func (x *chaos) mayAsk(name, host, domain string, ready int64) {
 // holder is who may ask a host or domain, by the clock of the shard.
 type holder struct {
 	name string
-	ends int64
+	ends epoch.Millis
 }
 
 // exclusive checks that a host or all hosts of a domain may be given to somebody.
@@ -86,7 +88,7 @@ func (x *chaos) pages(host string) []frontier.NewPage {
 	for i := range list {
 		switch x.random.IntN(20) {
 		case 0:
-			list[i].LastMod = x.now/1000 - x.random.Int64N(1000)
+			list[i].LastMod = x.now.Seconds() - epoch.Seconds(x.random.Int64N(1000))
 		case 1:
 			list[i].Title = strings.Repeat("제목 \x00\"\xff", x.random.IntN(80))
 		case 2:
@@ -109,7 +111,7 @@ func (x *chaos) entries(host string) (list []frontier.NewEntry) {
 func (x *chaos) visits(domain, host string) (list []frontier.Visit) {
 	for range x.random.IntN(3) {
 		list = append(list, frontier.Visit{Host: host, Delay: x.random.Int64N(3000),
-			AskedAt: x.now - x.random.Int64N(10_000), Throttled: x.random.IntN(4) == 0,
+			AskedAt: x.now - epoch.Millis(x.random.Int64N(10_000)), Throttled: x.random.IntN(4) == 0,
 			RetryAfter: x.random.Int64N(3) * 40, Unresolved: x.random.IntN(9) == 0, RobotsExpires: x.now + 1000})
 	}
 	return append(list, frontier.Visit{Host: domain})
@@ -216,7 +218,7 @@ func (x *chaos) collect() error {
 		seconds := 1 + x.random.Int64N(100)
 		kept, err := x.shard.Renew(x.now, domain, owner, seconds)
 		if o := x.owned[domain]; kept {
-			x.owned[domain] = holder{name: owner, ends: max(o.ends, x.now+seconds*1000)}
+			x.owned[domain] = holder{name: owner, ends: max(o.ends, x.now.Add(time.Duration(seconds)*time.Second))}
 			if o.name != "" && o.name != owner {
 				x.Errorf("%s keeps %s, which %s has", owner, domain, o.name)
 			}
@@ -230,7 +232,7 @@ func (x *chaos) collect() error {
 		x.owners[domain] = owner
 		x.exclusive(owner, "", domain)
 		x.mayAsk(owner, host, domain, a.Hosts[0].ReadyAt)
-		x.owned[domain] = holder{name: owner, ends: x.now + seconds*1000}
+		x.owned[domain] = holder{name: owner, ends: x.now.Add(time.Duration(seconds) * time.Second)}
 	}
 	return err
 }
@@ -240,7 +242,7 @@ func (x *chaos) operate() error {
 	number := x.random.Int64N(100_000)
 	switch x.random.IntN(5) {
 	case 0:
-		until := x.now + number
+		until := x.now + epoch.Millis(number)
 		_, err := x.shard.SetHost(x.now, host, frontier.HostChange{BlockUntil: &until, Empty: x.random.IntN(3) == 0})
 		return err
 	case 1:
@@ -283,7 +285,7 @@ func (x *chaos) refresh() error {
 			host := strings.Split(r.URL, "/")[2]
 			x.exclusive(r.Owner, host, r.Domain)
 			x.mayAsk(r.Owner, host, r.Domain, a.Host.ReadyAt)
-			x.holders[host] = holder{name: r.Owner, ends: x.now + a.Seconds*1000}
+			x.holders[host] = holder{name: r.Owner, ends: x.now.Add(time.Duration(a.Seconds) * time.Second)}
 		}
 		return err
 	}
@@ -324,12 +326,12 @@ func (x *chaos) rebuild() error {
 
 func (x *chaos) jump() {
 	const hour, day = 3_600_000, 86_400_000
-	x.now += []int64{-hour, -30 * day, -1000, hour, 30 * day, day}[x.random.IntN(6)]
+	x.now += []epoch.Millis{-hour, -30 * day, -1000, hour, 30 * day, day}[x.random.IntN(6)]
 	x.now = max(x.now, 1)
 }
 
 func (x *chaos) step() error {
-	over := func(last map[string]int64) func(string, holder) bool {
+	over := func(last map[string]epoch.Millis) func(string, holder) bool {
 		return func(name string, h holder) bool {
 			if h.ends > x.now {
 				return false
@@ -367,7 +369,7 @@ func (x *chaos) step() error {
 // drain allows everything and works until nothing is left.
 func (x *chaos) drain() {
 	x.now = x.latest + 60*86_400_000
-	none, past := int64(0), int64(1)
+	none, past := int64(0), epoch.Millis(1)
 	for i := range chaosDomains {
 		domain := fmt.Sprintf("d%d.example", i)
 		x.do(func() error {
@@ -413,13 +415,13 @@ func TestChaos(t *testing.T) {
 	for seed := range *chaosSeeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			x := &chaos{world: newWorld(t), random: rand.New(rand.NewPCG(seed, 7)), owners: map[string]string{},
-				out: map[string]map[string]string{}, holders: map[string]holder{}, owned: map[string]holder{}, asked: map[string]int64{}, lost: map[string]int64{}, lostBy: map[string]string{}}
+				out: map[string]map[string]string{}, holders: map[string]holder{}, owned: map[string]holder{}, asked: map[string]epoch.Millis{}, lost: map[string]epoch.Millis{}, lostBy: map[string]string{}}
 			x.shard.Settings.URLsPerDomain = []int64{0, 100, 100_000}[seed%3]
 			x.shard.Settings.PerMinute = []int64{60, 0}[seed%2]
-			x.shard.Settings.MinRefresh = 60
+			x.shard.Settings.MinRefresh = time.Minute
 			for step := range 1500 / slowness {
 				x.do(x.step)
-				if x.now += x.random.Int64N(3000); x.now > x.latest {
+				if x.now += epoch.Millis(x.random.Int64N(3000)); x.now > x.latest {
 					x.latest = x.now
 				}
 				if step%50 == 0 {

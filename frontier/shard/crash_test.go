@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
@@ -59,7 +60,7 @@ func TestCrash(t *testing.T) {
 	}
 	steps := []struct {
 		name string
-		wait int64
+		wait epoch.Millis
 		run  func() error
 	}{
 		{"first put", 0, func() error {
@@ -173,7 +174,7 @@ func TestCrash(t *testing.T) {
 		}},
 		{"end of a refresh", 1000, func() error {
 			pages := []frontier.NewPage{{URL: "https://h0.a.example/fresh", Fresh: true},
-				{URL: "https://h0.a.example/dated", LastMod: w.now / 1000}}
+				{URL: "https://h0.a.example/dated", LastMod: w.now.Seconds()}}
 			ended, err := w.shard.EndRefresh(w.now, frontier.RefreshResult{Domain: "a.example", URL: entry.URL, Owner: "r",
 				Status: 200, ETag: "2", Pages: pages, Visit: frontier.Visit{AskedAt: w.now}})
 			if err == nil && ended.Announced != 2 {
@@ -246,7 +247,7 @@ func (w *world) invariants() {
 
 // TestClock_Jumps: whatever the clock does, nothing is lost, and nothing is given to two at once.
 func TestClock_Jumps(t *testing.T) {
-	for _, jump := range []int64{86_400_000, -86_400_000, 400 * 86_400_000, -noon} {
+	for _, jump := range []epoch.Millis{86_400_000, -86_400_000, 400 * 86_400_000, -noon} {
 		t.Run(fmt.Sprint(jump), func(t *testing.T) {
 			w := newWorld(t)
 			const hosts, urls = 30, 20

@@ -102,7 +102,7 @@ func (w *world) everything() {
 	}
 	for _, domain := range []string{"a.example", "b.example", "c.example"} {
 		must("put", func() error {
-			pages := articles(domain, int(w.now/1000%1e6), 60)
+			pages := articles(domain, int(w.now.Seconds()%1e6), 60)
 			_, err := s.Put(w.now, frontier.Put{Domain: domain, Partition: partition, Pages: pages})
 			return err
 		})
@@ -121,14 +121,14 @@ func (w *world) everything() {
 			return err
 		})
 		must("release", func() error {
-			change := frontier.Change{Partition: partition, Revision: int(w.now / 1000), ChangedAt: w.now}
+			change := frontier.Change{Partition: partition, Revision: int(w.now.Seconds()), ChangedAt: w.now}
 			_, err := s.Release(w.now, frontier.ReleaseRequest{Domain: domain, Owner: "other",
 				Changes: []frontier.Change{change}})
 			return err
 		})
 		must("entries", func() error { _, err := s.Entries(w.now, domain); return err })
 		must("pages", func() error {
-			_, err := s.Pages(w.now, frontier.PagesRequest{Domain: domain, At: w.now / 1000})
+			_, err := s.Pages(w.now, frontier.PagesRequest{Domain: domain, At: w.now.Seconds()})
 			return err
 		})
 		must("url", func() error { _, err := s.URL(w.now, "https://"+domain+"/news/x"); return err })
@@ -259,7 +259,7 @@ func (w *world) touch(table string) {
 	w.do(func() (err error) {
 		switch table {
 		case "parts":
-			_, err = w.shard.Pages(w.now, frontier.PagesRequest{Domain: "a.example", At: w.now / 1000})
+			_, err = w.shard.Pages(w.now, frontier.PagesRequest{Domain: "a.example", At: w.now.Seconds()})
 		case "mirrors":
 			digest := "0f0f" + strings.Repeat("ab", 30) // of the same row
 			_, err = w.shard.Mirror(w.now, frontier.MirrorRequest{Domain: "x.example", Digest: digest})

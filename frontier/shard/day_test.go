@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard"
 )
@@ -16,9 +17,9 @@ import (
 // rhythm is a publishing frequency.
 type rhythm struct {
 	name     string
-	share    int   // of a hundred domains
-	gap      int64 // seconds between two articles; 0: never
-	interval int64 // seconds, at which the contract says a feed of it is to be asked
+	share    int           // of a hundred domains
+	gap      epoch.Seconds // between two articles; 0: never
+	interval int64         // seconds, at which the contract says a feed of it is to be asked
 }
 
 var rhythms = []rhythm{
@@ -145,13 +146,13 @@ func refreshed(w *world, m *contract.Refresh, r rhythm) (rows int, added []int) 
 			result := frontier.RefreshResult{Domain: m.Domain, URL: next.URL, Owner: owner, Status: 304,
 				Visit: frontier.Visit{AskedAt: w.now}, Next: "next"}
 			if r.gap > 0 {
-				for n := w.now / 1000 / r.gap; n*r.gap*1000 > next.Since && len(result.Pages) < 20; n-- {
+				for n := w.now.Seconds() / r.gap; (n*r.gap).Millis() > next.Since && len(result.Pages) < 20; n-- {
 					result.Pages = append(result.Pages, frontier.NewPage{URL: fmt.Sprintf("https://%s/news/%d", m.Domain, n),
 						LastMod: n * r.gap, FoundBy: "feed"})
 				}
 			}
 			if len(result.Pages) > 0 {
-				result.Status, result.ETag = 200, strconv.FormatInt(w.now, 10)
+				result.Status, result.ETag = 200, strconv.FormatInt(int64(w.now), 10)
 			}
 			var ended frontier.RefreshEnd
 			if ended, err = w.shard.EndRefresh(w.now, result); err == nil && !ended.Accepted {

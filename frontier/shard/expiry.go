@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
@@ -14,7 +15,7 @@ const maxTries = 3
 const maxSwept = 16
 
 // wakeAt schedules a check of a domain's parked hosts for the end of a collector's or refresh's time.
-func (c *call) wakeAt(m *store.Domain, ends int64) { m.WakeAt(ends) }
+func (c *call) wakeAt(m *store.Domain, ends epoch.Millis) { m.WakeAt(ends) }
 
 // sweep ends the leases whose time is over, and lets in hosts whose domain has become free. Their
 // hosts stand in the queues when it returns.
@@ -48,16 +49,16 @@ func (c *call) expire(hosts []*store.Host) error {
 		}
 		c.tx.State().Leased -= int64(len(h.Leased) + len(h.Asked))
 		// When the last request was is not recorded, but it was before the end.
-		if err := c.free(h, h.LeaseEnds+h.Interval()); err != nil {
+		if err := c.free(h, h.LeaseEnds.Add(h.Interval())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tryAgain puts a page back that was not fetched, not before due (seconds), unless it has had its
+// tryAgain puts a page back that was not fetched, not before due, unless it has had its
 // attempts.
-func (c *call) tryAgain(h *store.Host, p store.Page, due int64) {
+func (c *call) tryAgain(h *store.Host, p store.Page, due epoch.Seconds) {
 	h.Change()
 	if p.Tries++; p.Tries >= maxTries {
 		c.done(h, &h.Failed, &c.tx.State().Failed)
@@ -68,7 +69,7 @@ func (c *call) tryAgain(h *store.Host, p store.Page, due int64) {
 }
 
 // free ends the lease of a host, which may be fetched from from ready on.
-func (c *call) free(h *store.Host, ready int64) error {
+func (c *call) free(h *store.Host, ready epoch.Millis) error {
 	h.Lease, h.LeaseEnds, h.Leased, h.Asked = 0, 0, nil, nil
 	h.Ready = max(h.Ready, ready)
 	h.Change()

@@ -2,7 +2,9 @@ package shard
 
 import (
 	"math"
+	"time"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/link"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
@@ -17,9 +19,9 @@ import (
 // freshFor; what has no date is new if the caller says so (NewPage.Fresh), because it was not listed
 // when its entry point was read before.
 
-// freshFor is the time for which, in ms, a page counts as new at its first sighting. Publishers date some
+// freshFor is the time for which a page counts as new at its first sighting. Publishers date some
 // pages to the day, and list them late.
-const freshFor = 48 * 3_600_000
+const freshFor = 48 * time.Hour
 
 // maxUndated is the number of pages without a date one put may announce. More of them are an archive that was
 // not seen before, not what was published since.
@@ -33,7 +35,7 @@ const (
 )
 
 // Feed returns new URLs in the order in which they were found.
-func (s *Shard) Feed(now int64, r frontier.FeedRequest) (page frontier.FeedPage, err error) {
+func (s *Shard) Feed(now epoch.Millis, r frontier.FeedRequest) (page frontier.FeedPage, err error) {
 	if err := frontier.CheckRange("limit", r.Limit, 1, maxFeed); err != nil {
 		return page, err
 	}
@@ -66,15 +68,18 @@ func describeItem(c *call, number int64, i *store.FeedItem) frontier.FeedItem {
 
 // isNew reports whether a page that was not seen before belongs in the feed.
 func (p *putBatch) isNew(n *frontier.NewPage) bool {
-	if n.Fresh {
-		return true
+	return n.Fresh || p.c.isFresh(n.LastMod, p.since)
+}
+
+// isFresh reports whether a page of a site was published within freshFor, or since the site was looked at, if that is
+// longer ago; 0 is never.
+func (c *call) isFresh(lastmod epoch.Seconds, looked epoch.Millis) bool {
+	since := c.now.Add(-freshFor)
+	if looked > 0 {
+		since = min(since, looked)
 	}
-	since := p.c.now - freshFor
-	if p.since > 0 {
-		since = min(since, p.since)
-	}
-	at := n.LastMod * 1000
-	return n.LastMod > 0 && at >= since && at <= p.c.now+freshFor
+	at := lastmod.Millis()
+	return lastmod > 0 && at >= since && at <= c.now.Add(freshFor)
 }
 
 // announced is a page that belongs in the feed.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/placement"
 )
@@ -21,7 +22,7 @@ func TestFollow_Long(t *testing.T) {
 		// articles that wait to be read: the reader must not be away for longer than the logs are kept
 		maxAhead = 200
 		maxStep  = 600_000 // ms between two writes to a shard
-		day      = 86_400_000
+		day      = 24 * time.Hour
 	)
 	pages := 10_000
 	if testing.Short() {
@@ -51,7 +52,7 @@ func TestFollow_Long(t *testing.T) {
 				put.Pages = append(put.Pages, frontier.NewPage{URL: fmt.Sprintf("https://%s/%d", name, n), Fresh: true})
 			}
 			return s.do(placement.ShardOf(name, shards), func(w *world) error {
-				w.now += r.Int64N(maxStep)
+				w.now += epoch.Millis(r.Int64N(maxStep))
 				if _, err := w.shard.Put(w.now, put); err != nil {
 					return err
 				}
@@ -140,7 +141,7 @@ func TestFollow_Long(t *testing.T) {
 		t.Errorf("%d were read, %d written", len(found), total)
 	}
 	first, err := all.Feed(t.Context(), make(frontier.Cursor, shards), frontier.FeedRequest{Limit: 200})
-	if err != nil || len(first.Items) == 0 || first.Items[0].FoundAt < began+day && !testing.Short() {
+	if err != nil || len(first.Items) == 0 || first.Items[0].FoundAt < began.Add(day) && !testing.Short() {
 		t.Errorf("nothing was deleted: %v", err)
 	}
 	t.Logf("%d articles on %d pages", total, pages)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/link"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
@@ -17,7 +18,7 @@ const maxListedHosts = 64
 
 // Entries lists the entry points of a domain, host by host. The one that stands for the domain itself is among
 // them.
-func (s *Shard) Entries(now int64, domain string) (answer frontier.EntryList, err error) {
+func (s *Shard) Entries(now epoch.Millis, domain string) (answer frontier.EntryList, err error) {
 	if err := contract.CheckDomain("domain", domain); err != nil {
 		return answer, err
 	}
@@ -50,7 +51,7 @@ func (s *Shard) Entries(now int64, domain string) (answer frontier.EntryList, er
 
 // Stats counts. Due may count a host twice that has moved to another queue. OldestDue looks at a bounded number of
 // hosts, and is 0 until a later call gets past those that have moved.
-func (s *Shard) Stats(now int64) (stats frontier.Stats, err error) {
+func (s *Shard) Stats(now epoch.Millis) (stats frontier.Stats, err error) {
 	err = s.run(now, func(c *call) error {
 		n := c.tx.State()
 		stats = frontier.Stats{Found: n.FoundLately(c.now), Hosts: n.Hosts, URLs: n.URLs, Entries: n.Entries,
@@ -67,7 +68,7 @@ func (s *Shard) Stats(now int64) (stats frontier.Stats, err error) {
 			if err != nil {
 				return err
 			}
-			stats.Due[lane], stats.OldestDue[lane] = due, oldest*1000
+			stats.Due[lane], stats.OldestDue[lane] = due, oldest.Millis()
 		}
 		return nil
 	})
@@ -75,7 +76,7 @@ func (s *Shard) Stats(now int64) (stats frontier.Stats, err error) {
 }
 
 // Hosts lists hosts.
-func (s *Shard) Hosts(now int64, r frontier.HostsRequest) (page frontier.HostsPage, err error) {
+func (s *Shard) Hosts(now epoch.Millis, r frontier.HostsRequest) (page frontier.HostsPage, err error) {
 	if err := frontier.CheckRange("limit", r.Limit, 1, 500); err != nil {
 		return page, err
 	}
@@ -126,7 +127,7 @@ func hostInfos(c *call, hosts []*store.Host) ([]frontier.HostInfo, error) {
 }
 
 // URL returns the state of one URL.
-func (s *Shard) URL(now int64, url string) (state frontier.URLState, err error) {
+func (s *Shard) URL(now epoch.Millis, url string) (state frontier.URLState, err error) {
 	l, ok := link.Parse(url)
 	if !ok {
 		return state, contract.Invalid("url", "%.80q is not an http or https URL", url)
@@ -165,7 +166,7 @@ func urlState(c *call, state *frontier.URLState, h *store.Host, url string, hash
 	case h.Lease != 0 && (h.LeasedPage(hash) >= 0 || slices.Contains(h.Asked, hash)):
 		state.State, state.LeaseUntil = "leased", h.LeaseEnds
 	case waits:
-		state.DueAt = max(due*1000, c.freeAt(h))
+		state.DueAt = max(due.Millis(), c.freeAt(h))
 		if state.State = "due"; state.DueAt > c.now {
 			state.State = "waiting"
 		}
@@ -180,7 +181,7 @@ func urlState(c *call, state *frontier.URLState, h *store.Host, url string, hash
 const maxListedBytes = 4 << 20
 
 // Pages lists the unfinished pages of a domain in no particular order. A shard has only hashes of finished ones.
-func (s *Shard) Pages(now int64, r frontier.PagesRequest) (answer frontier.PageList, err error) {
+func (s *Shard) Pages(now epoch.Millis, r frontier.PagesRequest) (answer frontier.PageList, err error) {
 	if err := contract.CheckDomain("domain", r.Domain); err != nil {
 		return answer, err
 	}

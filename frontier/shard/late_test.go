@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard"
 )
@@ -29,7 +30,7 @@ func TestRefresh_LateShard(t *testing.T) {
 					})
 					w.now += 400_000
 				}
-				began, late, ticked := w.now, 0, int64(0)
+				began, late, ticked := w.now, 0, epoch.Millis(0)
 				for ; w.now < began+12*3_600_000; w.now += 60_000 {
 					if w.now >= ticked {
 						var tick shard.Tick
@@ -89,7 +90,7 @@ func TestClock_DayAfterAJump(t *testing.T) {
 			return err
 		})
 	}
-	tick := func(at int64) (messages int) {
+	tick := func(at epoch.Millis) (messages int) {
 		w.do(func() error {
 			tick, err := w.shard.Tick(at, shard.TickRequest{Shard: "shard-0"})
 			messages = len(tick.Messages)
@@ -100,7 +101,7 @@ func TestClock_DayAfterAJump(t *testing.T) {
 	const day = 86_400_000
 	today := w.now/day*day + day
 	for _, at := range []struct {
-		now  int64
+		now  epoch.Millis
 		want int
 	}{{today + 1, 5}, {today - 1, 0}, {today + 400*day, 5}, {today + 2, 5}, {today + 3, 0}, {today + day, 5}} {
 		if got := tick(at.now); got != at.want {

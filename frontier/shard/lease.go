@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
 // Lease returns URLs to fetch: of hosts that are free and past their delay, from the front queues by
 // turns, the hosts that have waited longest first.
-func (s *Shard) Lease(now int64, r frontier.LeaseRequest) (lease frontier.Lease, err error) {
+func (s *Shard) Lease(now epoch.Millis, r frontier.LeaseRequest) (lease frontier.Lease, err error) {
 	if err := r.Validate(); err != nil {
 		return lease, err
 	}
@@ -55,19 +56,19 @@ type leaser struct {
 	filter  *store.Filter
 	number  int64
 	seal    seal // once there is an item
-	ends    int64
+	ends    epoch.Millis
 	items   []frontier.Item
-	hosts   []int64 // ids
-	again   int64   // when the first host that was passed over can be asked, ms
-	lanes   []int   // that were served
-	vain    int     // hosts that were looked at and gave nothing
-	partial bool    // only a part of the lanes was looked at
+	hosts   []int64      // ids
+	again   epoch.Millis // when the first host that was passed over can be asked
+	lanes   []int        // that were served
+	vain    int          // hosts that were looked at and gave nothing
+	partial bool         // only a part of the lanes was looked at
 }
 
 func newLeaser(c *call, r *frontier.LeaseRequest, f *store.Filter) *leaser {
 	// Numbers grow with the clock, so that they are not given twice after a restore.
-	number := max(c.tx.State().Lease+1, c.now)
-	return &leaser{c: c, request: r, filter: f, number: number, ends: c.now + r.Seconds*1000}
+	number := max(c.tx.State().Lease+1, int64(c.now))
+	return &leaser{c: c, request: r, filter: f, number: number, ends: c.now.Add(seconds(r.Seconds))}
 }
 
 // serve takes hosts from lanes until the lease is full or the lanes are at their end.
@@ -147,8 +148,8 @@ func (l *leaser) consider(kind int, candidates []store.Candidate) error {
 	return nil
 }
 
-// nearMiss is the wait in ms up to which a host stays in its queue.
-const nearMiss = 16_000
+// nearMiss is the wait up to which a host stays in its queue.
+const nearMiss = 16 * time.Second
 
 // try returns out what a host has, and reports whether its pointer must stay in the queue.
 func (l *leaser) try(h *store.Host, kind int, at *store.Candidate) (keep bool, err error) {
@@ -169,7 +170,7 @@ func (l *leaser) try(h *store.Host, kind int, at *store.Candidate) (keep bool, e
 	}
 	if free := c.freeAt(h); free > c.now {
 		l.passOver(free)
-		if free <= c.now+nearMiss {
+		if free <= c.now.Add(nearMiss) {
 			return true, nil
 		}
 		h.Unqueue(kind)
@@ -200,7 +201,7 @@ func (l *leaser) try(h *store.Host, kind int, at *store.Candidate) (keep bool, e
 	return l.givePages(h, m)
 }
 
-func (l *leaser) passOver(until int64) {
+func (l *leaser) passOver(until epoch.Millis) {
 	if l.again == 0 || until < l.again {
 		l.again = until
 	}
@@ -239,7 +240,7 @@ func (l *leaser) share(h *store.Host) int {
 		return 1
 	}
 	if every := h.Interval(); every > 0 {
-		n = min(n, int(max(1, l.request.Seconds*1000/every)))
+		n = min(n, int(max(1, seconds(l.request.Seconds)/every)))
 	}
 	return n
 }
@@ -306,11 +307,11 @@ func (l *leaser) finish() (frontier.Lease, error) {
 
 // retryAfter returns the seconds until a lane has something, a host that was passed over becomes free, or a
 // lease ends.
-func retryAfter(c *call, lanes []int, passedOver int64) (int64, error) {
+func retryAfter(c *call, lanes []int, passedOver epoch.Millis) (int64, error) {
 	wait := int64(frontier.MaxRetryAfter)
-	for _, at := range [...]int64{passedOver, c.tx.State().FirstEnd} {
+	for _, at := range [...]epoch.Millis{passedOver, c.tx.State().FirstEnd} {
 		if at > 0 {
-			wait = min(wait, (at-c.now+999)/1000)
+			wait = min(wait, int64(at-c.now+999)/1000)
 		}
 	}
 	for _, lane := range lanes {
@@ -319,7 +320,7 @@ func retryAfter(c *call, lanes []int, passedOver int64) (int64, error) {
 			return 0, err
 		}
 		if slot > 0 {
-			wait = min(wait, slot-c.seconds())
+			wait = min(wait, int64(slot-c.seconds()))
 		}
 	}
 	return max(wait, 1), nil
@@ -333,8 +334,9 @@ func (l *leaser) item(h *store.Host, m *store.Domain, p *store.Page, kind string
 	}
 	return frontier.Item{ID: l.seal.itemID(h.ID, store.Hash48(p.Path)), URL: h.URL(p), Host: h.Name, Domain: m.Name,
 		Kind: kind, Type: store.TypeName(p.Kind),
-		Priority: float64(p.Score(c.seconds())) / 1000, Title: p.Title, LastMod: p.Lastmod, CrawlDelay: h.Interval(),
-		Partition: c.partition(h, p)}
+		Priority: float64(p.Score(c.seconds())) / 1000, Title: p.Title, LastMod: p.Lastmod,
+		CrawlDelay: h.Interval().Milliseconds(),
+		Partition:  c.partition(h, p)}
 }
 
 // partition returns the newest partition of a page's class.
@@ -348,7 +350,7 @@ func (c *call) partitionOf(class, day int64) contract.Partition {
 	of := c.tx.State().ClassOf(class)
 	partition := contract.Partition{Country: of.Country, Category: of.Category}
 	if day > 0 {
-		partition.Date = time.Unix(day*86_400, 0).UTC().Format(time.DateOnly)
+		partition.Date = epoch.Seconds(day * 86_400).Time().Format(time.DateOnly)
 	}
 	return partition
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
@@ -23,7 +24,7 @@ const (
 
 // Mirror returns the domain of which another is a mirror, and remembers the first one. A domain that was
 // not seen with the digest for mirrorDays has lost it. Ask the shard of the digest; Remotes.Mirror does.
-func (s *Shard) Mirror(now int64, r frontier.MirrorRequest) (answer frontier.MirrorAnswer, err error) {
+func (s *Shard) Mirror(now epoch.Millis, r frontier.MirrorRequest) (answer frontier.MirrorAnswer, err error) {
 	if err := contract.CheckDomain("domain", r.Domain); err != nil {
 		return answer, err
 	}
@@ -37,7 +38,7 @@ func (s *Shard) Mirror(now int64, r frontier.MirrorRequest) (answer frontier.Mir
 		if err != nil {
 			return err
 		}
-		today := c.seconds() / 86_400
+		today := c.today()
 		at := slices.IndexFunc(list, func(m store.Mirror) bool { return m.Digest == short })
 		switch {
 		case at < 0:

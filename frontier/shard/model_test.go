@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/frontiertest"
 )
@@ -24,23 +25,23 @@ type modelURL struct {
 	host    string
 	over    bool // fetched, or given up
 	out     bool // leased
-	notYet  int64
+	notYet  epoch.Millis
 	tries   int
 	leaseID string
 }
 
 type modelHost struct {
 	domain     string
-	ready      int64 // earliest time of a lease
-	leaseEnds  int64
-	delay      int64
+	ready      epoch.Millis // earliest time of a lease
+	leaseEnds  epoch.Millis
+	delay      epoch.Millis
 	excluded   bool
 	leasedAtID string
 }
 
 type modelDomain struct {
 	owner     string
-	ownerEnds int64
+	ownerEnds epoch.Millis
 	excluded  bool
 }
 
@@ -254,7 +255,7 @@ func (m *model) settle(item frontier.Item, r frontier.Result) {
 		u.notYet = m.now + 60_000
 	default:
 		u.tries--
-		h.ready = max(h.ready, m.now+r.RetryAfter*1000)
+		h.ready = max(h.ready, m.now+epoch.Millis(r.RetryAfter*1000))
 	}
 }
 
@@ -325,7 +326,7 @@ func TestModel(t *testing.T) {
 				default:
 					m.operate()
 				}
-				m.now += m.random.Int64N(3000)
+				m.now += epoch.Millis(m.random.Int64N(3000))
 				if step%50 == 0 {
 					m.invariants()
 				}

@@ -2,21 +2,23 @@ package shard
 
 import (
 	"slices"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/link"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
 // SetHost changes a host, and reports whether there is one.
-func (s *Shard) SetHost(now int64, name string, change frontier.HostChange) (found bool, err error) {
+func (s *Shard) SetHost(now epoch.Millis, name string, change frontier.HostChange) (found bool, err error) {
 	if change.Delay != nil {
 		if err := frontier.CheckRange("delay_seconds", *change.Delay/1000, 0, frontier.MaxWait); err != nil {
 			return false, err
 		}
 	}
-	if change.BlockUntil != nil && *change.BlockUntil/1000 > store.MaxSlot {
+	if change.BlockUntil != nil && change.BlockUntil.Seconds() > store.MaxSlot {
 		return false, contract.Invalid("block_until", "is too far away")
 	}
 	err = s.run(now, func(c *call) error {
@@ -27,7 +29,7 @@ func (s *Shard) SetHost(now int64, name string, change frontier.HostChange) (fou
 		found = true
 		h.Change()
 		if change.Delay != nil {
-			setDelay(c, h, *change.Delay)
+			setDelay(c, h, millis(*change.Delay))
 		}
 		if change.Empty {
 			h.Empty()
@@ -47,23 +49,23 @@ func (s *Shard) SetHost(now int64, name string, change frontier.HostChange) (fou
 
 // setDelay sets the delay of a host in place of what it asks for, or 0 for that. It counts from the last request, and
 // the host is no longer slowed down.
-func setDelay(c *call, h *store.Host, delay int64) {
+func setDelay(c *call, h *store.Host, delay time.Duration) {
 	before := h.Interval()
 	h.Override, h.Slow, h.Calm = max(delay, 0), 0, 0
-	if h.Ready <= c.now+before { // else a Retry-After says so
+	if h.Ready <= c.now.Add(before) { // else a Retry-After says so
 		// The delay may have grown after the request from which Ready counts.
-		h.Ready = max(h.Ready-before+h.Interval(), min(h.Ready, h.AskedAt+h.Interval()), 0)
+		h.Ready = max(h.Ready.Add(h.Interval()-before), min(h.Ready, h.AskedAt.Add(h.Interval())), 0)
 	}
 }
 
 // setBlock blocks a host, or ends its block, and with that what its answers had led to: a Retry-After, the slowing
 // down, and the hour after its name did not resolve.
-func setBlock(c *call, h *store.Host, until int64) {
+func setBlock(c *call, h *store.Host, until epoch.Millis) {
 	if h.Blocked = max(until, 0); h.Blocked > c.now {
 		return
 	}
 	h.Slow, h.Calm, h.Unresolved = 0, 0, 0
-	h.Ready = min(h.Ready, c.now+h.Interval())
+	h.Ready = min(h.Ready, c.now.Add(h.Interval()))
 }
 
 // maxPatterns is the number of patterns of URLs a shard takes.
@@ -72,7 +74,7 @@ const maxPatterns = 1000
 // Exclude rules something out, or allows it again. The pages of an excluded domain or host stay
 // where they are and come back when it is allowed again. Pages that match a pattern are dropped when
 // their turn comes.
-func (s *Shard) Exclude(now int64, x frontier.Exclusion, excluded bool) error {
+func (s *Shard) Exclude(now epoch.Millis, x frontier.Exclusion, excluded bool) error {
 	value, err := contract.CheckExclusion(x.Kind, x.Value)
 	if err != nil {
 		return err

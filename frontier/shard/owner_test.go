@@ -4,8 +4,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/frontier/sqlite"
@@ -19,9 +21,9 @@ func TestOwner_DelayAfterALostOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	s := shard.Shard{DB: db, Settings: shard.Settings{Delay: 120_000}}
+	s := shard.Shard{DB: db, Settings: shard.Settings{Delay: 2 * time.Minute}}
 	const now = 1_769_601_600_000
-	acquire := func(at int64, owner string) frontier.Acquired {
+	acquire := func(at epoch.Millis, owner string) frontier.Acquired {
 		t.Helper()
 		var a frontier.Acquired
 		err := db.Transaction(func() (err error) {

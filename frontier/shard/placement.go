@@ -3,17 +3,18 @@ package shard
 import (
 	"math/bits"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// slot is the second at which a host is checked that may be fetched from from at (ms) on. What is near is
+// slot is the second at which a host is checked that may be fetched from from at on. What is near is
 // exact; the longer it takes, the coarser, by an eighth at most, so that blocks fill.
-func (c *call) slot(at int64) int64 {
+func (c *call) slot(at epoch.Millis) epoch.Seconds {
 	at = max(at, c.now)
-	second := at / 1000
+	second := at.Seconds()
 	if wait := (at - c.now) / 1000; wait >= 16 {
-		step := int64(1) << (bits.Len64(uint64(min(wait, 16384)/8)) - 1)
+		step := epoch.Seconds(1) << (bits.Len64(uint64(min(wait, 16384)/8)) - 1)
 		second = (second + step) / step * step
 	}
 	return min(second, store.MaxSlot)
@@ -43,11 +44,11 @@ func (c *call) queue(h *store.Host) error {
 	return nil
 }
 
-// moveTo queues a host in a lane for at (seconds), unless it stands as well already. It takes the host out of the
+// moveTo queues a host in a lane for at, unless it stands as well already. It takes the host out of the
 // queues if the lane is negative.
-func (c *call) moveTo(h *store.Host, kind, lane int, at int64) {
+func (c *call) moveTo(h *store.Host, kind, lane int, at epoch.Seconds) {
 	if lane >= 0 {
-		h.QueueAt(kind, lane, c.slot(max(at*1000, c.freeAt(h))))
+		h.QueueAt(kind, lane, c.slot(max(at.Millis(), c.freeAt(h))))
 	} else if h.Queued(kind) {
 		h.Unqueue(kind)
 	}

@@ -1,6 +1,8 @@
 package shard
 
 import (
+	"time"
+
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
@@ -13,15 +15,15 @@ import (
 // A host whose name does not resolve is left alone for an hour.
 const (
 	calmAnswers   = 8
-	unresolvedFor = 3_600_000 // ms
+	unresolvedFor = time.Hour
 
 	// noRobotsFor is the time that a host is left alone whose robots.txt cannot be read: everything is forbidden then
 	// (RFC 9309, 2.3.1.4), which is no fault of its pages.
-	noRobotsFor = 3_600_000 // ms
+	noRobotsFor = time.Hour
 
-	// retryBase is after how many seconds a page is tried again whose host answered 5xx or not at
-	// all; each time it is 2^retryShift times as long.
-	retryBase  = 60
+	// retryBase is the time after which a page is tried again whose host answered 5xx or not at all; each time it is
+	// 2^retryShift times as long.
+	retryBase  = time.Minute
 	retryShift = 3
 )
 
@@ -44,17 +46,17 @@ func (c *call) answered(h *store.Host, r *frontier.Result) outcome {
 	case r.Forbidden:
 		return gone
 	case r.NoRobots:
-		wait := r.RetryAfter * 1000 // a 429 or 503, which also slows the host down
+		wait := seconds(r.RetryAfter) // a 429 or 503, which also slows the host down
 		if wait == 0 {
 			wait = noRobotsFor
 		}
-		h.Ready = max(h.Ready, c.now+wait)
+		h.Ready = max(h.Ready, c.now.Add(wait))
 		return postponed
 	case r.Unresolved:
-		h.Unresolved = c.now + unresolvedFor
+		h.Unresolved = c.now.Add(unresolvedFor)
 		return failed
 	case throttled(r):
-		h.Ready = max(h.Ready, c.now+r.RetryAfter*1000)
+		h.Ready = max(h.Ready, c.now.Add(seconds(r.RetryAfter)))
 		return postponed
 	case r.Status == 0:
 		return failed

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/link"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
@@ -23,7 +24,7 @@ func looked(n *frontier.NewEntry) (result frontier.Result, ok bool) {
 }
 
 // Put queues pages and entry points that the frontier does not have yet.
-func (s *Shard) Put(now int64, r frontier.Put) (answer frontier.PutAnswer, err error) {
+func (s *Shard) Put(now epoch.Millis, r frontier.Put) (answer frontier.PutAnswer, err error) {
 	answers, err := s.PutAll(now, frontier.PutAll{Puts: []frontier.Put{r}})
 	if err != nil {
 		return answer, err
@@ -33,7 +34,7 @@ func (s *Shard) Put(now int64, r frontier.Put) (answer frontier.PutAnswer, err e
 
 // PutAll does several puts, one after the other, and gives their answers in the same order. There are at most
 // MaxPut URLs in all of them.
-func (s *Shard) PutAll(now int64, r frontier.PutAll) (answers []frontier.PutAnswer, err error) {
+func (s *Shard) PutAll(now epoch.Millis, r frontier.PutAll) (answers []frontier.PutAnswer, err error) {
 	urls := 0
 	for i := range r.Puts {
 		if err := validatePut(&r.Puts[i]); err != nil {
@@ -77,9 +78,9 @@ type putBatch struct {
 	domain    *store.Domain
 	class     int64
 	day       int64
-	since     int64 // see Put
-	found     bool  // the URLs are those that a report found
-	collected bool  // they are those of a collection
+	since     epoch.Millis // see Put
+	found     bool         // the URLs are those that a report found
+	collected bool         // they are those of a collection
 	news      []announced
 	announced int // of them, those in the feed
 	fresh     []freshPage
@@ -257,7 +258,7 @@ func (p *putBatch) host(name string) (*store.Host, error) {
 		return h, err
 	}
 	s := p.c.tx.State()
-	if today := p.c.seconds() / 86_400; s.FoundDay != today {
+	if today := p.c.today(); s.FoundDay != today {
 		s.FoundDay, s.Found = today, 0
 	}
 	if s.Found >= maxFoundHosts {
@@ -351,7 +352,7 @@ func (p *putBatch) entry(n *frontier.NewEntry) (frontier.Verdict, error) {
 				return "", err
 			}
 		}
-		h.Entries = append(h.Entries, store.Entry{Interval: p.c.bound(n.Method, n.Interval)})
+		h.Entries = append(h.Entries, store.Entry{Interval: p.c.bound(n.Method, seconds(n.Interval))})
 		at, verdict = len(h.Entries)-1, frontier.Accepted
 		p.c.tx.State().Entries++
 		p.added++
@@ -372,7 +373,7 @@ func (p *putBatch) update(h *store.Host, e *store.Entry, l link.URL, n *frontier
 		e.Method = e.Method[:store.MaxMethod]
 	}
 	if e.Due = due; due == 0 {
-		e.Due = p.c.seconds() + e.Interval
+		e.Due = p.c.seconds().Add(e.Interval)
 	}
 	result, looked := looked(n)
 	if !looked {
@@ -381,11 +382,11 @@ func (p *putBatch) update(h *store.Host, e *store.Entry, l link.URL, n *frontier
 	interval, awaited := e.Interval, e.Method == frontier.MethodCollect && e.Tried > 0
 	p.c.check(e, &result, false)
 	if !known && !store.FailedStatus(result.Status) { // there is nothing that it could have changed from
-		e.Interval, e.Due, e.ChangedAt = interval, p.c.seconds()+interval, 0
+		e.Interval, e.Due, e.ChangedAt = interval, p.c.seconds().Add(interval), 0
 		e.Checks[len(e.Checks)-1].Changed = false
 	}
 	if first := p.c.first(h, nil); awaited && first != nil {
-		p.c.lookAt(h, p.c.slot(p.c.goesAt(first)*1000))
+		p.c.lookAt(h, p.c.slot(p.c.goesAt(first).Millis()))
 	}
 }
 

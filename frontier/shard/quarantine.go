@@ -4,12 +4,13 @@ import (
 	"errors"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
 // Quarantine lists damaged rows, oldest first.
-func (s *Shard) Quarantine(now int64, r frontier.QuarantineRequest) (page frontier.QuarantinePage, err error) {
+func (s *Shard) Quarantine(now epoch.Millis, r frontier.QuarantineRequest) (page frontier.QuarantinePage, err error) {
 	if err := frontier.CheckRange("limit", r.Limit, 1, 500); err != nil {
 		return page, err
 	}
@@ -28,7 +29,7 @@ func (s *Shard) Quarantine(now int64, r frontier.QuarantineRequest) (page fronti
 }
 
 // DropRow deletes a damaged row, and reports whether there is one.
-func (s *Shard) DropRow(now int64, r frontier.QuarantinedID) (found bool, err error) {
+func (s *Shard) DropRow(now epoch.Millis, r frontier.QuarantinedID) (found bool, err error) {
 	err = s.run(now, func(c *call) error {
 		row, err := c.tx.QuarantinedRow(r.ID)
 		if err != nil || row == nil {
@@ -41,7 +42,7 @@ func (s *Shard) DropRow(now int64, r frontier.QuarantinedID) (found bool, err er
 }
 
 // RestoreRow puts a quarantined row back that this version can read, and reports whether there is one.
-func (s *Shard) RestoreRow(now int64, r frontier.QuarantinedID) (found bool, err error) {
+func (s *Shard) RestoreRow(now epoch.Millis, r frontier.QuarantinedID) (found bool, err error) {
 	err = s.run(now, func(c *call) error {
 		row, err := c.tx.QuarantinedRow(r.ID)
 		if err != nil || row == nil {

@@ -2,8 +2,10 @@ package shard
 
 import (
 	"slices"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/link"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
@@ -11,13 +13,13 @@ import (
 
 // Bounds of one refresh.
 const (
-	claimTime   = 120_000 // ms for which it has its host
-	claimWait   = 30_000  // ms for which it waits for its host
-	maxNewPages = 1000    // that it may put
+	claimTime   = 2 * time.Minute  // for which it has its host
+	claimWait   = 30 * time.Second // for which it waits for its host
+	maxNewPages = 1000             // that it may put
 )
 
 // BeginRefresh returns the host of an entry point that is due to its refresh. It writes one row.
-func (s *Shard) BeginRefresh(now int64, r frontier.RefreshRequest) (answer frontier.RefreshGrant, err error) {
+func (s *Shard) BeginRefresh(now epoch.Millis, r frontier.RefreshRequest) (answer frontier.RefreshGrant, err error) {
 	if r.Owner == "" || len(r.Owner) > frontier.MaxOwner {
 		return answer, contract.Invalid("owner", "an owner has 1 to %d bytes", frontier.MaxOwner)
 	}
@@ -46,7 +48,7 @@ func (s *Shard) BeginRefresh(now int64, r frontier.RefreshRequest) (answer front
 // beginRefresh returns the host of an entry point to its refresh.
 func beginRefresh(c *call, h *store.Host, e *store.Entry, owner string) frontier.RefreshGrant {
 	begun := frontier.RefreshGrant{
-		Granted: true, Seconds: claimTime / 1000,
+		Granted: true, Seconds: int64(claimTime / time.Second),
 		Host:  h.State(c.freeAt(h)),
 		Entry: e.State(), SHA256: e.HexDigest(), Since: e.LastRead(), Type: store.TypeName(e.Kind),
 		Partition: c.partition(h, &e.Page),
@@ -61,7 +63,7 @@ func beginRefresh(c *call, h *store.Host, e *store.Entry, owner string) frontier
 func claimHost(c *call, h *store.Host, owner string) {
 	m := h.Domain
 	h.Ready = m.ReadyFor("", h, c.now)
-	h.Claim, h.ClaimEnds = claimOf(owner), c.now+claimTime
+	h.Claim, h.ClaimEnds = claimOf(owner), c.now.Add(claimTime)
 	h.Change()
 	if m.Listed {
 		m.Claims = append(m.Claims, store.ActiveHost{ID: h.ID, Ends: h.ClaimEnds})
@@ -80,11 +82,11 @@ func refreshBusy(c *call, h *store.Host) (int64, error) {
 	if err := c.list(m); err != nil {
 		return 0, err
 	}
-	collector := int64(0)
+	collector := epoch.Millis(0)
 	if m.Owner != "" && m.OwnerEnds > c.now {
 		collector = m.OwnerEnds
 	}
-	leased := int64(0)
+	leased := epoch.Millis(0)
 	if h.Lease != 0 {
 		leased = max(h.LeaseEnds, c.now+1)
 	}
@@ -92,14 +94,14 @@ func refreshBusy(c *call, h *store.Host) (int64, error) {
 		leased = max(leased, store.FirstEnd(others))
 	}
 	if leased > c.now && m.RefreshWaits <= leased {
-		m.RefreshWaits = leased + waitGrace
+		m.RefreshWaits = leased.Add(waitGrace)
 		m.Change()
 	}
 	until := max(collector, leased, h.ClaimEnds)
-	if free := c.freeAt(h); free > c.now+claimWait {
+	if free := c.freeAt(h); free > c.now.Add(claimWait) {
 		until = max(until, free)
 	}
-	return max(until-c.now, 0), nil
+	return max(int64(until-c.now), 0), nil
 }
 
 // claimOf returns the number by which a host's row names the owner of its refresh.
@@ -130,7 +132,7 @@ func findEntry(c *call, domain, url string) (*store.Host, *store.Entry, error) {
 
 // EndRefresh takes the outcome of a refresh and puts what it found, in one transaction: that of a refresh
 // that found nothing writes one row.
-func (s *Shard) EndRefresh(now int64, r frontier.RefreshResult) (answer frontier.RefreshEnd, err error) {
+func (s *Shard) EndRefresh(now epoch.Millis, r frontier.RefreshResult) (answer frontier.RefreshEnd, err error) {
 	if err := frontier.CheckRange("pages", len(r.Pages), 0, maxNewPages); err != nil {
 		return answer, err
 	}
@@ -164,7 +166,8 @@ func (s *Shard) EndRefresh(now int64, r frontier.RefreshResult) (answer frontier
 			answer.Changed = recordRefresh(c, h, e, &r, answer.Added+answer.Announced)
 			answer.Next, err = nextRefresh(c, h, e, r.Next)
 		}
-		answer.Interval, answer.DueAt, answer.Entry, answer.Rewrite = e.Interval, e.Due*1000, e.State(), h.Rewrite
+		answer.Interval, answer.DueAt, answer.Entry, answer.Rewrite = int64(e.Interval/time.Second), e.Due.Millis(),
+			e.State(), h.Rewrite
 		return err
 	})
 	return answer, err
@@ -177,7 +180,7 @@ func endClaim(c *call, h *store.Host, v *frontier.Visit) error {
 	m := h.Domain
 	c.leave(m, &m.Claims, h.ID)
 	if v.Host = h.Name; v.RobotsExpires == 0 { // only robots.txt says what the host asks for
-		v.Delay = h.Delay
+		v.Delay = h.Delay.Milliseconds()
 	}
 	return c.visited(m, v)
 }

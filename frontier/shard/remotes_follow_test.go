@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/placement"
 )
@@ -53,7 +54,7 @@ func (s *logs) do(n int, operation func(w *world) error) error {
 	return w.db.Transaction(func() error { return operation(w) })
 }
 
-func (s *logs) wait(ms int64) {
+func (s *logs) wait(ms epoch.Millis) {
 	for _, w := range s.worlds {
 		w.now += ms
 	}
@@ -93,7 +94,7 @@ func TestFollow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		last := int64(0)
+		last := epoch.Millis(0)
 		for _, i := range page.Items {
 			read[i.URL]++
 			if len(s.frozen) == 0 && i.FoundAt < last && limit > 100 {
@@ -130,7 +131,7 @@ func TestFollow(t *testing.T) {
 		for range r.IntN(6) {
 			write()
 		}
-		s.wait(r.Int64N(3) * 700)
+		s.wait(epoch.Millis(r.Int64N(3) * 700))
 		clear(s.frozen)
 		if r.IntN(3) == 0 {
 			s.frozen[fmt.Sprintf("shard-%d", r.IntN(n))] = true
@@ -187,7 +188,10 @@ func TestFollow_ReadAgain(t *testing.T) {
 			put := frontier.Put{Domain: domain, Partition: partition,
 				Pages: []frontier.NewPage{{URL: fmt.Sprintf("https://%s/%d", domain, written), Fresh: true}}}
 			written++
-			if err := s.do(placement.ShardOf(domain, n), func(w *world) error { _, err := w.shard.Put(w.now, put); return err }); err != nil {
+			if err := s.do(placement.ShardOf(domain, n), func(w *world) error {
+				_, err := w.shard.Put(w.now, put)
+				return err
+			}); err != nil {
 				t.Fatal(err)
 			}
 			s.wait(10)
@@ -235,7 +239,7 @@ func TestFollow_ReadAgain(t *testing.T) {
 // who missed nothing is not.
 func TestFollow_TooLate(t *testing.T) {
 	w := newWorld(t)
-	days := func(n int64) { w.now += n * 86_400_000 }
+	days := func(n epoch.Millis) { w.now += n * 86_400_000 }
 	write := func(path string, revision int) {
 		w.put("a.example", []frontier.NewPage{{URL: "https://a.example/" + path, Fresh: true}})
 		changed := frontier.Changed{Domain: "a.example", Changes: []frontier.Change{{Partition: partition, Revision: revision, ChangedAt: w.now}}}

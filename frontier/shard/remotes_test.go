@@ -9,8 +9,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/idle"
 	"github.com/newsfork/seed-engine/frontier/placement"
@@ -22,7 +24,7 @@ import (
 type shards struct {
 	testing.TB
 	frontier.Remotes
-	now int64
+	now epoch.Millis
 
 	mu     sync.Mutex
 	dbs    map[string]*sqlite.DB
@@ -51,7 +53,7 @@ func (s *shards) Call(_ context.Context, name, operation string, request []byte)
 	}
 	failed := errors.New("rolled back")
 	db := s.dbs[name]
-	shard := shard.Shard{DB: db, Settings: shard.Settings{Delay: 1000}}
+	shard := shard.Shard{DB: db, Settings: shard.Settings{Delay: time.Second}}
 	err = db.Transaction(func() error {
 		a := shard.Serve(s.now, operation, request)
 		if answer = a.Text; !a.OK {

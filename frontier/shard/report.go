@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/link"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
 // Report ends a lease, or the part of it that was reported.
-func (s *Shard) Report(now int64, r frontier.Report) (answer frontier.ReportAnswer, err error) {
+func (s *Shard) Report(now epoch.Millis, r frontier.Report) (answer frontier.ReportAnswer, err error) {
 	if err := r.Validate(); err != nil {
 		return answer, err
 	}
@@ -33,7 +34,7 @@ func (s *Shard) Report(now int64, r frontier.Report) (answer frontier.ReportAnsw
 			p.answer.Partitions = make([]contract.Partition, len(r.Results))
 		}
 		for i := range r.Results {
-			partition, err := p.result(&r.Results[i])
+			partition, err := p.result(&r.Results[i], p.items[i])
 			if err != nil {
 				return err
 			}
@@ -53,46 +54,41 @@ func (s *Shard) Report(now int64, r frontier.Report) (answer frontier.ReportAnsw
 // reporter is a report at work.
 type reporter struct {
 	c        *call
-	number   int64                 // of the lease
-	seal     seal                  // of the lease
-	hosts    map[int64]*store.Host // of the results
-	finished map[int64]bool        // hosts whose lease has ended with this report
-	slowed   map[int64]bool        // hosts that slowed down
-	puts     map[string]*putBatch  // of found URLs, by domain
+	number   int64                // of the lease
+	seal     seal                 // of the lease
+	items    []reportedItem       // of the results
+	finished map[int64]bool       // hosts whose lease has ended with this report
+	slowed   map[int64]bool       // hosts that slowed down
+	puts     map[string]*putBatch // of found URLs, by domain
 	answer   frontier.ReportAnswer
+}
+
+// reportedItem is what an item's id names: its host, nil if there is none or the item is not of the lease, and the hash
+// of its URL.
+type reportedItem struct {
+	host *store.Host
+	hash uint64
 }
 
 // prepare loads what the results are about.
 func (p *reporter) prepare(results []frontier.Result) error {
 	c := p.c
-	var ids []int64
-	for i := range results {
-		if id, _, ok := p.seal.openItem(results[i].ID); ok {
-			ids = append(ids, id)
-		}
-	}
-	hosts, err := c.tx.Hosts(ids)
-	if err != nil {
+	if err := p.open(results); err != nil {
 		return err
 	}
-	p.hosts = make(map[int64]*store.Host, len(ids))
-	for i, h := range hosts {
-		p.hosts[ids[i]] = h
-	}
 	var urls []store.URLKey
-	named := map[string]bool{}
-	for i := range results {
-		id, hash, ok := p.seal.openItem(results[i].ID)
-		h := p.hosts[id]
-		if !ok || h == nil {
+	named := map[reportedItem]bool{}
+	for i, item := range p.items {
+		h := item.host
+		if h == nil {
 			continue
 		}
-		if at := h.LeasedPage(hash); p.over(h) || at < 0 || named[results[i].ID] || h.Leased[at].Foreign {
-			urls = append(urls, store.URLKey{Host: id, Hash: hash})
+		if at := h.LeasedPage(item.hash); p.over(h) || at < 0 || named[item] || h.Leased[at].Foreign {
+			urls = append(urls, store.URLKey{Host: h.ID, Hash: item.hash})
 		}
-		named[results[i].ID] = true
+		named[item] = true
 		if l, ok := c.link(results[i].RedirectedTo); ok && l.Host == h.Name {
-			urls = append(urls, store.URLKey{Host: id, Hash: store.Hash48(l.Path)})
+			urls = append(urls, store.URLKey{Host: h.ID, Hash: store.Hash48(l.Path)})
 		}
 	}
 	if err := c.tx.LoadSeen(urls); err != nil {
@@ -101,12 +97,32 @@ func (p *reporter) prepare(results []frontier.Result) error {
 	return p.prepareFound(results)
 }
 
+// open finds the items of the results.
+func (p *reporter) open(results []frontier.Result) error {
+	p.items = make([]reportedItem, len(results))
+	var ids []int64
+	var of []int // the results of the ids
+	for i := range results {
+		id, hash, ok := p.seal.openItem(results[i].ID)
+		if !ok {
+			continue
+		}
+		p.items[i].hash = hash
+		ids, of = append(ids, id), append(of, i)
+	}
+	hosts, err := p.c.tx.Hosts(ids)
+	for i, h := range hosts {
+		p.items[of[i]].host = h
+	}
+	return err
+}
+
 // prepareFound makes one put of the found URLs of each domain.
 func (p *reporter) prepareFound(results []frontier.Result) error {
 	p.puts = map[string]*putBatch{}
 	for i := range results {
 		r := &results[i]
-		own, partition, ok := p.foundOn(r)
+		own, partition, ok := p.foundOn(p.items[i])
 		others := link.FoundDomains{}
 		r.Found = slices.DeleteFunc(r.Found, func(f frontier.FoundURL) bool {
 			domain := cmp.Or(f.Domain, own)
@@ -131,10 +147,9 @@ func (p *reporter) prepareFound(results []frontier.Result) error {
 
 // foundOn returns the domain and the partition of the page on which the URLs of a result were found. It reports false
 // when nobody was given that page.
-func (p *reporter) foundOn(r *frontier.Result) (domain string, partition contract.Partition, given bool) {
-	id, hash, ok := p.seal.openItem(r.ID)
-	h := p.hosts[id]
-	if !ok || h == nil || p.over(h) {
+func (p *reporter) foundOn(item reportedItem) (domain string, partition contract.Partition, given bool) {
+	h, hash := item.host, item.hash
+	if h == nil || p.over(h) {
 		return "", partition, false
 	}
 	var on *store.Page
@@ -152,10 +167,9 @@ func (p *reporter) foundOn(r *frontier.Result) (domain string, partition contrac
 func (p *reporter) over(h *store.Host) bool { return h.Lease != p.number || h.LeaseEnds <= p.c.now }
 
 // result settles one item, and gives its partition.
-func (p *reporter) result(r *frontier.Result) (partition contract.Partition, err error) {
-	id, hash, ok := p.seal.openItem(r.ID)
-	h := p.hosts[id]
-	if !ok || h == nil {
+func (p *reporter) result(r *frontier.Result, item reportedItem) (partition contract.Partition, err error) {
+	h, hash := item.host, item.hash
+	if h == nil {
 		p.answer.Unknown++
 		return partition, nil
 	}
@@ -195,7 +209,7 @@ func (p *reporter) page(h *store.Host, at int, r *frontier.Result) error {
 		h.Enqueue(q)
 	case failed:
 		c.tx.State().Faults++
-		c.tryAgain(h, q, (c.now+999)/1000+retryBase<<(retryShift*q.Tries))
+		c.tryAgain(h, q, (c.now + 999).Seconds().Add(retryBase<<(retryShift*q.Tries)))
 	case gone:
 		c.done(h, &h.Failed, &c.tx.State().Failed)
 	case fetched:
@@ -223,9 +237,7 @@ func (p *reporter) fetchedForeign(h *store.Host, q *store.Page, r *frontier.Resu
 	if err := h.Remember(hash); err != nil {
 		return err
 	}
-	at := q.Lastmod * 1000
-	if r.RedirectedTo != "" || q.Lastmod == 0 || at < p.c.now-freshFor || at > p.c.now+freshFor ||
-		!h.Domain.Announce(p.c.settings.Announcements) {
+	if r.RedirectedTo != "" || !p.c.isFresh(q.Lastmod, 0) || !h.Domain.Announce(p.c.settings.Announcements) {
 		return nil
 	}
 	class := h.PageClass(q)
@@ -272,14 +284,14 @@ func (p *reporter) settled() {
 func (p *reporter) after(h *store.Host, r *frontier.Result) error {
 	c := p.c
 	h.Change()
-	h.Delay = max(h.Delay, min(r.CrawlDelay, maxCrawlDelay)) // only a collector's own look at robots.txt shortens it
+	h.Delay = max(h.Delay, crawlDelay(r.CrawlDelay)) // only a collector's own look at robots.txt shortens it
 	if (throttled(r) || r.NoRobots && r.RetryAfter > 0) && !p.slowed[h.ID] {
 		p.slowed[h.ID] = true
 		c.slowDown(h)
 	}
 	if len(h.Leased)+len(h.Asked) == 0 {
 		p.finished[h.ID] = true
-		if err := c.free(h, c.now+h.Interval()); err != nil {
+		if err := c.free(h, c.now.Add(h.Interval())); err != nil {
 			return err
 		}
 	}

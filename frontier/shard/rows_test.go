@@ -3,8 +3,10 @@ package shard_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/frontiertest"
 	"github.com/newsfork/seed-engine/frontier/shard"
@@ -21,13 +23,13 @@ type world struct {
 	testing.TB
 	db    *sqlite.DB
 	shard shard.Shard
-	now   int64
+	now   epoch.Millis
 }
 
 func newWorld(t testing.TB) *world {
 	db := open(t)
 	return &world{TB: t, db: db, shard: shard.Shard{DB: db,
-		Settings: shard.Settings{Delay: 1000, URLsPerDomain: 100_000}}, now: noon}
+		Settings: shard.Settings{Delay: time.Second, URLsPerDomain: 100_000}}, now: noon}
 }
 
 // do runs an operation and gives the rows that it wrote.

@@ -3,6 +3,7 @@ package shard
 import (
 	"math/bits"
 	"slices"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
@@ -12,15 +13,15 @@ import (
 
 // Bounds of refreshing.
 const (
-	maxTickHosts = 2000 // that one tick looks at
-	maxLookAgain = 900  // seconds after which a message that was not answered is sent again
-	minLookAgain = 2    // the same, where intervals are short
-	collectAgain = 4    // times as long for a whole domain
-	// seconds after which a domain that operators excluded is looked at again, or a host that scrapers refresh
-	excludedAgain  = 21_600
-	maxQueued      = 86_400 // seconds after which a message is taken for lost though the queue has older ones
-	maxTickSpacing = 60_000 // ms between two ticks
-	minTickSpacing = 1000   // the same, where intervals are short
+	maxTickHosts = 2000             // that one tick looks at
+	maxLookAgain = 15 * time.Minute // after which a message that was not answered is sent again
+	minLookAgain = 2 * time.Second  // the same, where intervals are short
+	collectAgain = 4                // times as long for a whole domain
+	// after which a domain that operators excluded is looked at again, or a host that scrapers refresh
+	excludedAgain  = 6 * time.Hour
+	maxQueued      = day         // after which a message is taken for lost though the queue has older ones
+	maxTickSpacing = time.Minute // between two ticks
+	minTickSpacing = time.Second // the same, where intervals are short
 )
 
 // queueRefreshes adds messages for due entry points: at most one a host, within the settings. An entry point whose
@@ -32,7 +33,7 @@ func queueRefreshes(c *call, tick *Tick, oldest epoch.Millis) error {
 	}
 	r := &c.tx.State().Refreshing
 	// a clock may go back, over midnight or from far ahead
-	if today := c.seconds() / 86_400; r.Day < today || r.Day > today+1 {
+	if today := c.today(); r.Day < today || r.Day > today+1 {
 		r.Day, r.Sent = today, 0
 	}
 	t := &ticker{c: c, oldest: oldest.Seconds(), seen: map[int64]bool{}}
@@ -62,7 +63,7 @@ type ticker struct {
 
 // perTick is the number of refreshes may be given from one tick to the next.
 func perTick(c *call) int64 {
-	return max((c.settings.PerMinute*c.settings.tickSpacing()+59_999)/60_000, 1)
+	return max((c.settings.PerMinute*c.settings.tickSpacing().Milliseconds()+59_999)/60_000, 1)
 }
 
 // refreshBudget is the number of refreshes may be given now, by this tick or in place of one.
@@ -74,14 +75,14 @@ func refreshBudget(c *call) int {
 	return int(max(n, 0))
 }
 
-// tickSpacing is the time between two ticks, in ms: a minute, less where intervals are short.
-func (s *Settings) tickSpacing() int64 {
-	return min(max(s.MinRefresh*1000/90, minTickSpacing), maxTickSpacing)
+// tickSpacing is the time between two ticks: a minute, less where intervals are short.
+func (s *Settings) tickSpacing() time.Duration {
+	return min(max(s.MinRefresh/90, minTickSpacing), maxTickSpacing)
 }
 
-// lookAgain is after how many seconds a message that was not answered is sent again.
-func (s *Settings) lookAgain(method string) int64 {
-	again := min(max(s.MinRefresh/6, minLookAgain), maxLookAgain)
+// lookAgain is after how long a message that was not answered is sent again.
+func (s *Settings) lookAgain(method string) time.Duration {
+	again := min(max((s.MinRefresh/6).Truncate(time.Second), minLookAgain), maxLookAgain)
 	if method == frontier.MethodCollect {
 		again *= collectAgain
 	}
@@ -149,7 +150,7 @@ func (t *ticker) look(ids []int64, second epoch.Seconds, budget int) (taken int,
 			return 0, err
 		}
 		if !owned {
-			h.Watch(c.seconds() + excludedAgain)
+			h.Watch(c.seconds().Add(excludedAgain))
 			continue
 		}
 		h.Watch(t.decide(h, second))
@@ -159,33 +160,33 @@ func (t *ticker) look(ids []int64, second epoch.Seconds, budget int) (taken int,
 
 // decide adds a message for a host with a due entry point, and returns the second of its next check. This one was
 // scheduled for second.
-func (t *ticker) decide(h *store.Host, second epoch.Seconds) (at int64) {
+func (t *ticker) decide(h *store.Host, second epoch.Seconds) (at epoch.Seconds) {
 	c := t.c
 	m := h.Domain
 	busy := max(h.LeaseEnds, m.Closed(c.now), h.ClaimEnds)
 	e := c.first(h, nil)
 	switch {
 	case h.Excluded || m.Excluded || e == nil:
-		return c.seconds() + excludedAgain
+		return c.seconds().Add(excludedAgain)
 	case c.goesAt(e) > c.seconds():
-		return c.slot(c.goesAt(e) * 1000)
+		return c.slot(c.goesAt(e).Millis())
 	case max(busy, c.freeAt(h)) > c.now: // its owner may be done with it long before the end of the time
-		busy = min(busy, c.now+1000*c.settings.lookAgain(e.Method))
-		return c.slot(max(busy, c.freeAt(h), c.now+c.settings.tickSpacing()))
+		busy = min(busy, c.now.Add(c.settings.lookAgain(e.Method)))
+		return c.slot(max(busy, c.freeAt(h), c.now.Add(c.settings.tickSpacing())))
 	case t.waits(e, second):
-		return c.seconds() + c.settings.lookAgain(e.Method)
+		return c.seconds().Add(c.settings.lookAgain(e.Method))
 	}
 	if t.late.Oldest == 0 || e.Due < t.late.Oldest {
-		again := c.settings.lookAgain(e.Method) + 2*c.settings.tickSpacing()/1000
-		t.late = store.Overdue{Oldest: e.Due, At: c.seconds(), Until: c.seconds() + again}
+		again := c.settings.lookAgain(e.Method) + 2*c.settings.tickSpacing()
+		t.late = store.Overdue{Oldest: e.Due, At: c.seconds(), Until: c.seconds().Add(again)}
 	}
 	t.messages = append(t.messages, contract.RefreshMessage{Refresh: contract.Refresh{
 		Domain: m.Name, URL: h.URL(&e.Page), Method: e.Method, ETag: e.Etag, LastModified: e.Modified,
 		SHA256: e.HexDigest(), Partition: c.partition(h, &e.Page), QueuedAt: c.now,
 	}})
-	at = c.seconds() + c.settings.lookAgain(e.Method)
-	if c.seconds()-e.Due >= maxQueued {
-		at = c.seconds() + excludedAgain
+	at = c.seconds().Add(c.settings.lookAgain(e.Method))
+	if c.seconds().Sub(e.Due) >= maxQueued {
+		at = c.seconds().Add(excludedAgain)
 	}
 	// it waits for the collection, no longer
 	if other := c.first(h, e); e.Method == frontier.MethodCollect && other != nil && c.goesAt(other) < at {
@@ -199,8 +200,8 @@ func (t *ticker) decide(h *store.Host, second epoch.Seconds) (at int64) {
 // followed it.
 func (t *ticker) waits(e *store.Entry, check epoch.Seconds) bool {
 	c := t.c
-	sent := check - epoch.Seconds(c.settings.lookAgain(e.Method))
-	return int64(sent) >= e.Due && 0 < t.oldest && t.oldest <= sent && c.seconds()-e.Due < maxQueued
+	sent := check.Add(-c.settings.lookAgain(e.Method))
+	return sent >= e.Due && 0 < t.oldest && t.oldest <= sent && c.seconds().Sub(e.Due) < maxQueued
 }
 
 // first returns the entry point of a host that goes first, but for one; nil when operators excluded all of them.
@@ -215,21 +216,21 @@ func (c *call) first(h *store.Host, but *store.Entry) *store.Entry {
 	return first
 }
 
-// goesAt returns when an entry point may be refreshed, in seconds: it is due then, or a refresh of it that
+// goesAt returns when an entry point may be refreshed: it is due then, or a refresh of it that
 // has not ended began so long ago that others of its host had their turn.
-func (c *call) goesAt(e *store.Entry) int64 {
+func (c *call) goesAt(e *store.Entry) epoch.Seconds {
 	if e.Tried < e.Due {
 		return e.Due
 	}
-	return e.Tried + c.settings.lookAgain(e.Method)
+	return e.Tried.Add(c.settings.lookAgain(e.Method))
 }
 
-// next returns when to tick again, in ms; 0 when nothing will be due.
-func (t *ticker) next() (int64, error) {
+// next returns when to tick again; 0 when nothing will be due.
+func (t *ticker) next() (epoch.Millis, error) {
 	c := t.c
-	soon := c.now + c.settings.tickSpacing()
+	soon := c.now.Add(c.settings.tickSpacing())
 	if refreshBudget(c) <= 0 { // for today
-		return max((c.seconds()/86_400+1)*86_400_000, soon), nil
+		return max(epoch.Millis((c.today()+1)*86_400_000), soon), nil
 	}
 	if t.left {
 		return soon, nil
@@ -238,7 +239,7 @@ func (t *ticker) next() (int64, error) {
 	if err != nil || first == 0 {
 		return 0, err
 	}
-	return max(first*1000, soon), nil
+	return max(first.Millis(), soon), nil
 }
 
 // queueDue queues for scrapers the hosts whose entry points are due, if the shard does not refresh them
@@ -260,7 +261,7 @@ func queueDue(c *call) error {
 	if err != nil {
 		return err
 	}
-	later := c.seconds() + excludedAgain
+	later := c.seconds().Add(excludedAgain)
 	c.tx.State().Refreshing.Lent = later
 	for _, h := range hosts {
 		if h == nil {
@@ -279,16 +280,16 @@ func queueDue(c *call) error {
 // statsDue counts the hosts that are due for a refresh.
 func statsDue(c *call, stats *frontier.Stats) error {
 	stats.Refreshed = c.tx.State().Refreshing.Sent
-	if c.tx.State().Refreshing.Day != c.seconds()/86_400 {
+	if c.tx.State().Refreshing.Day != c.today() {
 		stats.Refreshed = 0
 	}
-	stats.OldestDue[frontier.EntryLane] = c.tx.State().Refreshing.Since(c.seconds()) * 1000
+	stats.OldestDue[frontier.EntryLane] = c.tx.State().Refreshing.Since(c.seconds()).Millis()
 	n, second, err := c.tx.CountDue()
 	if err != nil {
 		return err
 	}
 	stats.Due[frontier.EntryLane] = n
-	if first := second * 1000; n > 0 && (stats.OldestDue[frontier.EntryLane] == 0 ||
+	if first := second.Millis(); n > 0 && (stats.OldestDue[frontier.EntryLane] == 0 ||
 		first < stats.OldestDue[frontier.EntryLane]) {
 		stats.OldestDue[frontier.EntryLane] = first
 	}
@@ -296,24 +297,24 @@ func statsDue(c *call, stats *frontier.Stats) error {
 }
 
 // watch makes sure that a host is checked when its first entry point is due. before is when that was
-// before the entry points changed, in seconds; -1 when there was none.
-func (c *call) watch(h *store.Host, before int64) {
+// before the entry points changed; -1 when there was none.
+func (c *call) watch(h *store.Host, before epoch.Seconds) {
 	if first := h.NextDue(); first >= 0 && (before < 0 || first < before) {
-		c.lookAt(h, c.slot(first*1000))
+		c.lookAt(h, c.slot(first.Millis()))
 	}
 }
 
 // lookAt schedules a check of the host.
-func (c *call) lookAt(h *store.Host, second int64) {
+func (c *call) lookAt(h *store.Host, second epoch.Seconds) {
 	h.Watch(second)
-	if alarm := max(second*1000, c.now+c.settings.tickSpacing()); c.settings.PerMinute > 0 && (c.alarm == 0 || alarm < c.alarm) {
+	if alarm := max(second.Millis(), c.now.Add(c.settings.tickSpacing())); c.settings.PerMinute > 0 && (c.alarm == 0 || alarm < c.alarm) {
 		c.alarm = alarm
 	}
 }
 
-// retries are the hours after which an entry point is asked again that failed once, twice, three
+// retries are the times after which an entry point is asked again that failed once, twice, three
 // times in a row; then it is once a week.
-var retries = [...]int64{1, 6, 24, 7 * 24}
+var retries = [...]time.Duration{time.Hour, 6 * time.Hour, day, 7 * day}
 
 // check records an answer and chooses when the entry point is asked next: 20 % sooner when it had
 // changed, 50 % later when it had not.
@@ -324,17 +325,17 @@ func (c *call) check(e *store.Entry, r *frontier.Result, same bool) (changed boo
 	changed = !failed && r.Status != 304 && !same && e.Differs(r.ETag, r.SHA256)
 	switch {
 	case failed:
-		hours := retries[min(e.Failures, int64(len(retries)-1))]
+		wait := retries[min(e.Failures, int64(len(retries)-1))]
 		e.Failures++
-		e.Due = now + min(hours*3600, c.settings.MaxRefresh)
+		e.Due = now.Add(min(wait, c.settings.MaxRefresh))
 	case changed:
 		e.Failures, e.ChangedAt = 0, now
 		e.Interval = c.bound(e.Method, e.Interval*4/5)
-		e.Due = now + e.Interval
+		e.Due = now.Add(e.Interval)
 	default:
 		e.Failures = 0
 		e.Interval = c.bound(e.Method, e.Interval*3/2)
-		e.Due = now + e.Interval
+		e.Due = now.Add(e.Interval)
 	}
 	if !failed && r.Status != 304 {
 		e.Validators(r.ETag, r.LastModified, r.SHA256)
@@ -350,13 +351,13 @@ func (c *call) check(e *store.Entry, r *frontier.Result, same bool) (changed boo
 // requests, where an entry point that has not changed costs one.
 const collectTimes = 12
 
-// bound keeps the interval of an entry point, in seconds, within the settings.
-func (c *call) bound(method string, seconds int64) int64 {
+// bound keeps the interval of an entry point within the settings.
+func (c *call) bound(method string, interval time.Duration) time.Duration {
 	most := c.settings.MaxRefresh
 	if method == frontier.MethodCollect {
 		most *= collectTimes
 	}
-	return min(max(seconds, c.settings.MinRefresh, 1), most)
+	return min(max(interval.Truncate(time.Second), c.settings.MinRefresh, time.Second), most)
 }
 
 // shownChange reports whether an entry point has changed so much that its contract may have to say so: it fails, or works

@@ -6,34 +6,38 @@ import (
 	"errors"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
 // operations maps names to operations. Names never change.
-var operations = map[string]func(s *Shard, now int64, request []byte) (answer []byte, err error){
+var operations = map[string]func(s *Shard, now epoch.Millis, request []byte) (answer []byte, err error){
 	"put":     operation((*Shard).Put),
 	"put_all": operation((*Shard).PutAll),
 	"lease":   operation((*Shard).Lease),
 	"report":  operation((*Shard).Report),
 	"acquire": operation((*Shard).Acquire),
-	"renew": operation(func(s *Shard, now int64, r frontier.RenewRequest) (bool, error) {
+	"renew": operation(func(s *Shard, now epoch.Millis, r frontier.RenewRequest) (bool, error) {
 		return s.Renew(now, r.Domain, r.Owner, r.Seconds)
 	}),
 	"release": operation((*Shard).Release),
 	"mirror":  operation((*Shard).Mirror),
-	"stats":   operation(func(s *Shard, now int64, _ frontier.None) (frontier.Stats, error) { return s.Stats(now) }),
-	"hosts":   operation((*Shard).Hosts),
-	"url": operation(func(s *Shard, now int64, r frontier.UrlRequest) (frontier.URLState,
+	"stats": operation(func(s *Shard, now epoch.Millis, _ frontier.None) (frontier.Stats,
+		error) {
+		return s.Stats(now)
+	}),
+	"hosts": operation((*Shard).Hosts),
+	"url": operation(func(s *Shard, now epoch.Millis, r frontier.UrlRequest) (frontier.URLState,
 		error) {
 		return s.URL(now, r.URL)
 	}),
-	"set_host": operation(func(s *Shard, now int64, r frontier.SetHostRequest) (bool, error) {
+	"set_host": operation(func(s *Shard, now epoch.Millis, r frontier.SetHostRequest) (bool, error) {
 		return s.SetHost(now, r.Host, r.Change)
 	}),
-	"exclude": operation(func(s *Shard, now int64, r frontier.ExcludeRequest) (frontier.None, error) {
+	"exclude": operation(func(s *Shard, now epoch.Millis, r frontier.ExcludeRequest) (frontier.None, error) {
 		return frontier.None{}, s.Exclude(now, r.Exclusion, r.Excluded)
 	}),
-	"export": operation(func(s *Shard, now int64, r frontier.ExportRequest) (frontier.Snapshot, error) {
+	"export": operation(func(s *Shard, now epoch.Millis, r frontier.ExportRequest) (frontier.Snapshot, error) {
 		page, err := s.Export(now, r.From)
 		page.Taken = r.Taken
 		return page, err
@@ -46,16 +50,16 @@ var operations = map[string]func(s *Shard, now int64, request []byte) (answer []
 
 	"feed":    operation((*Shard).Feed),
 	"changes": operation((*Shard).Changes),
-	"changed": operation(func(s *Shard, now int64, r frontier.Changed) (frontier.None, error) {
+	"changed": operation(func(s *Shard, now epoch.Millis, r frontier.Changed) (frontier.None, error) {
 		return frontier.None{}, s.Changed(now, r)
 	}),
 	"tick": operation((*Shard).Tick),
-	"stored": operation(func(s *Shard, now int64, r frontier.StoredRequest) (frontier.None, error) {
+	"stored": operation(func(s *Shard, now epoch.Millis, r frontier.StoredRequest) (frontier.None, error) {
 		return frontier.None{}, s.Stored(now, r.Date)
 	}),
 
 	"pages": operation((*Shard).Pages),
-	"entries": operation(func(s *Shard, now int64, r frontier.EntriesRequest) (frontier.EntryList, error) {
+	"entries": operation(func(s *Shard, now epoch.Millis, r frontier.EntriesRequest) (frontier.EntryList, error) {
 		return s.Entries(now, r.Domain)
 	}),
 
@@ -63,9 +67,9 @@ var operations = map[string]func(s *Shard, now int64, request []byte) (answer []
 	"end_refresh":   operation((*Shard).EndRefresh),
 }
 
-func operation[Request, Answer any](run func(*Shard, int64, Request) (Answer, error)) func(*Shard, int64,
+func operation[Request, Answer any](run func(*Shard, epoch.Millis, Request) (Answer, error)) func(*Shard, epoch.Millis,
 	[]byte) ([]byte, error) {
-	return func(s *Shard, now int64, data []byte) ([]byte, error) {
+	return func(s *Shard, now epoch.Millis, data []byte) ([]byte, error) {
 		var request Request
 		if err := json.Unmarshal(data, &request); err != nil {
 			return nil, &contract.Error{Kind: contract.Parse, Message: "the request is not the JSON of its operation", Err: err}
@@ -80,13 +84,13 @@ func operation[Request, Answer any](run func(*Shard, int64, Request) (Answer, er
 
 // Answer is the result of a call.
 type Answer struct {
-	Text  []byte // the envelope
-	OK    bool   // otherwise it has an error, and the caller rolls the transaction back
-	Alarm int64  // ms since 1970, by when Tick is to be asked; 0: the operation changed nothing about that
+	Text  []byte       // the envelope
+	OK    bool         // otherwise it has an error, and the caller rolls the transaction back
+	Alarm epoch.Millis // by when Tick is to be asked; 0: the operation changed nothing about that
 }
 
 // Serve runs an operation that a Remote asked for.
-func (s *Shard) Serve(now int64, name string, request []byte) Answer {
+func (s *Shard) Serve(now epoch.Millis, name string, request []byte) Answer {
 	run, ok := operations[name]
 	if !ok {
 		return encodeError(&frontier.WireError{Code: frontier.CodeUnknownOperation,

@@ -2,8 +2,11 @@ package shard
 
 import (
 	"cmp"
+	"math"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier/link"
 	"github.com/newsfork/seed-engine/frontier/placement"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
@@ -12,11 +15,11 @@ import (
 // call is one operation of a shard.
 type call struct {
 	tx        Store
-	now       int64 // ms
-	number    int   // of the shard
+	now       epoch.Millis
+	number    int // of the shard
 	settings  Settings
-	thinnings int   // domains that had to make room, see best.go
-	alarm     int64 // ms, see Shard
+	thinnings int          // domains that had to make room, see best.go
+	alarm     epoch.Millis // see Shard
 	links     map[string]parsedLink
 	domains   map[string]string // see domainOf
 }
@@ -46,10 +49,22 @@ var registrableDomain = contract.RegistrableDomain
 // parseLink is replaced by a test that counts its calls.
 var parseLink = link.Parse
 
-func (c *call) seconds() int64 { return c.now / 1000 }
+func (c *call) seconds() epoch.Seconds { return c.now.Seconds() }
+
+// today returns the day (UTC), in days since 1970.
+func (c *call) today() int64 { return int64(c.seconds() / 86_400) }
+
+// seconds and millis convert what requests have as numbers, which may be too large for a time.Duration.
+func seconds(n int64) time.Duration {
+	return time.Duration(min(n, math.MaxInt64/int64(time.Second))) * time.Second
+}
+
+func millis(n int64) time.Duration {
+	return time.Duration(min(n, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+}
 
 // run does one operation between begin and flush.
-func (s *Shard) run(now int64, operation func(*call) error) error {
+func (s *Shard) run(now epoch.Millis, operation func(*call) error) error {
 	tx, err := store.Begin(s.DB, now, s.hash)
 	if err != nil {
 		return err
@@ -91,8 +106,7 @@ func (c *call) checkOwns(domain string) error {
 
 // Shard is the frontier of some registrable domains, in a database of its own. Each method is one
 // operation: it does everything in one go, waits for nothing, and must be one transaction that the
-// caller rolls back when the method returns an error. now is the time in milliseconds since 1970,
-// asked once for the operation.
+// caller rolls back when the method returns an error. now is asked once for the operation.
 //
 // Errors are contract.Errors of kind Validation for what the caller must correct, ErrNewer, or what
 // the database gave.
@@ -101,23 +115,23 @@ type Shard struct {
 	Number int // its own, from 0; see ShardOf
 	Settings
 
-	alarm int64               // ms, by when what its operations queued wants a Tick; 0: nothing does
+	alarm epoch.Millis        // by when what its operations queued wants a Tick; 0: nothing does
 	hash  func(string) uint64 // for tests of collisions
 }
 
 // Settings of a shard. A zero means the default.
 type Settings struct {
-	Delay          int64 // ms between two requests to a host that asks for nothing else (0)
-	HostsPerDomain int   // hosts of one registrable domain that are leased at once (4)
-	URLsPerHost    int64 // pages that a host has at most (100,000)
-	URLsPerDomain  int64 // pages of a registrable domain, of which the best are kept (500)
-	Announcements  int64 // pages of a registrable domain that are announced in a day (500)
-	MinRefresh     int64 // bounds of the interval of an entry point in seconds (5,400 and 7,776,000)
-	MaxRefresh     int64
-	Retention      int64 // ms for which the feed and the changes are kept (14 days)
-	PerMinute      int64 // refreshes a minute; 0: entry points are not refreshed
-	PerDay         int64 // refreshes a day (UTC); 0: no more than PerMinute allows
-	Shards         int   // how many shards there are; 0: this one has all domains
+	Delay          time.Duration // between two requests to a host that asks for nothing else (0)
+	HostsPerDomain int           // hosts of one registrable domain that are leased at once (4)
+	URLsPerHost    int64         // pages that a host has at most (100,000)
+	URLsPerDomain  int64         // pages of a registrable domain, of which the best are kept (500)
+	Announcements  int64         // pages of a registrable domain that are announced in a day (500)
+	MinRefresh     time.Duration // bounds of the interval of an entry point (90 minutes and 90 days)
+	MaxRefresh     time.Duration
+	Retention      time.Duration // for which the feed and the changes are kept (14 days)
+	PerMinute      int64         // refreshes a minute; 0: entry points are not refreshed
+	PerDay         int64         // refreshes a day (UTC); 0: no more than PerMinute allows
+	Shards         int           // how many shards there are; 0: this one has all domains
 }
 
 func (s Settings) withDefaults() Settings {
@@ -125,8 +139,8 @@ func (s Settings) withDefaults() Settings {
 	s.URLsPerHost = cmp.Or(s.URLsPerHost, 100_000)
 	s.URLsPerDomain = cmp.Or(s.URLsPerDomain, 500)
 	s.Announcements = cmp.Or(s.Announcements, 500)
-	s.MinRefresh = cmp.Or(s.MinRefresh, 5400)
-	s.MaxRefresh = max(cmp.Or(s.MaxRefresh, 90*86_400), s.MinRefresh)
-	s.Retention = cmp.Or(s.Retention, 14*86_400_000)
+	s.MinRefresh = cmp.Or(s.MinRefresh, 90*time.Minute)
+	s.MaxRefresh = max(cmp.Or(s.MaxRefresh, 90*day), s.MinRefresh)
+	s.Retention = cmp.Or(s.Retention, 14*day)
 	return s
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
@@ -37,13 +38,13 @@ type simulation struct {
 type simulatedHost struct {
 	domain  string
 	delay   int64
-	leased  int64 // until when; 0 when it is not
-	readyAt int64
+	leased  epoch.Millis // until when; 0 when it is not
+	readyAt epoch.Millis
 }
 
 // event is something a scraper does at a time.
 type event struct {
-	at      int64
+	at      epoch.Millis
 	scraper int
 	lease   *frontier.Lease // to be reported; nil: the scraper wants another
 }
@@ -85,7 +86,7 @@ func newSimulation(t testing.TB, urls, hosts, scrapers int) *simulation {
 		s.collect(domain, visits, pages)
 	}
 	for i := range scrapers {
-		s.events = append(s.events, event{at: s.now + int64(i), scraper: i})
+		s.events = append(s.events, event{at: s.now + epoch.Millis(i), scraper: i})
 	}
 	for _, h := range s.hosts {
 		h.readyAt = s.now
@@ -135,7 +136,7 @@ func (s *simulation) begin(e event) bool {
 	l, rows := s.lease(request)
 	took := time.Since(began)
 	if len(l.Items) == 0 {
-		heap.Push(&s.events, event{at: s.now + max(1, l.RetryAfter)*1000, scraper: e.scraper})
+		heap.Push(&s.events, event{at: s.now + epoch.Millis(max(1, l.RetryAfter)*1000), scraper: e.scraper})
 		return false
 	}
 	s.leases++
@@ -159,7 +160,8 @@ func (s *simulation) begin(e event) bool {
 		heap.Push(&s.events, event{at: s.now + 60_000, scraper: e.scraper})
 		return true
 	}
-	heap.Push(&s.events, event{at: s.now + min(duration+s.random.Int64N(5000), 299_000), scraper: e.scraper, lease: &l})
+	heap.Push(&s.events, event{at: s.now + epoch.Millis(min(duration+s.random.Int64N(5000), 299_000)), scraper: e.scraper,
+		lease: &l})
 	return true
 }
 
@@ -174,18 +176,18 @@ func bandOf(priority float64) int {
 
 // check counts what would be impolite: a host that somebody has, or had less than its delay ago, or
 // too many hosts of its domain.
-func (s *simulation) check(host string, ends int64) {
+func (s *simulation) check(host string, ends epoch.Millis) {
 	h := s.hosts[host]
 	if h.leased > s.now {
 		s.violations++
 	} else if h.leased > 0 { // it was lost: its last request may have been just before the end
 		s.inOneDomain[h.domain]--
-		h.readyAt = h.leased + h.delay
+		h.readyAt = h.leased + epoch.Millis(h.delay)
 	}
 	if s.now < h.readyAt {
 		s.violations++
 	}
-	s.oldest = max(s.oldest, s.now-h.readyAt)
+	s.oldest = max(s.oldest, int64(s.now-h.readyAt))
 	h.leased = ends
 	s.inOneDomain[h.domain]++
 	most := 0
@@ -222,7 +224,7 @@ func (s *simulation) finish(e event) {
 		if h.leased == e.lease.ExpiresAt {
 			h.leased = 0
 			s.inOneDomain[h.domain]--
-			h.readyAt = s.now + h.delay
+			h.readyAt = s.now + epoch.Millis(h.delay)
 		}
 	}
 	began := time.Now()

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/link"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
@@ -9,7 +10,7 @@ import (
 
 // Export returns a page of a snapshot, which begins at 0. Hosts that change between two pages are
 // exported as they are when their page is.
-func (s *Shard) Export(now, from int64) (page frontier.Snapshot, err error) {
+func (s *Shard) Export(now epoch.Millis, from int64) (page frontier.Snapshot, err error) {
 	err = s.run(now, func(c *call) error {
 		page, err = c.tx.Export(from)
 		return err
@@ -19,7 +20,7 @@ func (s *Shard) Export(now, from int64) (page frontier.Snapshot, err error) {
 
 // Restore adds the hosts and domains of a snapshot's page, and returns the number of hosts added. Known hosts stay as
 // they are, so a page can be restored twice, or after newer puts.
-func (s *Shard) Restore(now int64, page frontier.Snapshot) (restored int, err error) {
+func (s *Shard) Restore(now epoch.Millis, page frontier.Snapshot) (restored int, err error) {
 	if page.Version < 1 || page.Version > store.Version {
 		return 0, frontier.ErrNewer
 	}

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
@@ -29,17 +30,17 @@ type Store interface {
 	// returns the first second of a lane that has not come, LaneStats the number of hosts that are due and the second of
 	// the first that is ready.
 	ReadQueue(lanes []int, hosts int, wants string, f *store.Filter) (*store.QueueReader, error)
-	NextSlot(lane int) (int64, error)
-	LaneStats(lane int, ready func(*store.Host) bool) (due, oldest int64, err error)
+	NextSlot(lane int) (epoch.Seconds, error)
+	LaneStats(lane int, ready func(*store.Host) bool) (due int64, oldest epoch.Seconds, err error)
 
 	// DueHosts returns hosts whose entry points are to be checked until a second, CountDue how many are to be checked now
 	// and the second of the first one.
-	DueHosts(until, limit int64) (blocks []store.DueBlock, more bool, err error)
-	CountDue() (n, first int64, err error)
+	DueHosts(until epoch.Seconds, limit int64) (blocks []store.DueBlock, more bool, err error)
+	CountDue() (n int64, first epoch.Seconds, err error)
 
 	// PutLease keeps which hosts a lease has; TakeEnded takes back leases whose time is over; EndLease ends one whose
 	// hosts are all finished.
-	PutLease(number, ends int64, hosts []int64)
+	PutLease(number int64, ends epoch.Millis, hosts []int64)
 	TakeEnded(limit int64) (store.EndedLeases, error)
 	EndLease(number int64, finished map[int64]bool) error
 
@@ -47,7 +48,7 @@ type Store interface {
 	AppendFeed(i *store.FeedItem)
 	ReadFeed(after int64, take func(number int64, i *store.FeedItem) bool) (store.LogPage, error)
 	ReadChanges(after int64, limit int) ([]store.ChangedContract, store.LogPage, error)
-	PruneLogs(kept int64) error
+	PruneLogs(kept epoch.Millis) error
 
 	// Mirrors and SaveMirrors keep which domain showed a digest first, with digests that begin alike.
 	Mirrors(digest string) ([]store.Mirror, error)

@@ -44,7 +44,7 @@ func storeShard(t *testing.T) string {
 	w.put("a.example", articles("a.example", 0, 120), feed)
 	w.put("b.example", append(articles("www.b.example", 0, 3), articles("m.b.example", 0, 2)...))
 	w.put("c.example", []frontier.NewPage{{URL: "https://c.example/new", Title: "제목", Type: "news", Priority: 0.9,
-		LastMod: w.now/1000 - 60, FoundBy: "feed"}})
+		LastMod: w.now.Seconds() - 60, FoundBy: "feed"}})
 	w.do(func() error {
 		if _, err := w.shard.Acquire(w.now, frontier.AcquireRequest{Domain: "d.example", Owner: "collector", Seconds: 600,
 			Hosts: []string{"www.d.example"}}); err != nil {

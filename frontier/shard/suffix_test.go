@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/placement"
 	"github.com/newsfork/seed-engine/frontier/shard"
@@ -42,7 +43,7 @@ func newSuffixWorld(t *testing.T) *suffixWorld {
 	return s
 }
 
-func (s *suffixWorld) wait(ms int64) {
+func (s *suffixWorld) wait(ms epoch.Millis) {
 	for _, w := range s.shards {
 		w.now += ms
 	}

@@ -16,7 +16,7 @@ const day = 24 * time.Hour
 
 // maxAlarmGap is the longest time between two ticks of a shard that has anything: what settings allow since the last
 // one is done by then.
-const maxAlarmGap = 3_600_000 // ms
+const maxAlarmGap = time.Hour
 
 // TickRequest is sent by a shard's alarm.
 type TickRequest struct {
@@ -32,27 +32,27 @@ type TickRequest struct {
 type Tick struct {
 	Messages []json.RawMessage `json:"messages"` // for the domain queue
 	Snapshot *SnapshotOrder    `json:"snapshot,omitempty"`
-	AlarmAt  int64             `json:"alarm_at"` // ms, of the next alarm
+	AlarmAt  epoch.Millis      `json:"alarm_at"` // of the next alarm
 }
 
 // SnapshotOrder requests a snapshot: each page of Export is stored as Prefix + "0001.json" and so on, then Stored is
 // called and whatever sorts before Keep in Dir is deleted. Taken goes into each page, so that pages of a repeated
 // order are not mixed with those of the first.
 type SnapshotOrder struct {
-	Taken  int64  `json:"taken"` // ms, of the order
-	Date   string `json:"date"`
-	Dir    string `json:"dir"`
-	Prefix string `json:"prefix"`
-	Keep   string `json:"keep"`
+	Taken  epoch.Millis `json:"taken"` // of the order
+	Date   string       `json:"date"`
+	Dir    string       `json:"dir"`
+	Prefix string       `json:"prefix"`
+	Keep   string       `json:"keep"`
 }
 
 // Tick returns the work that is due now.
-func (s *Shard) Tick(now int64, r TickRequest) (tick Tick, err error) {
+func (s *Shard) Tick(now epoch.Millis, r TickRequest) (tick Tick, err error) {
 	// Shards begin their days at different hours, so that their snapshots are not made all at once.
 	began := time.Duration(placement.Hash64(r.Shard)%86_400) * time.Second
-	today := time.UnixMilli(now).UTC().Add(-began).Truncate(day)
+	today := now.Time().Add(-began).Truncate(day)
 	tick.Messages = []json.RawMessage{} // null is no list to the object
-	tick.AlarmAt = today.Add(began + day).UnixMilli()
+	tick.AlarmAt = epoch.MillisOf(today.Add(began + day))
 	err = s.run(now, func(c *call) error {
 		if c.tx.State().Hosts == 0 {
 			return nil
@@ -60,9 +60,9 @@ func (s *Shard) Tick(now int64, r TickRequest) (tick Tick, err error) {
 		if err := c.sweep(); err != nil {
 			return err
 		}
-		tick.AlarmAt = min(tick.AlarmAt, now+maxAlarmGap)
+		tick.AlarmAt = min(tick.AlarmAt, now.Add(maxAlarmGap))
 		if r.Paused {
-			tick.AlarmAt = now + c.settings.tickSpacing()
+			tick.AlarmAt = now.Add(c.settings.tickSpacing())
 		} else if err := queueRefreshes(c, &tick, r.Oldest); err != nil {
 			return err
 		}
@@ -79,12 +79,12 @@ func (s *Shard) Tick(now int64, r TickRequest) (tick Tick, err error) {
 }
 
 // Stored notes that all pages of the snapshot of a day are stored, and deletes what the logs keep no longer.
-func (s *Shard) Stored(now int64, date string) error {
+func (s *Shard) Stored(now epoch.Millis, date string) error {
 	if _, err := time.Parse(time.DateOnly, date); err != nil {
 		return contract.Invalid("date", "%.20q is no date", date)
 	}
 	return s.run(now, func(c *call) error {
-		if err := c.tx.PruneLogs(c.now - c.settings.Retention); err != nil {
+		if err := c.tx.PruneLogs(c.now.Add(-c.settings.Retention)); err != nil {
 			return err
 		}
 		c.tx.State().Snapshot = date

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier/shard"
 )
 
@@ -21,7 +22,7 @@ func TestTick_SnapshotsAreDaily(t *testing.T) {
 		if tick.Messages == nil {
 			t.Error("messages would be null")
 		}
-		most := int64(86_400_000)
+		most := epoch.Millis(86_400_000)
 		if w.stats().Hosts > 0 {
 			most = 3_600_000
 		}

@@ -3,8 +3,8 @@ package shard
 import (
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/markup"
 )
@@ -17,13 +17,13 @@ const (
 )
 
 // isTrap reports whether a page would lead scrapers astray: by its shape it is one of endlessly many with
-// the same content or none. path is what follows the host's slash, now the time in seconds.
-func isTrap(host, path string, now int64) bool {
+// the same content or none. path is what follows the host's slash.
+func isTrap(host, path string, now epoch.Seconds) bool {
 	if long(host, path) {
 		return true
 	}
 	path, query, _ := strings.Cut(path, "?")
-	return manyFields(query) || markup.TrapOf(segmentsOf(path), query, time.Unix(now, 0).UTC()) != markup.NoTrap
+	return manyFields(query) || markup.TrapOf(segmentsOf(path), query, now.Time()) != markup.NoTrap
 }
 
 // long reports whether a URL has more than MaxURL bytes.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier/shard"
 )
 
@@ -47,7 +47,7 @@ func (s *Shards) Call(_ context.Context, name, operation string, request []byte)
 	sh := shard.Shard{DB: db, Settings: s.Settings}
 	var answer shard.Answer
 	err := db.Transaction(func() error {
-		if answer = sh.Serve(time.Now().UnixMilli(), operation, request); !answer.OK {
+		if answer = sh.Serve(epoch.Now(), operation, request); !answer.OK {
 			return errRefused
 		}
 		return nil

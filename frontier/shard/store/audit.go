@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 // Audit reads a whole shard and returns what is inconsistent in it.
@@ -32,7 +34,7 @@ var errAudited = errors.New("audited")
 type pointerKey struct {
 	host int64
 	lane int
-	slot int64
+	slot epoch.Seconds
 }
 
 type auditor struct {

@@ -3,6 +3,10 @@ package store
 import (
 	"encoding/binary"
 	"errors"
+	"math"
+	"time"
+
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 // ErrDamaged is the error of a record that does not decode. A stored one goes to the quarantine.
@@ -62,6 +66,21 @@ func (d *decoder) count(size int) int {
 	return int(n)
 }
 
+// millis and seconds read instants.
+func (d *decoder) millis() epoch.Millis { return epoch.Millis(d.int()) }
+
+func (d *decoder) seconds() epoch.Seconds { return epoch.Seconds(d.int()) }
+
+// span reads a length of time in a unit.
+func (d *decoder) span(unit time.Duration) time.Duration {
+	v := d.int()
+	if v > math.MaxInt64/int64(unit) {
+		d.fail()
+		return 0
+	}
+	return time.Duration(v) * unit
+}
+
 func (d *decoder) string() string {
 	n := d.count(1)
 	d.at += n
@@ -87,7 +106,7 @@ func (d *decoder) id() int64 {
 	return v
 }
 
-func appendUint(b []byte, v int64) []byte { return binary.AppendUvarint(b, uint64(max(v, 0))) }
+func appendUint[T ~int64](b []byte, v T) []byte { return binary.AppendUvarint(b, uint64(max(v, 0))) }
 
 func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)

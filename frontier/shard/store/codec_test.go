@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
@@ -22,10 +24,10 @@ func randomPage(r *rand.Rand) Page {
 		p.Title = "제목"
 	}
 	if r.IntN(2) == 0 {
-		p.Lastmod = r.Int64N(2e9)
+		p.Lastmod = epoch.Seconds(r.Int64N(2e9))
 	}
 	if r.IntN(2) == 0 {
-		p.Due = 1 + r.Int64N(4e9)
+		p.Due = epoch.Seconds(1 + r.Int64N(4e9))
 	}
 	p.HTTP = r.IntN(2) == 0
 	return p
@@ -41,19 +43,21 @@ func randomPages(r *rand.Rand, n int) []Page {
 }
 
 func randomHost(r *rand.Rand) *Host {
-	h := &Host{ID: r.Int64N(1 << 40), Name: "www.a.example", domain: 7, Excluded: r.IntN(2) == 0, Delay: r.Int64N(1e6),
-		Override: r.Int64N(9), Slow: r.Int64N(12), Calm: r.Int64N(8),
-		Ready: r.Int64N(1 << 42), Blocked: r.Int64N(1 << 42), RobotsEnds: r.Int64N(1 << 42), Unresolved: r.Int64N(1 << 42),
+	instant := func() epoch.Millis { return epoch.Millis(r.Int64N(1 << 42)) }
+	h := &Host{ID: r.Int64N(1 << 40), Name: "www.a.example", domain: 7, Excluded: r.IntN(2) == 0,
+		Delay:    time.Duration(r.IntN(1e6)) * time.Millisecond,
+		Override: time.Duration(r.IntN(9)) * time.Millisecond, Slow: r.Int64N(12), Calm: r.Int64N(8),
+		Ready: instant(), Blocked: instant(), RobotsEnds: instant(), Unresolved: instant(),
 		URLs: r.Int64N(1e5), Done: 3, Failed: 4, turn: r.IntN(Turns),
 		classes: []hostClass{{1, 20_000}, {2, 20_001}}, seenBits: r.IntN(maxBits + 1), nextSegment: r.Int64N(3000),
-		buffer: randomPages(r, r.IntN(40)), AskedAt: r.Int64N(1 << 42), tail: "later"}
+		buffer: randomPages(r, r.IntN(40)), AskedAt: instant(), tail: "later"}
 	for range r.IntN(maxRecent) {
 		h.recent = append(h.recent, r.Uint64()>>16)
 	}
 	if r.IntN(2) == 0 {
-		h.Lease, h.LeaseEnds, h.Leased, h.Asked = 1, r.Int64N(1<<42), randomPages(r, 3), []uint64{5, 1 << 47}
+		h.Lease, h.LeaseEnds, h.Leased, h.Asked = 1, instant(), randomPages(r, 3), []uint64{5, 1 << 47}
 	}
-	h.places[KindEntry] = place{true, frontier.EntryLane, r.Int64N(MaxSlot), allTypes, 9}
+	h.places[KindEntry] = place{true, frontier.EntryLane, epoch.Seconds(r.Int64N(MaxSlot)), allTypes, 9}
 	for i := range r.IntN(4) {
 		s := segment{number: int64(i)}
 		s.encode(randomPages(r, 1+r.IntN(100)), 1e9)
@@ -61,8 +65,9 @@ func randomHost(r *rand.Rand) *Host {
 	}
 	h.unpacked = true
 	for range r.IntN(3) {
-		h.Entries = append(h.Entries, Entry{Page: randomPage(r), Method: "feed", Interval: r.Int64N(1e6), Etag: `"x"`,
-			digest: "0123456789abcdef", LastStatus: 200, Tried: r.Int64N(2) * r.Int64N(1e9),
+		h.Entries = append(h.Entries, Entry{Page: randomPage(r), Method: "feed",
+			Interval: time.Duration(r.IntN(1e6)) * time.Second, Etag: `"x"`,
+			digest: "0123456789abcdef", LastStatus: 200, Tried: epoch.Seconds(r.Int64N(2) * r.Int64N(1e9)),
 			Checks: []frontier.Check{{At: 1, Status: 304}, {At: 2, Status: 200, Changed: true}}})
 	}
 	return h
@@ -124,7 +129,7 @@ func TestRecordsSurvive(t *testing.T) {
 // order of the regions, with a record of the host written in between.
 func TestSegments(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
-	const now = int64(1e9)
+	const now = epoch.Seconds(1e9)
 	for range 300 {
 		pages := randomPages(r, 1+r.IntN(maxSegment))
 		var s segment

@@ -3,6 +3,8 @@ package store
 import (
 	"cmp"
 	"slices"
+
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 // The log of changes says which contracts were rewritten. Its records are pointers: domain and
@@ -17,7 +19,7 @@ const MaxContracts = 64
 type Contract struct {
 	Class, Day int64
 	Revision   int64
-	ChangedAt  int64
+	ChangedAt  epoch.Millis
 	Number     int64 // of its record in the log
 	Reachable  bool
 	Excluded   bool
@@ -39,14 +41,14 @@ func (k *Contract) append(b []byte) []byte {
 	if k.Excluded {
 		flags |= contractExcluded
 	}
-	for _, v := range [contractFields]int64{k.Class, k.Day, k.Revision, k.ChangedAt, flags, k.Number} {
+	for _, v := range [contractFields]int64{k.Class, k.Day, k.Revision, int64(k.ChangedAt), flags, k.Number} {
 		b = appendUint(b, v)
 	}
 	return b
 }
 
 func (d *decoder) contract() Contract {
-	k := Contract{Class: d.int(), Day: d.int(), Revision: d.int(), ChangedAt: d.int()}
+	k := Contract{Class: d.int(), Day: d.int(), Revision: d.int(), ChangedAt: d.millis()}
 	flags := d.int()
 	k.Reachable, k.Excluded = flags&contractReachable != 0, flags&contractExcluded != 0
 	k.Number = d.int()

@@ -1,40 +1,43 @@
 package store
 
+import "github.com/newsfork/seed-engine/epoch"
+
 // RefreshCounters count the refreshes of a shard.
 type RefreshCounters struct {
 	Day   int64 // since 1970, in UTC
 	Sent  int64 // messages on that day
 	Total int64 // messages since the beginning
 	Overdue
-	Given int64 // refreshes since the last tick that gave any, its own included
-	Lent  int64 // the last second to which hosts that are due were moved while scrapers were given them; 0: none were
+	Given int64         // refreshes since the last tick that gave any, its own included
+	Lent  epoch.Seconds // the last to which hosts that are due were moved while scrapers were given them; 0: none were
 }
 
 func (r *RefreshCounters) counters() []*int64 {
-	return []*int64{&r.Day, &r.Sent, &r.Oldest, &r.Total, &r.Given, &r.Lent, &r.At, &r.Until}
+	return []*int64{&r.Day, &r.Sent, (*int64)(&r.Oldest), &r.Total, &r.Given, (*int64)(&r.Lent),
+		(*int64)(&r.At), (*int64)(&r.Until)}
 }
 
 // Overdue records how late refreshes are, by the entry point that had been due longest when it was sent.
 // It stays overdue until it is retried, so one tick does not hide it.
 type Overdue struct {
-	Oldest int64 // since when it was due, in seconds; 0: none is late
-	At     int64 // when it was given
-	Until  int64 // for how long that counts
+	Oldest epoch.Seconds // since when it was due; 0: none is late
+	At     epoch.Seconds // when it was given
+	Until  epoch.Seconds // for how long that counts
 }
 
 // Behind takes over how late a tick was, unless one before was later.
-func (l *Overdue) Behind(now int64, tick *Overdue) {
-	if now >= l.Until || now < l.At || tick.At-tick.Oldest >= l.At-l.Oldest && tick.Oldest > 0 {
+func (l *Overdue) Behind(now epoch.Seconds, tick *Overdue) {
+	if now >= l.Until || now < l.At || tick.At.Sub(tick.Oldest) >= l.At.Sub(l.Oldest) && tick.Oldest > 0 {
 		*l = *tick
 	}
 }
 
-// Since returns the due time of the oldest overdue refresh in seconds, as of the last tick; 0 if none is overdue.
-func (l *Overdue) Since(now int64) int64 {
+// Since returns the due time of the oldest overdue refresh, as of the last tick; 0 if none is overdue.
+func (l *Overdue) Since(now epoch.Seconds) epoch.Seconds {
 	if l.Oldest == 0 || now >= l.Until {
 		return 0
 	}
-	return now - (l.At - l.Oldest)
+	return now.Add(-l.At.Sub(l.Oldest))
 }
 
 // Count counts refreshes that are given.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
@@ -15,12 +16,12 @@ type Domain struct {
 
 	Excluded  bool
 	Owner     string // of the collector that has the domain until ownerEnds
-	OwnerEnds int64  // ms
-	WaitEnds  int64  // a collector waits for the domain: until then scrapers get none of its hosts, ms
+	OwnerEnds epoch.Millis
+	WaitEnds  epoch.Millis // a collector waits for the domain: until then scrapers get none of its hosts
 	Hosts     []int64
 
-	LostAt       int64 // when the time of the last owner was over that never released the domain, ms
-	RefreshWaits int64 // as waitEnds, for a refresh of one of the hosts
+	LostAt       epoch.Millis // when the time of the last owner was over that never released the domain
+	RefreshWaits epoch.Millis // as waitEnds, for a refresh of one of the hosts
 
 	// active are the leased hosts, and claims those that refreshes have. They are listed only while the domain
 	// has more hosts than may be leased at once: then listed is true. A claim counts until its end.
@@ -35,8 +36,8 @@ type Domain struct {
 	Evidence frontier.Evidence
 	MirrorOf string // the domain whose pages this one shows: then its own are not queued
 
-	contracts string // its contracts, see changes.go
-	Released  int64  // when an owner last released the domain, ms
+	contracts string       // its contracts, see changes.go
+	Released  epoch.Millis // when an owner last released the domain
 
 	// expected are ids of hosts about which the owner asked before they had a row. Those that have one by now are
 	// hosts of the domain: loadDomains moves them to hosts, so that the put that makes them need not write this row.
@@ -60,7 +61,10 @@ func (m *Domain) Change() { m.changed = true }
 // Changed reports whether the domain is written at the end of the transaction.
 func (m *Domain) Changed() bool { return m.changed }
 
-type ActiveHost struct{ ID, Ends int64 }
+type ActiveHost struct {
+	ID   int64
+	Ends epoch.Millis
+}
 
 type ParkedHost struct {
 	ID   int64
@@ -128,7 +132,7 @@ func appendActive(b []byte, list []ActiveHost) []byte {
 func (d *decoder) active() []ActiveHost {
 	list := make([]ActiveHost, d.count(idBytes+1))
 	for i := range list {
-		list[i] = ActiveHost{d.id(), d.int()}
+		list[i] = ActiveHost{d.id(), d.millis()}
 	}
 	return list
 }
@@ -144,7 +148,7 @@ func appendEvidence(e *frontier.Evidence, b []byte) []byte {
 }
 
 func (d *decoder) evidence() (e frontier.Evidence) {
-	if e.At = d.int(); e.At > 0 {
+	if e.At = d.millis(); e.At > 0 {
 		e.Partition = contract.Partition{Country: d.string(), Category: d.string(), Date: d.string()}
 	}
 	return e
@@ -158,7 +162,7 @@ func decodeDomain(id int64, name string, record []byte) (*Domain, error) {
 	}
 	flags := d.byte()
 	m.Excluded, m.Listed = flags&domainExcluded != 0, flags&domainListed != 0
-	m.Owner, m.OwnerEnds, m.WaitEnds = d.string(), d.int(), d.int()
+	m.Owner, m.OwnerEnds, m.WaitEnds = d.string(), d.millis(), d.millis()
 	m.Hosts = d.ids()
 	m.Active = d.active()
 	m.Parked = make([]ParkedHost, d.count(idBytes+1))
@@ -166,13 +170,13 @@ func decodeDomain(id int64, name string, record []byte) (*Domain, error) {
 		m.Parked[i] = ParkedHost{d.id(), int(d.byte()) % Kinds}
 	}
 	m.Evidence, m.MirrorOf = d.evidence(), d.string()
-	m.LostAt, m.RefreshWaits = d.int(), d.int()
+	m.LostAt, m.RefreshWaits = d.millis(), d.millis()
 	m.Claims = d.active()
 	m.contracts = d.string()
 	if checkContracts(m.contracts) != nil {
 		d.fail()
 	}
-	m.Released = d.int()
+	m.Released = d.millis()
 	m.Expected = d.ids()
 	if d.at < len(d.text) { // of this version
 		m.announcedDay, m.announced = d.int(), d.int()
@@ -194,28 +198,28 @@ func (m *Domain) Expect(host string) error {
 	return nil
 }
 
-// Lost returns when the time of the last owner but the given one was over that never released the domain, in ms; 0
+// Lost returns when the time of the last owner but the given one was over that never released the domain; 0
 // when there was none.
-func (m *Domain) Lost(owner string, now int64) int64 {
+func (m *Domain) Lost(owner string, now epoch.Millis) epoch.Millis {
 	if m.Owner != "" && m.Owner != owner && m.OwnerEnds <= now {
 		return max(m.LostAt, m.OwnerEnds)
 	}
 	return m.LostAt
 }
 
-// ReadyFor returns when a host may be fetched from, for the sake of its delay, by an owner that gets it now, in ms; ""
+// ReadyFor returns when a host may be fetched from, for the sake of its delay, by an owner that gets it now; ""
 // stands for scrapers and refreshes. An owner or a refresh that was lost may have asked the host until its time was
 // over.
-func (m *Domain) ReadyFor(owner string, h *Host, now int64) int64 {
+func (m *Domain) ReadyFor(owner string, h *Host, now epoch.Millis) epoch.Millis {
 	if lost := max(m.Lost(owner, now), h.ClaimEnds); lost > 0 {
-		return max(h.Ready, lost+h.Interval())
+		return max(h.Ready, lost.Add(h.Interval()))
 	}
 	return h.Ready
 }
 
-// Closed returns until when the domain lets no scraper in because of a collector, or of a refresh that waits, in ms;
+// Closed returns until when the domain lets no scraper in because of a collector, or of a refresh that waits;
 // 0 when it does.
-func (m *Domain) Closed(now int64) int64 {
+func (m *Domain) Closed(now epoch.Millis) epoch.Millis {
 	if m.Owner != "" && m.OwnerEnds > now {
 		return m.OwnerEnds
 	}
@@ -226,13 +230,13 @@ func (m *Domain) Closed(now int64) int64 {
 }
 
 // Claimed returns the hosts that refreshes have at the moment, if they are listed.
-func (m *Domain) Claimed(now int64) []ActiveHost {
+func (m *Domain) Claimed(now epoch.Millis) []ActiveHost {
 	m.Claims = slices.DeleteFunc(m.Claims, func(a ActiveHost) bool { return a.Ends <= now })
 	return m.Claims
 }
 
-// FirstEnd returns the first end of the times for which hosts are listed, in ms; 0 when none is.
-func FirstEnd(list []ActiveHost) (ends int64) {
+// FirstEnd returns the first end of the times for which hosts are listed; 0 when none is.
+func FirstEnd(list []ActiveHost) (ends epoch.Millis) {
 	for _, a := range list {
 		if ends == 0 || a.Ends < ends {
 			ends = a.Ends
@@ -270,10 +274,10 @@ func (h *Host) MoveTo(m *Domain) {
 	h.Change()
 }
 
-// Announce counts a page that is to be announced, and reports whether the domain may announce it today (UTC). The shard
-// counts the pages that it withholds.
+// Announce counts a page that is to be announced, and reports whether the domain may announce it today (UTC). The
+// shard counts the pages that it withholds.
 func (m *Domain) Announce(limit int64) bool {
-	if today := m.tx.seconds() / 86_400; m.announcedDay != today {
+	if today := dayOf(m.tx.seconds()); m.announcedDay != today {
 		m.announcedDay, m.announced = today, 0
 	}
 	if m.announced >= limit {

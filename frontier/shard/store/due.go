@@ -7,15 +7,15 @@ import (
 	"github.com/newsfork/seed-engine/epoch"
 )
 
-func dueKey(second int64) int64 { return second << blockBits }
+func dueKey(second epoch.Seconds) int64 { return int64(second) << blockBits }
 
-func dueSecond(key int64) int64 { return key >> blockBits }
+func dueSecond(key int64) epoch.Seconds { return epoch.Seconds(key >> blockBits) }
 
 // dueTable is the table due: blocks of hosts by the second at which they are to be checked.
 type dueTable struct {
 	tx      *Tx
-	watched map[int64][]int64 // hosts that arrived, by second
-	left    map[int64][]int64 // of blocks from which hosts were taken, by key
+	watched map[epoch.Seconds][]int64 // hosts that arrived, by second
+	left    map[int64][]int64         // of blocks from which hosts were taken, by key
 }
 
 // DueBlock is some of the hosts that are to be checked at the same second.
@@ -32,7 +32,7 @@ func (b *DueBlock) Take(n int) { b.tx.due.left[b.key] = b.Hosts[n:] }
 
 // DueHosts returns the first hosts that are to be checked until a second, about limit of them, and reports whether
 // there may be more.
-func (c *Tx) DueHosts(until, limit int64) (blocks []DueBlock, more bool, err error) {
+func (c *Tx) DueHosts(until epoch.Seconds, limit int64) (blocks []DueBlock, more bool, err error) {
 	atMost := limit/MaxBlock + 1
 	rows, err := c.db.Run(`SELECT key, data FROM due WHERE key < ?1 ORDER BY key LIMIT ?2`, dueKey(until+1), atMost)
 	if err != nil {
@@ -40,14 +40,14 @@ func (c *Tx) DueHosts(until, limit int64) (blocks []DueBlock, more bool, err err
 	}
 	for rows.Next() {
 		key, data := rows.Int(), rows.Blob()
-		blocks = append(blocks, DueBlock{Second: epoch.Seconds(dueSecond(key)), Hosts: unpackIDs(data), tx: c, key: key})
+		blocks = append(blocks, DueBlock{Second: dueSecond(key), Hosts: unpackIDs(data), tx: c, key: key})
 	}
 	return blocks, int64(len(blocks)) == atMost, rows.Err()
 }
 
 // CountDue counts the hosts that are to be checked now. It returns the second of the first host in the table, which
 // may be later, or 0 if there is none.
-func (c *Tx) CountDue() (n, first int64, err error) {
+func (c *Tx) CountDue() (n int64, first epoch.Seconds, err error) {
 	if err := c.due.flush(); err != nil {
 		return 0, 0, err
 	}
@@ -60,7 +60,7 @@ func (c *Tx) CountDue() (n, first int64, err error) {
 }
 
 // Watch has the host's entry points checked at a second.
-func (h *Host) Watch(second int64) {
+func (h *Host) Watch(second epoch.Seconds) {
 	due := &h.tx.due
 	due.watched[second] = append(due.watched[second], h.ID)
 }
@@ -82,9 +82,9 @@ func (c *dueTable) flush() error {
 	return err
 }
 
-// NextDue returns when the first entry point of a host is due, in seconds; -1 when it has none.
-func (h *Host) NextDue() int64 {
-	first := int64(-1)
+// NextDue returns when the first entry point of a host is due; -1 when it has none.
+func (h *Host) NextDue() epoch.Seconds {
+	first := epoch.Seconds(-1)
 	for i := range h.Entries {
 		if due := h.Entries[i].Due; first < 0 || due < first {
 			first = due
@@ -94,7 +94,7 @@ func (h *Host) NextDue() int64 {
 }
 
 // write adds pointers to hosts, unless the last block of their second has them.
-func (c *dueTable) write(hosts map[int64][]int64) error {
+func (c *dueTable) write(hosts map[epoch.Seconds][]int64) error {
 	if len(hosts) == 0 {
 		return nil
 	}

@@ -3,23 +3,25 @@ package store
 import (
 	"encoding/hex"
 	"slices"
+	"time"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
 // Entry is an entry point: a feed, sitemap or listing page that is asked again and again.
 type Entry struct {
-	Page              // due is when it is asked next
-	Method     string // feed, news_sitemap, sitemap, listing …
-	Interval   int64  // seconds between two checks
+	Page                     // due is when it is asked next
+	Method     string        // feed, news_sitemap, sitemap, listing …
+	Interval   time.Duration // between two checks, in whole seconds
 	Etag       string
 	Modified   string // Last-Modified, as received
 	digest     string // the first 16 bytes of SHA-256 of its body
 	Failures   int64  // checks in a row that failed
 	Checks     []frontier.Check
-	ChangedAt  int64 // seconds; 0 when it never changed
+	ChangedAt  epoch.Seconds // 0 when it never changed
 	LastStatus int64
-	Tried      int64 // seconds: when a refresh of it began, or its domain was to be collected; 0 once that has ended
+	Tried      epoch.Seconds // when a refresh of it began, or its domain was to be collected; 0 once that has ended
 }
 
 // Limits of what is kept of an entry point.
@@ -58,7 +60,7 @@ func checkEntries(packed string) error {
 	for n := d.count(minPage + 8); n > 0 && d.err == nil; n-- {
 		d.page("")
 		d.string()
-		d.int()
+		d.span(time.Second)
 		for range 3 {
 			d.string()
 		}
@@ -90,11 +92,11 @@ func (h *Host) packEntries() string {
 func (e *Entry) append(b []byte) []byte {
 	b = appendPage(b, &e.Page, "")
 	b = appendString(b, e.Method)
-	b = appendUint(b, e.Interval)
+	b = appendUint(b, e.Interval/time.Second)
 	for _, s := range [...]string{e.Etag, e.Modified, e.digest} {
 		b = appendString(b, s)
 	}
-	for _, v := range [...]int64{e.Failures, e.ChangedAt, e.LastStatus, e.Tried} {
+	for _, v := range [...]int64{e.Failures, int64(e.ChangedAt), e.LastStatus, int64(e.Tried)} {
 		b = appendUint(b, v)
 	}
 	b = appendUint(b, int64(len(e.Checks)))
@@ -111,12 +113,12 @@ func (e *Entry) append(b []byte) []byte {
 func (d *decoder) entry() (e Entry) {
 	e.Page = d.page("")
 	e.Method = d.string()
-	e.Interval = d.int()
+	e.Interval = d.span(time.Second)
 	e.Etag, e.Modified, e.digest = d.string(), d.string(), d.string()
-	e.Failures, e.ChangedAt, e.LastStatus, e.Tried = d.int(), d.int(), d.int(), d.int()
+	e.Failures, e.ChangedAt, e.LastStatus, e.Tried = d.int(), d.seconds(), d.int(), d.seconds()
 	e.Checks = make([]frontier.Check, d.count(2))
 	for i := range e.Checks {
-		at, status := d.int(), d.int()
+		at, status := d.seconds(), d.int()
 		e.Checks[i] = frontier.Check{At: at, Status: int(status >> 1), Changed: status&1 == 1}
 	}
 	return e
@@ -162,16 +164,17 @@ func Digest(sha256 string) string {
 
 // State describes an entry point.
 func (e *Entry) State() frontier.EntryState {
-	return frontier.EntryState{Method: e.Method, Interval: e.Interval, ETag: e.Etag, LastModified: e.Modified,
-		LastStatus: int(e.LastStatus), ChangedAt: e.ChangedAt * 1000, Failures: int(e.Failures), Checks: e.Checks,
-		DueAt: e.Due * 1000}
+	return frontier.EntryState{Method: e.Method, Interval: int64(e.Interval / time.Second), ETag: e.Etag,
+		LastModified: e.Modified,
+		LastStatus:   int(e.LastStatus), ChangedAt: e.ChangedAt.Millis(), Failures: int(e.Failures), Checks: e.Checks,
+		DueAt: e.Due.Millis()}
 }
 
-// LastRead returns when an entry point was last seen as it was, in ms; 0 when that is not known.
-func (e *Entry) LastRead() int64 {
+// LastRead returns when an entry point was last seen as it was; 0 when that is not known.
+func (e *Entry) LastRead() epoch.Millis {
 	for _, k := range slices.Backward(e.Checks) {
 		if !FailedStatus(k.Status) {
-			return k.At * 1000
+			return k.At.Millis()
 		}
 	}
 	return 0

@@ -1,12 +1,14 @@
 package store
 
+import "github.com/newsfork/seed-engine/epoch"
+
 // FeedItem is an item as it is stored.
 type FeedItem struct {
-	FoundAt                                     int64
+	FoundAt                                     epoch.Millis
 	URL, Domain, Title, Snippet, Image, FoundBy string
 	Kind                                        uint8
 	Score                                       int64 // thousandths
-	Lastmod                                     int64
+	Lastmod                                     epoch.Seconds
 	Class, Day                                  int64
 }
 
@@ -15,7 +17,7 @@ func (i *FeedItem) encode() []byte {
 	for _, s := range [...]string{i.URL, i.Domain, i.Title, i.Snippet, i.Image, i.FoundBy} {
 		b = appendString(b, s)
 	}
-	for _, v := range [...]int64{int64(i.Kind), i.Score, i.Lastmod, i.Class, i.Day} {
+	for _, v := range [...]int64{int64(i.Kind), i.Score, int64(i.Lastmod), i.Class, i.Day} {
 		b = appendUint(b, v)
 	}
 	return b
@@ -23,12 +25,12 @@ func (i *FeedItem) encode() []byte {
 
 func decodeFeedItem(record string) (i FeedItem, err error) {
 	d := &decoder{text: record}
-	i.FoundAt = d.int()
+	i.FoundAt = d.millis()
 	for _, s := range [...]*string{&i.URL, &i.Domain, &i.Title, &i.Snippet, &i.Image, &i.FoundBy} {
 		*s = d.string()
 	}
 	i.Kind = uint8(d.uint() & (maxTypes - 1))
-	for _, v := range [...]*int64{&i.Score, &i.Lastmod, &i.Class, &i.Day} {
+	for _, v := range [...]*int64{&i.Score, (*int64)(&i.Lastmod), &i.Class, &i.Day} {
 		*v = d.int()
 	}
 	return i, d.err

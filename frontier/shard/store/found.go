@@ -3,6 +3,7 @@ package store
 import (
 	"slices"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
@@ -20,9 +21,11 @@ type foundHour struct {
 
 const hourMS = 3_600_000
 
+func hourOf(at epoch.Millis) int64 { return int64(at / hourMS) }
+
 // countFound counts a URL that is announced now.
-func (s *State) countFound(now int64, kind uint8) {
-	hour := now / hourMS
+func (s *State) countFound(now epoch.Millis, kind uint8) {
+	hour := hourOf(now)
 	s.lately = slices.DeleteFunc(s.lately, func(f foundHour) bool { return f.hour <= hour-countedHours })
 	at := slices.IndexFunc(s.lately, func(f foundHour) bool { return f.hour >= hour })
 	if at < 0 {
@@ -35,12 +38,12 @@ func (s *State) countFound(now int64, kind uint8) {
 }
 
 // FoundLately lists the hours that are counted now.
-func (s *State) FoundLately(now int64) (hours []frontier.FoundHour) {
+func (s *State) FoundLately(now epoch.Millis) (hours []frontier.FoundHour) {
 	for _, f := range s.lately {
-		if f.hour <= now/hourMS-countedHours {
+		if f.hour <= hourOf(now)-countedHours {
 			continue
 		}
-		h := frontier.FoundHour{Hour: f.hour * hourMS, Types: map[string]int64{}}
+		h := frontier.FoundHour{Hour: epoch.Millis(f.hour * hourMS), Types: map[string]int64{}}
 		for kind, n := range f.types {
 			if n > 0 {
 				h.Types[TypeName(uint8(kind))] += n

@@ -2,7 +2,9 @@ package store
 
 import (
 	"slices"
+	"time"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/link"
 )
@@ -15,17 +17,17 @@ type Host struct {
 	domain int64 // its id
 
 	Excluded   bool
-	Delay      int64 // ms between two requests that the host asks for
-	Override   int64 // the delay that an operator set in place of what the host asks for, ms; 0 for none
-	Slow       int64 // the delay is doubled so often: 429 and 503 raise it
-	Calm       int64 // answers since slow changed
-	Ready      int64 // nobody may ask the host before, ms
-	Blocked    int64 // until then an operator blocked it, ms
-	RobotsEnds int64 // its robots.txt is to be asked for again from then on, ms; 0 when it was not asked
-	Unresolved int64 // its name did not resolve; it is not tried again before, ms
+	Delay      time.Duration // between two requests, as the host asks for, in whole ms
+	Override   time.Duration // the delay that an operator set in place of that; 0 for none
+	Slow       int64         // the delay is doubled so often: 429 and 503 raise it
+	Calm       int64         // answers since slow changed
+	Ready      epoch.Millis  // nobody may ask the host before
+	Blocked    epoch.Millis  // until then an operator blocked it
+	RobotsEnds epoch.Millis  // its robots.txt is to be asked for again from then on; 0 when it was not asked
+	Unresolved epoch.Millis  // its name did not resolve; it is not tried again before
 
 	Lease     int64 // number of the lease that has it, 0 when none
-	LeaseEnds int64
+	LeaseEnds epoch.Millis
 	Leased    []Page   // pages of the lease
 	Asked     []uint64 // entry points of the lease, by their hash
 
@@ -46,10 +48,10 @@ type Host struct {
 	Entries       []Entry
 	unpacked      bool
 
-	Claim     int64 // whose refresh has the host, see claimOf; 0 when none has
-	ClaimEnds int64 // until when, ms; 0 when none has
+	Claim     int64        // whose refresh has the host, see claimOf; 0 when none has
+	ClaimEnds epoch.Millis // until when; 0 when none has
 
-	AskedAt int64 // the last request of a collector or a refresh that was reported, ms
+	AskedAt epoch.Millis // the last request of a collector or a refresh that was reported
 
 	Rewrite bool // the contract may not say yet what refreshes found
 
@@ -73,7 +75,7 @@ type hostClass struct {
 type place struct {
 	Queued bool
 	Lane   int
-	Slot   int64
+	Slot   epoch.Seconds
 	Types  uint32 // as the pointer says
 	Class  int64
 }
@@ -102,8 +104,9 @@ func (h *Host) encode() []byte {
 		flags |= hostLeased
 	}
 	b := append(make([]byte, 0, 2048), hostVersion, flags)
-	for _, v := range [...]int64{h.Delay, h.Override, h.Slow, h.Calm, h.Ready, h.Blocked, h.RobotsEnds, h.Unresolved,
-		h.URLs, h.Done, h.Failed, int64(h.turn), int64(h.seenBits), h.nextSegment} {
+	for _, v := range [...]int64{h.Delay.Milliseconds(), h.Override.Milliseconds(), h.Slow, h.Calm, int64(h.Ready),
+		int64(h.Blocked), int64(h.RobotsEnds), int64(h.Unresolved), h.URLs, h.Done, h.Failed, int64(h.turn),
+		int64(h.seenBits), h.nextSegment} {
 		b = appendUint(b, v)
 	}
 	b = appendUint(b, int64(len(h.classes)))
@@ -144,7 +147,7 @@ func (p place) append(b []byte) []byte {
 
 func (d *decoder) place() (p place) {
 	if lane := d.byte(); lane > 0 {
-		p = place{true, int(lane) - 1, d.int(), uint32(d.uint()), d.int()}
+		p = place{true, int(lane) - 1, d.seconds(), uint32(d.uint()), d.int()}
 	}
 	if p.Lane >= frontier.Lanes || p.Slot > MaxSlot {
 		d.fail()
@@ -163,7 +166,7 @@ func (h *Host) appendLease(b []byte) []byte {
 }
 
 func (d *decoder) lease(h *Host) {
-	h.Lease, h.LeaseEnds = d.int(), d.int()
+	h.Lease, h.LeaseEnds = d.int(), d.millis()
 	h.Leased = d.pages()
 	h.Asked = make([]uint64, d.count(hashBytes))
 	for i := range h.Asked {
@@ -179,10 +182,10 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 	}
 	flags := d.byte()
 	h.Excluded = flags&hostExcluded != 0
+	h.Delay, h.Override = d.span(time.Millisecond), d.span(time.Millisecond)
 	var turn, bits int64
-	for _, v := range [...]*int64{&h.Delay, &h.Override, &h.Slow, &h.Calm, &h.Ready, &h.Blocked, &h.RobotsEnds,
-		&h.Unresolved,
-		&h.URLs, &h.Done, &h.Failed, &turn, &bits, &h.nextSegment} {
+	for _, v := range [...]*int64{&h.Slow, &h.Calm, (*int64)(&h.Ready), (*int64)(&h.Blocked),
+		(*int64)(&h.RobotsEnds), (*int64)(&h.Unresolved), &h.URLs, &h.Done, &h.Failed, &turn, &bits, &h.nextSegment} {
 		*v = d.int()
 	}
 	h.turn, h.seenBits = int(turn%Turns), int(min(bits, maxBits))
@@ -209,7 +212,7 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 	if checkEntries(h.packedEntries) != nil {
 		d.fail()
 	}
-	h.Claim, h.ClaimEnds, h.AskedAt = d.int(), d.int(), d.int()
+	h.Claim, h.ClaimEnds, h.AskedAt = d.int(), d.millis(), d.millis()
 	h.Rewrite = d.int() != 0
 	h.tail = d.text[d.at:]
 	return h, d.err
@@ -217,13 +220,13 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 
 // Slowing down: from slowBase, doubled up to maxDoublings times, to maxSlow.
 const (
-	slowBase     = 1000      // ms
-	maxSlow      = 3_600_000 // ms
+	slowBase     = time.Second
+	maxSlow      = time.Hour
 	MaxDoublings = 12
 )
 
-// Interval is the least time between two requests to the host, in ms.
-func (h *Host) Interval() int64 {
+// Interval is the least time between two requests to the host.
+func (h *Host) Interval() time.Duration {
 	delay := h.Delay
 	if h.Override > 0 {
 		delay = h.Override
@@ -234,22 +237,22 @@ func (h *Host) Interval() int64 {
 	if h.Slow == 0 {
 		return delay
 	}
-	return max(delay, min(max(delay, slowBase)<<min(h.Slow, MaxDoublings), maxSlow))
+	return max(delay, min(min(max(delay, slowBase), maxSlow)<<min(h.Slow, MaxDoublings), maxSlow))
 }
 
-// DueAt returns when the host has something to fetch, in ms; 0 if it has nothing.
-func (h *Host) DueAt() (at int64) {
+// DueAt returns when the host has something to fetch; 0 if it has nothing.
+func (h *Host) DueAt() (at epoch.Millis) {
 	for _, p := range h.places {
-		if p.Queued && (at == 0 || p.Slot*1000 < at) {
-			at = max(p.Slot*1000, 1)
+		if p.Queued && (at == 0 || p.Slot.Millis() < at) {
+			at = max(p.Slot.Millis(), 1)
 		}
 	}
 	return at
 }
 
 // State describes the host to an owner that is not to ask it before ready.
-func (h *Host) State(ready int64) frontier.HostState {
-	return frontier.HostState{Host: h.Name, Delay: h.Interval(), ReadyAt: ready, BlockedUntil: h.Blocked,
+func (h *Host) State(ready epoch.Millis) frontier.HostState {
+	return frontier.HostState{Host: h.Name, Delay: h.Interval().Milliseconds(), ReadyAt: ready, BlockedUntil: h.Blocked,
 		RobotsExpires: h.RobotsEnds, Unresolved: h.Unresolved, Excluded: h.Excluded}
 }
 

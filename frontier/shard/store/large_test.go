@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
@@ -22,7 +23,7 @@ func TestSegment_LargeOnesOfEarlierVersions(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer db.Close()
-			s, now := shard.Shard{DB: db}, int64(1_769_601_600_000)
+			s, now := shard.Shard{DB: db}, epoch.Millis(1_769_601_600_000)
 			do := func(f func() error) {
 				t.Helper()
 				if err := db.Transaction(f); err != nil {

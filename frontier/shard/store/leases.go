@@ -3,6 +3,9 @@ package store
 import (
 	"maps"
 	"slices"
+	"time"
+
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 // leaseTable is the table leases.
@@ -14,22 +17,24 @@ type leaseTable struct {
 // leaseRow is a row of the table leases: the hosts of a lease, or under the negative id of a domain
 // the time at which its parked hosts are to be checked. Without data it is to be deleted.
 type leaseRow struct {
-	ends int64
+	ends epoch.Millis
 	data []byte
 }
 
 // PutLease keeps which hosts a lease has, until when.
-func (c *Tx) PutLease(number, ends int64, hosts []int64) { c.leases.set(number, ends, packIDs(hosts)) }
+func (c *Tx) PutLease(number int64, ends epoch.Millis, hosts []int64) {
+	c.leases.set(number, ends, packIDs(hosts))
+}
 
 // WakeAt has the parked hosts of the domain checked at an instant.
-func (m *Domain) WakeAt(ends int64) { m.tx.leases.set(-m.ID-1, ends, []byte{0}) }
+func (m *Domain) WakeAt(ends epoch.Millis) { m.tx.leases.set(-m.ID-1, ends, []byte{0}) }
 
-func (c *leaseTable) set(id, ends int64, data []byte) {
+func (c *leaseTable) set(id int64, ends epoch.Millis, data []byte) {
 	c.rows[id] = leaseRow{ends, data}
 	c.endsAt(ends)
 }
 
-func (c *leaseTable) endsAt(ends int64) {
+func (c *leaseTable) endsAt(ends epoch.Millis) {
 	if first := &c.tx.state.FirstEnd; *first == 0 || ends < *first {
 		*first = ends
 	}
@@ -46,7 +51,7 @@ const maxEndedHosts = 1000
 
 // TakeEnded deletes up to limit leases that are over.
 func (c *Tx) TakeEnded(limit int64) (ended EndedLeases, err error) {
-	rows, err := c.db.Run(`SELECT id, data FROM leases WHERE ends <= ?1 ORDER BY ends LIMIT ?2`, c.now, limit)
+	rows, err := c.db.Run(`SELECT id, data FROM leases WHERE ends <= ?1 ORDER BY ends LIMIT ?2`, int64(c.now), limit)
 	if err != nil {
 		return ended, err
 	}
@@ -92,7 +97,7 @@ func (c *leaseTable) nextEnd() error {
 	if err != nil || !rows.Next() {
 		return err
 	}
-	c.tx.state.FirstEnd = rows.Int()
+	c.tx.state.FirstEnd = epoch.Millis(rows.Int())
 	for _, row := range c.rows {
 		if row.data != nil {
 			c.endsAt(row.ends)
@@ -125,15 +130,15 @@ func (c *leaseTable) hosts(id int64) ([]int64, error) {
 	return unpackIDs(rows.Blob()), nil
 }
 
-// lostAfter is how long after its end the lease of a host is taken for lost, in ms.
-const lostAfter = 3_600_000
+// lostAfter is how long after its end the lease of a host is taken for lost.
+const lostAfter = time.Hour
 
 // findLost adds hosts to the rows of their leases from which they are missing, so that these leases end. Where a row
 // was damaged, its hosts would be leased for ever.
 func (c *leaseTable) findLost(ids []int64) error {
 	for _, id := range ids {
 		h := c.tx.hosts[id]
-		if h == nil || h.Lease == 0 || h.LeaseEnds+lostAfter > c.tx.now {
+		if h == nil || h.Lease == 0 || h.LeaseEnds.Add(lostAfter) > c.tx.now {
 			continue
 		}
 		row, known := c.rows[h.Lease]

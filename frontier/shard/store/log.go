@@ -3,6 +3,9 @@ package store
 import (
 	"errors"
 	"slices"
+	"time"
+
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 // A packed log is a table of blocks: records in the order in which they were appended, as many in a row
@@ -16,10 +19,10 @@ const (
 
 // Limits of a packed log.
 const (
-	maxLogBlock  = 32 << 10   // bytes, but for its first record: an append rewrites a block
-	maxLogAge    = 86_400_000 // ms after which a block is not added to, so that it can be deleted when it is old
-	logBatch     = 4          // blocks that are read at once
-	maxLogBlocks = 64         // blocks that one operation reads
+	maxLogBlock  = 32 << 10       // bytes, but for its first record: an append rewrites a block
+	maxLogAge    = 24 * time.Hour // after which a block is not added to, so that it can be deleted when it is old
+	logBatch     = 4              // blocks that are read at once
+	maxLogBlocks = 64             // blocks that one operation reads
 )
 
 // logTables are the tables feed and changes.
@@ -67,8 +70,9 @@ func (c *logTables) append(log string, records [][]byte) ([]int64, error) {
 	numbers := make([]int64, len(records))
 	changed := map[int64][]byte{}
 	for i, record := range records {
-		if key == 0 || len(block) > 0 && len(block)+len(record) > maxLogBlock || c.tx.now-key > maxLogAge {
-			key, block = max(last+1, c.tx.now, 1), nil
+		if key == 0 || len(block) > 0 && len(block)+len(record) > maxLogBlock ||
+			c.tx.now.Sub(epoch.Millis(key)) > maxLogAge {
+			key, block = max(last+1, int64(c.tx.now), 1), nil
 			last = key - 1
 		}
 		last++
@@ -153,11 +157,11 @@ func (c *logTables) deleted(log string) *int64 {
 }
 
 // PruneLogs deletes blocks whose records are all older than an instant.
-func (c *Tx) PruneLogs(kept int64) error {
+func (c *Tx) PruneLogs(kept epoch.Millis) error {
 	for _, log := range [...]string{feedLog, changesLog} {
 		// A block was begun after the last record of the one before, so that one is as old.
 		rows, err := c.db.Run("SELECT key, data FROM "+log+" WHERE key < (SELECT max(key) FROM "+log+
-			" WHERE key <= ?1) ORDER BY key DESC LIMIT 1", kept)
+			" WHERE key <= ?1) ORDER BY key DESC LIMIT 1", int64(kept))
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,8 @@ package store
 import (
 	"fmt"
 	"slices"
+
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 // Bounds of one search for the oldest host of a lane.
@@ -15,7 +17,7 @@ const (
 
 // oldest returns the slot of the first host of a lane that is ready. It returns 0 if no host is, or if the search
 // ended early. Blocks all of whose hosts have moved are deleted on the way, so the next search gets further.
-func (c *queueTable) oldest(lane int, ready func(*Host) bool) (slot int64, err error) {
+func (c *queueTable) oldest(lane int, ready func(*Host) bool) (slot epoch.Seconds, err error) {
 	from, loaded := blockKey(lane, 0), 0
 	for read, size := 0, firstBlocks; read < maxOldest; size = min(4*size, moreBlocks) {
 		blocks, err := c.blocksFrom(from, lane, size)
@@ -64,7 +66,10 @@ func (c *queueTable) blocksFrom(from int64, lane, limit int) (blocks []*queueBlo
 }
 
 // placedPointer is a pointer and its slot.
-type placedPointer struct{ host, slot int64 }
+type placedPointer struct {
+	host int64
+	slot epoch.Seconds
+}
 
 // standing returns the pointers whose hosts may still stand there, by the column due of their rows. It deletes blocks
 // that have none.
@@ -86,7 +91,7 @@ WHERE h.due BETWEEN 1 AND max(j.value->>1 * 1000, 1) ORDER BY j.key`, string(app
 	}
 	needed := map[int64]bool{}
 	for rows.Next() {
-		pointers = append(pointers, placedPointer{rows.Int(), rows.Int()})
+		pointers = append(pointers, placedPointer{rows.Int(), epoch.Seconds(rows.Int())})
 		needed[rows.Int()] = true
 	}
 	for number, b := range blocks {
@@ -98,7 +103,8 @@ WHERE h.due BETWEEN 1 AND max(j.value->>1 * 1000, 1) ORDER BY j.key`, string(app
 }
 
 // firstReady returns the slot of the first pointer with which its host's place agrees, if the host is ready.
-func (c *queueTable) firstReady(lane int, pointers []placedPointer, ready func(*Host) bool) (slot int64, err error) {
+func (c *queueTable) firstReady(lane int, pointers []placedPointer, ready func(*Host) bool) (slot epoch.Seconds,
+	err error) {
 	ids := make([]int64, len(pointers))
 	for i, p := range pointers {
 		ids[i] = p.host

@@ -1,30 +1,33 @@
 package store
 
+import "github.com/newsfork/seed-engine/epoch"
+
 // Page is a URL that waits to be fetched once.
 type Page struct {
 	Path    string // after the host's slash, with the query
 	Title   string
-	HTTP    bool  // its scheme is http, not https
-	Lastmod int64 // in seconds; 0 when unknown
-	Due     int64 // in seconds; 0 is at once
-	base    int   // the priority in thousandths without its timeliness, plus ageShare, so that it is never negative
+	HTTP    bool          // its scheme is http, not https
+	Lastmod epoch.Seconds // 0 when unknown
+	Due     epoch.Seconds // 0 is at once
+	// the priority in thousandths without its timeliness, plus ageShare, so that it is never negative
+	base    int
 	Kind    uint8 // its content type's number, see types
 	Class   uint8 // the index of its class among those of its host
 	Tries   uint8 // attempts that failed, or leases that ended without a report
 	Foreign bool  // only pages of other domains have named it: it is not announced before it was fetched
 }
 
-// Score is the page's priority at now (in seconds), in thousandths.
-func (p *Page) Score(now int64) int {
+// Score is the page's priority at now, in thousandths.
+func (p *Page) Score(now epoch.Seconds) int {
 	return min(max(p.base-ageShare+timeliness(p.Lastmod, now), 0), 1000)
 }
 
 // SetScore takes the priority (in thousandths) that a page has at now.
-func (p *Page) SetScore(priority int, now int64) {
+func (p *Page) SetScore(priority int, now epoch.Seconds) {
 	p.base = max(priority-timeliness(p.Lastmod, now)+ageShare, 0)
 }
 
-func (p *Page) band(now int64) int { return bandOf(p.Score(now)) }
+func (p *Page) band(now epoch.Seconds) int { return bandOf(p.Score(now)) }
 
 func (p *Page) Types() uint32 { return 1 << p.Kind }
 
@@ -99,10 +102,10 @@ func (d *decoder) page(before string) (p Page) {
 		p.Title = d.string()
 	}
 	if flags&pageLastmod != 0 {
-		p.Lastmod = d.int()
+		p.Lastmod = d.seconds()
 	}
 	if flags&pageDue != 0 {
-		p.Due = d.int()
+		p.Due = d.seconds()
 	}
 	return p
 }

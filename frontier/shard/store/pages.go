@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
@@ -83,7 +84,7 @@ func (h *Host) Empty() {
 }
 
 // CountDue counts what a host has that does not wait for a time of its own.
-func (h *Host) CountDue(now int64) (due int64) {
+func (h *Host) CountDue(now epoch.Seconds) (due int64) {
 	for i := range h.buffer {
 		if h.buffer[i].Due <= now {
 			due++
@@ -103,7 +104,7 @@ func (h *Host) CountDue(now int64) (due int64) {
 }
 
 // Find reports whether a page waits in the host's queue, and when it is due, in seconds.
-func (h *Host) Find(hash uint64) (found bool, due int64, err error) {
+func (h *Host) Find(hash uint64) (found bool, due epoch.Seconds, err error) {
 	is := func(p Page) bool { return Hash48(p.Path) == hash }
 	if i := slices.IndexFunc(h.buffer, is); i >= 0 {
 		return true, h.buffer[i].Due, nil
@@ -133,12 +134,12 @@ func (h *Host) Pages() ([]Page, error) {
 }
 
 // anyDue reports whether the buffer has a page that may be fetched now.
-func (h *Host) anyDue(now int64) bool {
+func (h *Host) anyDue(now epoch.Seconds) bool {
 	return slices.ContainsFunc(h.buffer, func(p Page) bool { return p.Due <= now })
 }
 
 // popBand takes the best of the wanted pages of a band out of the buffer.
-func (h *Host) popBand(band int, now int64, wanted func(*Page) bool) (p Page, ok bool) {
+func (h *Host) popBand(band int, now epoch.Seconds, wanted func(*Page) bool) (p Page, ok bool) {
 	best, most := -1, -1
 	for i := range h.buffer {
 		q := &h.buffer[i]
@@ -159,7 +160,7 @@ func (h *Host) popBand(band int, now int64, wanted func(*Page) bool) (p Page, ok
 
 // NextPage returns the lane of the host's most urgent due page, or the second at which its first page becomes due.
 // The lane is -1 without pages.
-func (h *Host) NextPage(now int64) (lane int, at int64) {
+func (h *Host) NextPage(now epoch.Seconds) (lane int, at epoch.Seconds) {
 	for band := range frontier.Bands {
 		if h.has(band) {
 			lane = band
@@ -167,7 +168,7 @@ func (h *Host) NextPage(now int64) (lane int, at int64) {
 		}
 		lane = frontier.Bands
 	}
-	first := int64(-1)
+	first := epoch.Seconds(-1)
 	for i := range h.buffer {
 		p := &h.buffer[i]
 		if p.Due <= now {

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/link"
 )
@@ -72,7 +74,7 @@ func (c *quarantine) write() error {
 		n.Bytes += int64(len(r.data))
 		if _, err := c.tx.db.Run(insertQuarantine+`SELECT coalesce(max(id), 0) + 1, ?1, 0, ?2, ?3, ?4, ?5, ?6
 FROM quarantine`,
-			c.tx.now, r.table, r.key, r.name, r.reason, notNull(r.data)); err != nil {
+			int64(c.tx.now), r.table, r.key, r.name, r.reason, notNull(r.data)); err != nil {
 			return err
 		}
 		if r.table != "hosts" {
@@ -81,7 +83,7 @@ FROM quarantine`,
 		if _, err := c.tx.db.Run(insertQuarantine+`
 SELECT m.id + 1 + p.key - (?1 << 12), ?2, m.id, 'parts', p.key, '', '', p.data
 FROM parts p, (SELECT max(id) AS id FROM quarantine) m WHERE p.key BETWEEN ?1 << 12 AND (?1 << 12) + 4095`,
-			r.key, c.tx.now); err != nil {
+			r.key, int64(c.tx.now)); err != nil {
 			return err
 		}
 	}
@@ -105,18 +107,18 @@ func notNull(data []byte) []byte {
 	return data
 }
 
-// blankFor is the time in ms before a host whose row was damaged may be fetched from: a lease may still have it.
-const blankFor = frontier.MaxLeaseSeconds * 1000
+// blankFor is the time before a host whose row was damaged may be fetched from: a lease may still have it.
+const blankFor = frontier.MaxLeaseSeconds * time.Second
 
 // replaceHost puts a host without pages and entry points in the place of a damaged one. Exclusion and delays stay as
 // far as they could be read. The columns of the row say how many pages it had.
-func (c *Tx) replaceHost(damaged *Host, record []byte, urls, blocked int64) *Host {
+func (c *Tx) replaceHost(damaged *Host, record []byte, urls int64, blocked epoch.Millis) *Host {
 	c.quarantine.add(damagedRow{"hosts", damaged.ID, damaged.Name, ErrDamaged.Error(), record})
 	c.state.URLs = max(c.state.URLs-urls, 0)
 	const longest = frontier.MaxWait * 1000
 	h := &Host{tx: c, ID: damaged.ID, Name: damaged.Name, domain: damaged.domain, Excluded: damaged.Excluded,
 		Delay: min(damaged.Delay, longest), Override: min(damaged.Override, longest),
-		Ready: c.now + blankFor, Blocked: blocked}
+		Ready: c.now.Add(blankFor), Blocked: blocked}
 	c.hosts[h.ID] = h
 	h.Change()
 	return h
@@ -126,7 +128,7 @@ func (c *Tx) replaceHost(damaged *Host, record []byte, urls, blocked int64) *Hos
 // whoever had the domain must have lost it.
 func (c *Tx) replaceDomain(damaged *Domain, record []byte, reason string) (*Domain, error) {
 	c.quarantine.add(damagedRow{"domains", damaged.ID, damaged.Name, reason, record})
-	m := &Domain{tx: c, ID: damaged.ID, Name: damaged.Name, Excluded: damaged.Excluded, WaitEnds: c.now + blankFor,
+	m := &Domain{tx: c, ID: damaged.ID, Name: damaged.Name, Excluded: damaged.Excluded, WaitEnds: c.now.Add(blankFor),
 		LostAt: c.now}
 	rows, err := c.db.Run(`SELECT id FROM hosts WHERE domain = ?1 LIMIT ?2`, m.ID, int64(MaxHosts))
 	if err != nil {
@@ -190,8 +192,9 @@ func (c *queueTable) dropBlock(key int64, data []byte) error {
 
 // repoint appends pointers to the hosts whose place is in a slot, after a pointer there was found damaged. A surplus
 // pointer is dropped when its turn comes.
-func (c *queueTable) repoint(lane int, slot int64) error {
-	rows, err := c.tx.db.Run(`SELECT id FROM hosts WHERE due = max(?1 * 1000, 1) LIMIT ?2`, slot, int64(4*MaxBlock))
+func (c *queueTable) repoint(lane int, slot epoch.Seconds) error {
+	rows, err := c.tx.db.Run(`SELECT id FROM hosts WHERE due = max(?1 * 1000, 1) LIMIT ?2`, int64(slot),
+		int64(4*MaxBlock))
 	if err != nil {
 		return err
 	}
@@ -230,7 +233,7 @@ func (c *Tx) replaceState(key int64, data []byte) error {
 			*v = 0
 		}
 		s.lately, s.Tail = nil, ""
-		s.Version, s.Reader, s.Lease = Version, oldestReader, c.now
+		s.Version, s.Reader, s.Lease = Version, oldestReader, int64(c.now)
 		return c.recount()
 	case stateClasses: // others must not get the ids of those that are not known any more
 		for len(s.Classes) < min(len(data)/2, maxClasses) {
@@ -259,7 +262,7 @@ FROM hosts`)
 		return err
 	}
 	if rows.Next() {
-		c.state.Hosts, c.state.URLs, c.state.FirstEnd = rows.Int(), rows.Int(), rows.Int()
+		c.state.Hosts, c.state.URLs, c.state.FirstEnd = rows.Int(), rows.Int(), epoch.Millis(rows.Int())
 	}
 	return rows.Err()
 }
@@ -289,7 +292,7 @@ const (
 // QuarantinedRow is a row of the quarantine.
 type QuarantinedRow struct {
 	ID     int64
-	At     int64 // ms
+	At     epoch.Millis
 	Table  string
 	Key    int64
 	Name   string // of the host or domain
@@ -325,7 +328,8 @@ func (c *quarantine) read(sql string, args ...any) (list []QuarantinedRow, err e
 		return nil, err
 	}
 	for rows.Next() {
-		list = append(list, QuarantinedRow{rows.Int(), rows.Int(), rows.Text(), rows.Int(), rows.Text(), rows.Text(),
+		list = append(list, QuarantinedRow{rows.Int(), epoch.Millis(rows.Int()), rows.Text(), rows.Int(), rows.Text(),
+			rows.Text(),
 			rows.Int(), c.tx, rows.Blob()})
 	}
 	return list, rows.Err()

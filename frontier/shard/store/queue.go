@@ -3,6 +3,8 @@ package store
 import (
 	"maps"
 	"slices"
+
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 // Queue is the table queue: which hosts are checked when.
@@ -14,7 +16,7 @@ type queueTable struct {
 }
 
 // NextSlot returns the first second, after now, at which hosts of a lane are checked; 0 if there is none.
-func (c *Tx) NextSlot(lane int) (int64, error) {
+func (c *Tx) NextSlot(lane int) (epoch.Seconds, error) {
 	rows, err := c.db.Run(`SELECT min(key) FROM queue WHERE key BETWEEN ?1 AND ?2`, blockKey(lane, c.seconds()+1),
 		blockKey(lane+1, 0)-1)
 	if err != nil {
@@ -44,11 +46,13 @@ const (
 	pointerLen = idBytes + 2 + 4
 )
 
-func blockKey(lane int, slot int64) int64 { return int64(lane)<<laneShift | slot<<blockBits }
+func blockKey(lane int, slot epoch.Seconds) int64 {
+	return int64(lane)<<laneShift | int64(slot)<<blockBits
+}
 
 func laneOf(key int64) int { return int(key >> laneShift) }
 
-func slotOf(key int64) int64 { return key >> blockBits & MaxSlot }
+func slotOf(key int64) epoch.Seconds { return epoch.Seconds(key >> blockBits & MaxSlot) }
 
 // pointer is an element of a block.
 type pointer struct {
@@ -70,7 +74,7 @@ func pointerAt(b []byte, at int) pointer {
 
 // LaneStats returns how many hosts a lane has whose second has come, and the second of the first that is ready; see
 // oldest. A host that has moved counts until its old turn comes.
-func (c *Tx) LaneStats(lane int, ready func(*Host) bool) (due, oldest int64, err error) {
+func (c *Tx) LaneStats(lane int, ready func(*Host) bool) (due int64, oldest epoch.Seconds, err error) {
 	if due, err = c.queue.length(lane); err != nil {
 		return 0, 0, err
 	}
@@ -92,7 +96,7 @@ func (c *queueTable) length(lane int) (int64, error) {
 func (h *Host) Queued(kind int) bool { return h.places[kind].Queued }
 
 // QueueAt queues the host in a lane for a second, unless it stands as well already.
-func (h *Host) QueueAt(kind, lane int, second int64) {
+func (h *Host) QueueAt(kind, lane int, second epoch.Seconds) {
 	have := &h.places[kind]
 	want := h.place(kind, lane, second)
 	if have.Queued && have.Lane <= lane && have.Slot <= second && have.Types&want.Types == want.Types &&
@@ -108,7 +112,7 @@ func (h *Host) QueueAt(kind, lane int, second int64) {
 }
 
 // place returns a place of the host, with what it has.
-func (h *Host) place(kind, lane int, slot int64) place {
+func (h *Host) place(kind, lane int, slot epoch.Seconds) place {
 	p := place{Queued: true, Lane: lane, Slot: slot}
 	if kind == KindPage {
 		p.Types, p.Class = h.pageTypes(), h.tx.state.ClassSet(h.pageClasses())

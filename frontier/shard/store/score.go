@@ -2,9 +2,9 @@ package store
 
 import (
 	"math/bits"
-	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
@@ -23,11 +23,11 @@ func bandOf(score int) int {
 // ageShare is the share of timeliness in a priority: 0.5 (news value) × 0.3 (timeliness).
 const ageShare = 150
 
-// timeliness returns the share of a page's date in its score at now, in thousandths. Instants are in seconds.
-func timeliness(lastmod, now int64) int {
+// timeliness returns the share of a page's date in its score at now, in thousandths.
+func timeliness(lastmod, now epoch.Seconds) int {
 	share := contract.Undated
 	if lastmod != 0 {
-		share = contract.Timeliness(time.Duration(now-lastmod) * time.Second)
+		share = contract.Timeliness(now.Sub(lastmod))
 	}
 	return int(ageShare*share + 0.5)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
@@ -31,8 +32,8 @@ const maxGroupBytes = (maxGroup + 1) * (frontier.MaxURL + frontier.MaxTitle + 64
 type segment struct {
 	number  int64 // its part is firstSegment + number
 	types   uint32
-	classes uint16 // bits of its pages' classes among those of the host; 0: not known, an earlier version wrote it
-	due     int64  // of the first page of its waiting region, in seconds
+	classes uint16        // bits of its pages' classes among those of the host; 0: not known, an earlier version wrote it
+	due     epoch.Seconds // of the first page of its waiting region
 	region  [regions]region
 }
 
@@ -70,7 +71,7 @@ func (d *decoder) segment() (s segment) {
 		s.region[i] = region{offset: int(d.uint() & 0xffffff), left: int(d.uint() & 0xffff)}
 	}
 	if s.region[waiting].left > 0 {
-		s.due = d.int()
+		s.due = d.seconds()
 	}
 	return s
 }
@@ -87,7 +88,7 @@ func (s *segment) append(b []byte) []byte {
 }
 
 // encode packs pages and fills in the segment's entry.
-func (s *segment) encode(pages []Page, now int64) []byte {
+func (s *segment) encode(pages []Page, now epoch.Seconds) []byte {
 	var lists [regions][]Page
 	for _, p := range pages {
 		r := waiting

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
@@ -58,12 +59,12 @@ type State struct {
 	Entries         int64
 	Leased          int64 // pages and entry points
 	Done, Failed    int64
-	Lease           int64       // number of the last lease
-	Turn            int64       // of the selector
-	FirstEnd        int64       // no lease ends before, ms
-	Answers, Faults int64       // to requests for pages and entry points; those of no use
-	lately          []foundHour // new URLs of the last hours, oldest first
-	FoundDay, Found int64       // the last day on which reports added hosts, since 1970, and how many
+	Lease           int64        // number of the last lease
+	Turn            int64        // of the selector
+	FirstEnd        epoch.Millis // no lease ends before
+	Answers, Faults int64        // to requests for pages and entry points; those of no use
+	lately          []foundHour  // new URLs of the last hours, oldest first
+	FoundDay, Found int64        // the last day on which reports added hosts, since 1970, and how many
 	Tail            string
 
 	Snapshot string           // the day of the last one; "" before the first one
@@ -88,7 +89,7 @@ type State struct {
 // counters begin the record. It goes on with lately; what is added later stands behind that.
 func (s *State) counters() []*int64 {
 	return []*int64{&s.Version, &s.Reader, &s.Hosts, &s.URLs, &s.Entries, &s.Leased, &s.Done, &s.Failed, &s.Lease,
-		&s.Turn, &s.FirstEnd, &s.Answers, &s.Faults,
+		&s.Turn, (*int64)(&s.FirstEnd), &s.Answers, &s.Faults,
 		&s.FoundDay, &s.Found}
 }
 

@@ -3,10 +3,13 @@ package store
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier/placement"
 )
 
@@ -34,10 +37,10 @@ type Tx struct {
 
 	quarantine quarantine
 
-	LeastDelay int64 // ms between two requests to any host, also those that are stored with less
+	LeastDelay time.Duration // between two requests to any host, also those that are stored with less
 
 	db   DB
-	now  int64 // ms
+	now  epoch.Millis
 	hash func(string) uint64
 
 	loaded  int64             // bytes of rows
@@ -52,7 +55,10 @@ const maxLoaded = 12 << 20
 // full reports whether a lease must load no more.
 func (c *Tx) full() bool { return c.loaded >= maxLoaded }
 
-func (c *Tx) seconds() int64 { return c.now / 1000 }
+func (c *Tx) seconds() epoch.Seconds { return c.now.Seconds() }
+
+// dayOf returns the day of an instant, in days since 1970 (UTC).
+func dayOf(at epoch.Seconds) int64 { return int64(at / 86_400) }
 
 // State returns what the shard has once. Changes of it are written like those of rows.
 func (c *Tx) State() *State { return &c.state }
@@ -74,10 +80,10 @@ func (c *partTable) set(key int64, data []byte) {
 }
 
 // Begin opens a shard for one operation. hash replaces the hash of names in tests of collisions.
-func Begin(db DB, now int64, hash func(string) uint64) (*Tx, error) {
+func Begin(db DB, now epoch.Millis, hash func(string) uint64) (*Tx, error) {
 	c := &Tx{db: db, now: max(now, 0), hash: hash, hosts: map[int64]*Host{}, domains: map[int64]*Domain{}}
 	c.queue = queueTable{tx: c, arrivals: map[int64][]byte{}, blocks: map[int64][]byte{}}
-	c.due = dueTable{tx: c, watched: map[int64][]int64{}, left: map[int64][]int64{}}
+	c.due = dueTable{tx: c, watched: map[epoch.Seconds][]int64{}, left: map[int64][]int64{}}
 	c.leases = leaseTable{tx: c, rows: map[int64]leaseRow{}}
 	c.parts = partTable{tx: c, rows: map[int64][]byte{}, changed: map[int64]bool{}}
 	c.logs, c.quarantine = logTables{tx: c}, quarantine{tx: c}
@@ -119,7 +125,7 @@ func (c *Tx) loadHosts(ids []int64) ([]*Host, error) {
 			c.loaded += int64(len(record))
 			h, err := decodeHost(id, name, domain, record)
 			if err != nil {
-				c.replaceHost(h, record, urls, blocked)
+				c.replaceHost(h, record, urls, epoch.Millis(blocked))
 				continue
 			}
 			h.tx, h.stored = c, record
@@ -294,7 +300,7 @@ func (c *Tx) MakeDomain(name string) (*Domain, error) {
 const MaxHosts = 4096
 
 // MakeHost returns a host of the domain, made if there is none; nil if the domain has too many.
-func (m *Domain) MakeHost(name string, delay int64) (h *Host, added bool, err error) {
+func (m *Domain) MakeHost(name string, delay time.Duration) (h *Host, added bool, err error) {
 	c := m.tx
 	ids, err := c.hostIDs([]string{name})
 	if err != nil {
@@ -443,7 +449,7 @@ ON CONFLICT (id) DO UPDATE SET domain = excluded.domain, urls = excluded.urls, d
 		if bytes.Equal(record, h.stored) { // its columns follow from it
 			continue
 		}
-		if err := b.add(record, id, h.Name, h.domain, h.URLs, h.DueAt(), h.Blocked); err != nil {
+		if err := b.add(record, id, h.Name, h.domain, h.URLs, int64(h.DueAt()), int64(h.Blocked)); err != nil {
 			return err
 		}
 	}
@@ -486,7 +492,7 @@ ON CONFLICT (id) DO UPDATE SET ends = excluded.ends, data = excluded.data`}
 	for _, id := range slices.Sorted(maps.Keys(c.rows)) {
 		if row := c.rows[id]; row.data == nil {
 			gone = append(gone, id)
-		} else if err := b.add(row.data, id, row.ends); err != nil {
+		} else if err := b.add(row.data, id, int64(row.ends)); err != nil {
 			return err
 		}
 	}
@@ -528,6 +534,8 @@ func (b *batch) add(data []byte, key int64, columns ...any) error {
 			b.rows = strconv.AppendInt(append(b.rows, ','), v, 10)
 		case string: // a name of a host or domain: ASCII without anything to escape
 			b.rows = append(append(append(b.rows, ',', '"'), v...), '"')
+		default:
+			return fmt.Errorf("frontier: a column of type %T", v)
 		}
 	}
 	b.rows = append(b.rows, ']')
