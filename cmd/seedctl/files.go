@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -47,18 +48,13 @@ With --json each line is a file {"chunk", "key", "size", "md5", "uploaded_at", "
 		if err := wholePartition(p); err != nil {
 			return err
 		}
-		rows := []string{"FILE\tSTATE\tSIZE\tUPLOADED\tRECORDS\tREJECTED\tERROR"}
+		rows := []string{fileHeader}
 		rejected := []string{"", "FILE\tRECORD\tOFFSET\tREASON"}
 		err := eachFile(ctx, r, p, func(f rawFile) error {
 			if r.asJSON {
 				return writeJSON(r.out, f)
 			}
-			why := or(f.ErrorType)
-			if f.ErrorMessage != nil {
-				why += ": " + or(f.ErrorMessage)
-			}
-			rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", plain(f.Chunk), plain(f.State), bytesText(f.Size),
-				moment(&f.UploadedAt), number(f.Records), number(f.Rejected), why))
+			rows = append(rows, fileRow(&f))
 			for _, x := range f.Rejections {
 				rejected = append(rejected, rejectionRow(f.Chunk, x))
 			}
@@ -75,6 +71,44 @@ With --json each line is a file {"chunk", "key", "size", "md5", "uploaded_at", "
 		}
 		return tableIf(len(rejected) > 2, r.out, rejected)
 	})
+}
+
+// files returns all raw files of a partition.
+func (r *remote) files(ctx context.Context, p contract.Partition) ([]rawFile, error) {
+	files := []rawFile{}
+	err := eachFile(ctx, r, p, func(f rawFile) error {
+		files = append(files, f)
+		return nil
+	})
+	return files, err
+}
+
+// maxStatusFiles caps the files that a status shows to people.
+const maxStatusFiles = 20
+
+// writeFiles shows files as part of a status, those that need an operator first.
+func writeFiles(w io.Writer, files []rawFile) error {
+	order := []string{string(contract.Failed), contract.DiscardedFile, string(contract.Pending), string(contract.Processed)}
+	files = slices.SortedStableFunc(slices.Values(files), func(a, b rawFile) int {
+		return slices.Index(order, a.State) - slices.Index(order, b.State)
+	})
+	more := len(files) - maxStatusFiles
+	t := listTable(fileHeader, files[:min(len(files), maxStatusFiles)], fileRow)
+	if more > 0 {
+		t.add("%d more; \"seedctl files list\" shows all", more)
+	}
+	return tables(w, t)
+}
+
+const fileHeader = "FILE\tSTATE\tSIZE\tUPLOADED\tRECORDS\tREJECTED\tERROR"
+
+func fileRow(f *rawFile) string {
+	why := or(f.ErrorType)
+	if f.ErrorMessage != nil {
+		why += ": " + or(f.ErrorMessage)
+	}
+	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", plain(f.Chunk), plain(f.State), bytesText(f.Size),
+		moment(&f.UploadedAt), number(f.Records), number(f.Rejected), why)
 }
 
 func rejectionRow(file string, x contract.Rejection) string {

@@ -28,6 +28,8 @@ var remoteCommands = []struct {
 	{"status", []string{"GET /seeds/status"}},
 	{"status --country sg --category news --date 2026-01-28 --by partition,error_type --trend 24",
 		[]string{"GET /seeds/status?by=partition&by=error_type&category=news&country=sg&date=2026-01-28&trend=24"}},
+	{"status --country sg --category news --date 2026-01-28 --files",
+		[]string{"GET /seeds/status?category=news&country=sg&date=2026-01-28", "GET /datasets/sg/news/2026-01-28"}},
 	{"orchestrate", []string{"POST /seeds/orchestrate {}", "GET /seeds/status"}},
 	{"orchestrate --country sg --category news --date 2026-01-28 --force",
 		[]string{`POST /seeds/orchestrate {"country":"sg","category":"news","date":"2026-01-28","force":true}`,
@@ -127,6 +129,7 @@ func TestUsage(t *testing.T) {
 	for line, want := range map[string]string{
 		"status extra":                          `unexpected argument "extra"`,
 		"status --interval 0s":                  "--interval must be above 0",
+		"status --files --country sg":           "name a whole partition",
 		"status --url seed":                     `"seed" is not the address of an engine`,
 		"status --url ftp://seed":               "is not the address of an engine",
 		"status --url https://u:p@seed.example": "scheme, host and path alone",

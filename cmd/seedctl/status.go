@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -24,11 +25,14 @@ func statusCommand() *cobra.Command {
 		Short: "how far the pipeline is, its alarms and queues",
 		Args:  noArgs,
 		Long: `Shows how many files and domains of the selected partitions are processed, failed and pending, the
-rates of robots.txt and sitemaps, and of the whole engine the dead letters, queues and alarms.
+rates of robots.txt and sitemaps, and of the whole engine the dead letters, queues and alarms. Of
+one partition --files adds the raw files, those that failed first.
 
 With --watch it is shown again whenever something changed, until Ctrl-C, which then is no failure.
-With --json it prints one object, the Status of /openapi.json, with --watch once for each change.`,
+With --json it prints one object, the Status of /openapi.json, with "files" as "seedctl files list"
+prints them; with --watch once for each change.`,
 		Example: `  seedctl status --country sg --by partition
+  seedctl status --country sg --category news --date 2026-01-28 --files
   seedctl status --watch
   seedctl status --json | jq .processing_stats`,
 	})
@@ -37,11 +41,17 @@ With --json it prints one object, the Status of /openapi.json, with --watch once
 	by := r.flags.String("by", "", "add the numbers by partition, error_type or both: `NAME`[,NAME]")
 	completeFlag(r.cmd, "by", oneOf("partition", "error_type", "partition,error_type"))
 	trend := r.flags.Int("trend", 0, "add the last `HOURS`, up to 168")
+	withFiles := r.flags.Bool("files", false, "add the raw files of one partition, with their states")
 	watch := r.flags.Bool("watch", false, "show it again whenever something changed")
 	interval := r.flags.Duration("interval", 2*time.Second, "`TIME` between two looks of --watch")
 	return r.command(func(ctx context.Context, _ []string) error {
 		if *interval <= 0 {
 			return usageError("--interval must be above 0, such as 2s")
+		}
+		if *withFiles {
+			if err := wholePartition(p); err != nil {
+				return err
+			}
 		}
 		query := partitionQuery(p)
 		if *by != "" {
@@ -51,8 +61,16 @@ With --json it prints one object, the Status of /openapi.json, with --watch once
 			query.Set("trend", strconv.Itoa(*trend))
 		}
 		before := ""
+		var files []rawFile
 		for {
 			s, err := r.status(ctx, query)
+			now := before
+			if err == nil {
+				now = numbers(*s)
+			}
+			if *withFiles && now != before {
+				files, err = r.files(ctx, p)
+			}
 			if err != nil {
 				if *watch && ctx.Err() != nil {
 					return nil
@@ -66,9 +84,11 @@ With --json it prints one object, the Status of /openapi.json, with --watch once
 			if drawn {
 				fmt.Fprint(r.out, "\x1b[H\x1b[2J") // to the upper left, and all erased
 			}
-			if now := numbers(*s); now != before || drawn {
+			if now != before || drawn {
 				before = now
-				if err := r.show(s, func(w io.Writer) error { return r.writeStatus(ctx, w, s) }); err != nil {
+				if err := r.show(partitionStatus{s, files}, func(w io.Writer) error {
+					return errors.Join(r.writeStatus(ctx, w, s), writeFiles(w, files))
+				}); err != nil {
 					return err
 				}
 			}
@@ -77,6 +97,12 @@ With --json it prints one object, the Status of /openapi.json, with --watch once
 			}
 		}
 	})
+}
+
+// partitionStatus is the --json form. Files are nil without --files.
+type partitionStatus struct {
+	*contract.Status
+	Files []rawFile `json:"files,omitzero"`
 }
 
 // status requests the numbers that query selects.
@@ -153,7 +179,7 @@ func (r *remote) writeStatus(ctx context.Context, w io.Writer, s *contract.Statu
 		totals(&s.Processing),
 		r.numbers(ctx, s),
 		listTable("FILE\tRECORD\tOFFSET\tREASON", s.Rejections, rejectedIn),
-		listTable("PARTITION\tFILES\tFAILED\tPENDING\tDOMAINS\tFAILED\tPENDING\tUPDATED", s.Partitions, partitionRow),
+		listTable(partitionHeader, s.Partitions, partitionRow),
 		listTable("ERROR\tFILES\tDOMAINS", s.Errors, errorRow),
 		listTable("HOUR\tFILES\tFAILED\tDOMAINS\tFAILED\tAVERAGE MS", s.Trend, hourRow),
 	)
@@ -253,10 +279,21 @@ func rejectedIn(x *contract.FileRejection) string {
 	return rejectionRow(partitionText(&x.Partition)+"/"+x.Chunk, x.Rejection)
 }
 
+const partitionHeader = "PARTITION\tFILES\tFAILED\tPENDING\tDOMAINS\tFAILED\tPENDING\tMS A FILE\tMS A DOMAIN\tUPDATED"
+
 func partitionRow(s *contract.PartitionStats) string {
 	p := s.Processing
-	return fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s", partitionText(&s.Partition), p.FilesTotal, p.FilesFailed,
-		p.FilesPending, p.DomainsTotal, p.DomainsFailed, p.DomainsPending, moment(&s.UpdatedAt))
+	return fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s", partitionText(&s.Partition), p.FilesTotal,
+		p.FilesFailed, p.FilesPending, p.DomainsTotal, p.DomainsFailed, p.DomainsPending, averageText(s.AvgFileMS),
+		averageText(s.Collection.AvgProcessingMS), moment(&s.UpdatedAt))
+}
+
+// averageText is "-" for 0, the average of nothing.
+func averageText(ms int64) string {
+	if ms == 0 {
+		return "-"
+	}
+	return strconv.FormatInt(ms, 10)
 }
 
 func errorRow(e *contract.ErrorCount) string {

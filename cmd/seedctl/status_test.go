@@ -1,6 +1,9 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -82,5 +85,39 @@ func TestStatus_PauseReason(t *testing.T) {
 		!strings.Contains(out,
 			`paused since 2026-01-28 09:00:00, by API_TOKEN, reason: moving the bucket; "seedctl resume" lets it go on`) {
 		t.Error(code, out, errOut)
+	}
+}
+
+// TestStatus_Partition: with --files the files of one partition are shown too, those that need an operator first.
+func TestStatus_Partition(t *testing.T) {
+	e := newEngine(t)
+	for i := range 30 {
+		e.files[fmt.Sprintf("sg/news/2026-01-28/raw_%04d", i+1)] = playedFile{size: 2}
+	}
+	args := strings.Fields("status --country sg --category news --date 2026-01-28 --by partition --files")
+	code, out, errOut := seedctl("", args...)
+	if code != exitOK || errOut != "" {
+		t.Fatal(code, errOut)
+	}
+	_, files, _ := strings.Cut(out, "\nFILE      STATE ")
+	if !regexp.MustCompile(`^.*\nraw_0002  failed .* parse_error: line 12.*\nraw_0003  pending `).MatchString(files) {
+		t.Error(out)
+	}
+	if shown := strings.Count(files, "\nraw_"); shown != maxStatusFiles ||
+		!strings.Contains(files, `10 more; "seedctl files list" shows all`) || strings.Contains(files, "raw_0001") {
+		t.Errorf("%d files: %s", shown, files)
+	}
+	if !strings.Contains(out, "MS A FILE  MS A DOMAIN") ||
+		!regexp.MustCompile(`sg/news/2026-01-28 .* 840 +2340 `).MatchString(out) {
+		t.Error("no averages of the partition:", out)
+	}
+	_, out, _ = seedctl("", append(args, "--json")...)
+	var s struct {
+		contract.Status
+		Files []rawFile
+	}
+	if err := json.Unmarshal([]byte(out), &s); err != nil || len(s.Files) != 30 || s.Files[1].State != "failed" ||
+		s.Processing != sampleStatus().Processing {
+		t.Error(err, out)
 	}
 }
