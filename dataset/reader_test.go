@@ -225,7 +225,7 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-func FuzzLikeEncodingJSON(f *testing.F) {
+func FuzzReader_LikeEncodingJSON(f *testing.F) {
 	for _, file := range corpus {
 		if len(file) < 10_000 {
 			f.Add([]byte(file))
@@ -251,7 +251,7 @@ func stream(head, piece string, times int, tail string) io.Reader {
 	return io.MultiReader(append(parts, strings.NewReader(tail))...)
 }
 
-func TestLargeRecords(t *testing.T) {
+func TestReader_LargeRecords(t *testing.T) {
 	const frame = len(`{"url":"https://a.sg/","x":""}`)
 	record := func(size int) string {
 		return `{"url":"https://a.sg/","x":"` + strings.Repeat("x", size-frame) + `"}`
@@ -293,7 +293,7 @@ func TestLargeRecords(t *testing.T) {
 	}
 }
 
-func TestSourceErrors(t *testing.T) {
+func TestReader_SourceErrors(t *testing.T) {
 	fault := errors.New("reset")
 	file := `{"records":[` + plainRecord + `,` + plainRecord + `], "x": [tru`
 	r := NewReader(nil)
@@ -318,7 +318,7 @@ type stuck struct{}
 
 func (stuck) Read([]byte) (int, error) { return 0, nil }
 
-func TestOffsets(t *testing.T) {
+func TestReader_Offsets(t *testing.T) {
 	file := []byte("\xef\xbb\xbf {\"records\": [\n" + plainRecord + ",\n 5 ,\t" + plainRecord + "]}")
 	r := NewReader(bytes.NewReader(file))
 	for {
@@ -340,7 +340,7 @@ func TestOffsets(t *testing.T) {
 }
 
 // Reading records without escapes allocates nothing.
-func TestAllocations(t *testing.T) {
+func TestReader_Allocations(t *testing.T) {
 	file := []byte("[" + strings.Repeat(plainRecord+",", 5000) + plainRecord + "]")
 	r := NewReader(nil)
 	src := bytes.NewReader(nil)

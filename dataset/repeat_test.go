@@ -215,7 +215,7 @@ func TestSameAs(t *testing.T) {
 	}
 }
 
-func FuzzRecordsAlike(f *testing.F) {
+func FuzzRecord_Alike(f *testing.F) {
 	r := NewReader(nil)
 	f.Fuzz(func(t *testing.T, seed uint64, n uint8) {
 		a := &alike{Rand: rand.New(rand.NewPCG(seed, 1))}

@@ -59,9 +59,9 @@ func BenchmarkAdd(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/URL")
 }
 
-// BenchmarkFiveDomains keeps five analyses of 50,000 URLs at once, with their results and states, and
+// BenchmarkResult_FiveDomains keeps five analyses of 50,000 URLs at once, with their results and states, and
 // reports the memory that they keep, and all that the program took from the system.
-func BenchmarkFiveDomains(b *testing.B) {
+func BenchmarkResult_FiveDomains(b *testing.B) {
 	sightings := sitemapSightings(50_000)
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -52,8 +52,8 @@ func (p *page) meaning() page {
 	return m
 }
 
-// FuzzAddFollowing: what an Analyser makes of a URL does not depend on what it remembers of the one before.
-func FuzzAddFollowing(f *testing.F) {
+// FuzzFollowing_Add: what an Analyser makes of a URL does not depend on what it remembers of the one before.
+func FuzzFollowing_Add(f *testing.F) {
 	f.Add(
 		[]byte(
 			"https://www.example.gov/news/2026/01/28/a-story-of-four-words 1\nhttps://www.example.gov/news/2026/01/28/another-story-of-more-words 900\n" +

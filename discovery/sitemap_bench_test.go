@@ -12,9 +12,9 @@ import (
 	"github.com/newsfork/seed-engine/sitemap"
 )
 
-// BenchmarkSitemapWithDiscovery reads a sitemap of 50,000 articles, matches each against a robots.txt of
+// BenchmarkSitemap_WithDiscovery reads a sitemap of 50,000 articles, matches each against a robots.txt of
 // fifty rules, and analyses it: all that Go does for a sitemap but the exchange with the platform.
-func BenchmarkSitemapWithDiscovery(b *testing.B) {
+func BenchmarkSitemap_WithDiscovery(b *testing.B) {
 	var text strings.Builder
 	text.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n" +
 		`<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">` + "\n")

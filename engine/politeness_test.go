@@ -485,9 +485,9 @@ func withRobots(robots string) func(*fetch.Request, int) (fetchtest.Page, bool) 
 	}
 }
 
-// TestLongCrawlDelays hold for everybody: the next collection waits for one without using an attempt, scrapers get the
+// TestPoliteness_LongCrawlDelays hold for everybody: the next collection waits for one without using an attempt, scrapers get the
 // host at its own pace, and what the collection left out waits in the frontier.
-func TestLongCrawlDelays(t *testing.T) {
+func TestPoliteness_LongCrawlDelays(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Variables["REUSE_WINDOW_MINUTES"] = "0"
 		w.Web.Serve = withRobots("User-agent: *\nCrawl-delay: 120\nSitemap: https://slow.sg/map.xml\n")

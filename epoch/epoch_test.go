@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestConversions(t *testing.T) {
+func TestMillis_Conversions(t *testing.T) {
 	at := time.Date(2026, 11, 23, 7, 30, 1, 999e6, time.UTC)
 	m := MillisOf(at)
 	if got := m.Time(); !got.Equal(at) {
@@ -28,7 +28,7 @@ func TestConversions(t *testing.T) {
 	}
 }
 
-func TestZeroIsUnset(t *testing.T) {
+func TestMillis_ZeroIsUnset(t *testing.T) {
 	if MillisOf(time.Time{}) != 0 || SecondsOf(time.Time{}) != 0 {
 		t.Error("the zero time is not 0")
 	}

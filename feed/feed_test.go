@@ -81,7 +81,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParseFailures(t *testing.T) {
+func TestParse_Failures(t *testing.T) {
 	broken := errors.New("connection reset")
 	for _, doc := range []string{rssFeed[:250], jsonFeed[:400]} {
 		f, err := Parse(io.MultiReader(strings.NewReader(doc), iotest.ErrReader(broken)), "https://a.example/feed",

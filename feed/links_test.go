@@ -76,9 +76,9 @@ func FuzzLinks(f *testing.F) {
 	})
 }
 
-// TestManyLinks: each link is found again without comparing it with all others, which would make forty
+// TestLinks_Many: each link is found again without comparing it with all others, which would make forty
 // times as many cost some 500 times as much.
-func TestManyLinks(t *testing.T) {
+func TestLinks_Many(t *testing.T) {
 	cost := func(n int) time.Duration {
 		var page strings.Builder
 		for i := range n {

@@ -117,7 +117,7 @@ func TestRules_ExcludedHosts(t *testing.T) {
 	}
 }
 
-func TestRetriesAreCounted(t *testing.T) {
+func TestRetries_AreCounted(t *testing.T) {
 	w := newWorld(map[string]fetchtest.Page{
 		"https://a.example/down": {Status: 500},
 		"https://a.example/to":   fetchtest.Redirect(302, "/down"),

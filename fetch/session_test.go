@@ -112,7 +112,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-func TestNoCookies(t *testing.T) {
+func TestRequest_NoCookies(t *testing.T) {
 	w := newWorld(map[string]fetchtest.Page{"https://herald.example/": {Header: map[string]string{"Set-Cookie": "a=b"}}})
 	w.fetch(t, "https://herald.example/")
 	w.fetch(t, "https://herald.example/")
@@ -704,7 +704,7 @@ func TestResponse_ClosedByNextFetch(t *testing.T) {
 	}
 }
 
-func TestCancelledContext(t *testing.T) {
+func TestRequest_CancelledContext(t *testing.T) {
 	w := newWorld(map[string]fetchtest.Page{"https://a.example/": {Status: 500}})
 	ctx, cancel := context.WithCancel(t.Context())
 	w.Serve = func(*fetch.Request, int) (fetchtest.Page, bool) { cancel(); return fetchtest.Page{}, false }

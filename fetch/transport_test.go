@@ -8,7 +8,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-func TestDescribed(t *testing.T) {
+func TestTransport_DescribesErrors(t *testing.T) {
 	for _, c := range []struct {
 		name, message string
 		kind          contract.Kind

@@ -47,7 +47,7 @@ func TestKey(t *testing.T) {
 	}
 }
 
-func TestDraftDates(t *testing.T) {
+func TestDraft_Dates(t *testing.T) {
 	for _, c := range []struct {
 		published, zone string
 		want            string
@@ -81,7 +81,7 @@ func TestDraftDates(t *testing.T) {
 	}
 }
 
-func TestDraftURLs(t *testing.T) {
+func TestDraft_URLs(t *testing.T) {
 	for _, c := range []struct {
 		url, want string
 		drop      Drop

@@ -10,7 +10,7 @@ import (
 )
 
 // The tests that docs/info.md names for the original's eleven defects exist, and every fixture is used.
-func TestDefectsHaveTests(t *testing.T) {
+func TestDefects_HaveTests(t *testing.T) {
 	doc, err := os.ReadFile("../docs/info.md")
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestPageImageFixtures(t *testing.T) {
+func TestPageImage_Fixtures(t *testing.T) {
 	for file, want := range map[string]string{
 		"og_basic": "https://img.example/basic.jpg", "og_reversed": "https://img.example/rev.jpg",
 		"og_empty_content": "", "og_none": "",

@@ -102,7 +102,7 @@ func TestDecode(t *testing.T) {
 }
 
 // An error of the reader comes through, behind what was read before it.
-func TestDecodeFailure(t *testing.T) {
+func TestDecode_Failure(t *testing.T) {
 	broken := errors.New("connection reset")
 	for _, contentType := range []string{"", "text/xml; charset=windows-1251"} {
 		text, _ := Decode(io.MultiReader(strings.NewReader("<a>\xc2\xfb</a>"), iotest.ErrReader(broken)), contentType)

@@ -78,8 +78,8 @@ func TestAppendCanonical(t *testing.T) {
 	}
 }
 
-// TestCanonicalCopies: the spellings and copies of a page have one URL, and what only looks like a copy keeps its own.
-func TestCanonicalCopies(t *testing.T) {
+// TestCanonical_Copies: the spellings and copies of a page have one URL, and what only looks like a copy keeps its own.
+func TestCanonical_Copies(t *testing.T) {
 	for want, spellings := range map[string]string{
 		"https://a.example/news/2026/story-7": `https://A.example//news///2026/story-7 https://a.example/news/./x/../2026/story-7#comments
 			https://a.example\\news\2026/story-7?utm_source=rss&amp https://a.example/news/2026/story-7/amp https://a.example/amp/news/2026/story-7
@@ -111,8 +111,8 @@ func TestCanonicalCopies(t *testing.T) {
 	}
 }
 
-// TestCopyNamesAreFound: the first look at a path misses no name of a copy, in any case and with what browsers remove.
-func TestCopyNamesAreFound(t *testing.T) {
+// TestCanonical_CopyNamesAreFound: the first look at a path misses no name of a copy, in any case and with what browsers remove.
+func TestCanonical_CopyNamesAreFound(t *testing.T) {
 	const want = "https://a.example/news/story-7"
 	for _, name := range []string{"amp", "AMP", "aMp", "print", "PRINT", "pRint", "p\trint", "pr\nint", "a\tmp",
 		"am\rp"} {
@@ -126,9 +126,9 @@ func TestCopyNamesAreFound(t *testing.T) {
 	}
 }
 
-// TestCanonicalWithoutBreaks: what browsers remove from a URL hides no dot segment, name of a copy or tracking
+// TestCanonical_WithoutBreaks: what browsers remove from a URL hides no dot segment, name of a copy or tracking
 // parameter.
-func TestCanonicalWithoutBreaks(t *testing.T) {
+func TestCanonical_WithoutBreaks(t *testing.T) {
 	for loc, want := range map[string]string{
 		"https://a.example/x/.\t./private":               "https://a.example/private",
 		"https://a.example/x/%2\ne%\r2e/private":         "https://a.example/private",
@@ -143,8 +143,8 @@ func TestCanonicalWithoutBreaks(t *testing.T) {
 	}
 }
 
-// TestCanonicalOfLongURLs: a URL of a megabyte, which a feed may have, costs in proportion to its length.
-func TestCanonicalOfLongURLs(t *testing.T) {
+// TestCanonical_LongURLs: a URL of a megabyte, which a feed may have, costs in proportion to its length.
+func TestCanonical_LongURLs(t *testing.T) {
 	const size = 1 << 20
 	took := func(url string) time.Duration {
 		start := time.Now()
@@ -167,9 +167,9 @@ func TestCanonicalOfLongURLs(t *testing.T) {
 	}
 }
 
-// TestCanonicalStays: URLs are stored in canonical form, so what is in that form stays as it is: of all labelled URLs
+// TestCanonical_Stays: URLs are stored in canonical form, so what is in that form stays as it is: of all labelled URLs
 // only those that have a duplicate slash or are copies change.
-func TestCanonicalStays(t *testing.T) {
+func TestCanonical_Stays(t *testing.T) {
 	data, err := os.ReadFile("../classify/testdata/urls.jsonl")
 	if err != nil {
 		t.Fatal(err)

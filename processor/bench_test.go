@@ -107,8 +107,8 @@ func BenchmarkProcess(b *testing.B) {
 	}
 }
 
-// BenchmarkManyDomains processes a large file in which tens of thousands of domains take turns, part by part.
-func BenchmarkManyDomains(b *testing.B) {
+// BenchmarkProcess_ManyDomains processes a large file in which tens of thousands of domains take turns, part by part.
+func BenchmarkProcess_ManyDomains(b *testing.B) {
 	const size, domains = 200_000_000, 20_000
 	b.SetBytes(size)
 	s := &sink{}
@@ -125,9 +125,9 @@ func BenchmarkManyDomains(b *testing.B) {
 	b.ReportMetric(float64(m.Sys)/(1<<20), "MiB-sys")
 }
 
-// BenchmarkMemory processes files that are made while they are read, each with the same processor,
+// BenchmarkProcess_Memory processes files that are made while they are read, each with the same processor,
 // and reports how much memory the runtime took from the system: in WASM, the linear memory.
-func BenchmarkMemory(b *testing.B) {
+func BenchmarkProcess_Memory(b *testing.B) {
 	for _, size := range []int64{20_000_000, 1_000_000_000} {
 		b.Run(strconv.FormatInt(size/1_000_000, 10)+"MB", func(b *testing.B) {
 			s := &sink{}

@@ -286,7 +286,7 @@ func TestFaults(t *testing.T) {
 }
 
 // What operators discarded, and which records were rejected, comes back too, wherever a listing breaks off.
-func TestDiscardedAndRejected(t *testing.T) {
+func TestRefill_DiscardedAndRejected(t *testing.T) {
 	for limit := 1; limit <= 7; limit++ {
 		f := newFixture(t, limit)
 		clock := before

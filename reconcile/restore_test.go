@@ -105,9 +105,9 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestRestoreOfTwoAttempts: pages that an earlier attempt at the same snapshot left behind do not belong to it. What
+// TestRestore_TwoAttempts: pages that an earlier attempt at the same snapshot left behind do not belong to it. What
 // the unfinished one lacks is that of the day before.
-func TestRestoreOfTwoAttempts(t *testing.T) {
+func TestRestore_TwoAttempts(t *testing.T) {
 	b := r2.NewMemory()
 	snapshot(t, b, "shard-0", "2026-01-27", true, "a.example", "b.example", "c.example", "d.example")
 	put := func(taken epoch.Millis, page, next int, host string) {
@@ -149,8 +149,8 @@ func TestRestoreOfTwoAttempts(t *testing.T) {
 	}
 }
 
-// TestRestoreOfADamagedPage: it is named, and what came before it is restored.
-func TestRestoreOfADamagedPage(t *testing.T) {
+// TestRestore_DamagedPage: it is named, and what came before it is restored.
+func TestRestore_DamagedPage(t *testing.T) {
 	b := r2.NewMemory()
 	snapshot(t, b, "shard-0", "2026-01-28", false, "a.example")
 	day := time.Date(2026, 1, 28, 0, 0, 0, 0, time.UTC)

@@ -146,7 +146,7 @@ func (c comparison) peerName() string {
 	return best
 }
 
-func TestPeerDifferences(t *testing.T) {
+func TestPeer_Differences(t *testing.T) {
 	for _, d := range peerDifferences {
 		c := parseBoth([]byte(d.file)).compare(d.agent, d.path)
 		got := map[bool]string{true: "allow", false: "deny"}[c.peerAllows]
@@ -162,8 +162,8 @@ func TestPeerDifferences(t *testing.T) {
 	}
 }
 
-// TestPeerOnCorpora: every verdict on the corpora is the peer's too, or differs for a known reason.
-func TestPeerOnCorpora(t *testing.T) {
+// TestPeer_OnCorpora: every verdict on the corpora is the peer's too, or differs for a known reason.
+func TestPeer_OnCorpora(t *testing.T) {
 	verdicts, classes := 0, map[string]int{}
 	check := func(name string, file both, agent, url string) {
 		c := file.compare(agent, url)
@@ -206,8 +206,8 @@ func TestPeerOnCorpora(t *testing.T) {
 	t.Logf("of %d verdicts", verdicts)
 }
 
-// TestPeerAgrees: on random files within the ground that both cover, they agree without exception.
-func TestPeerAgrees(t *testing.T) {
+// TestPeer_Agrees: on random files within the ground that both cover, they agree without exception.
+func TestPeer_Agrees(t *testing.T) {
 	random := rand.New(rand.NewPCG(9309, 1))
 	pick := func(list []string) string { return list[random.IntN(len(list))] }
 	names := []string{"*", "alpha", "beta", "gamma-news"}

@@ -58,9 +58,9 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestCostCountsWhatIsTried: to try a pattern that then cannot match is work too. Where it is not counted,
+// TestCost_CountsWhatIsTried: to try a pattern that then cannot match is work too. Where it is not counted,
 // MaxSteps stands for a multiple of its time.
-func TestCostCountsWhatIsTried(t *testing.T) {
+func TestCost_CountsWhatIsTried(t *testing.T) {
 	for _, c := range hostile {
 		if c.name != "what patterns end with stands first" {
 			continue

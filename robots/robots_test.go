@@ -22,7 +22,7 @@ func encodeUTF16(s string, big bool) []byte {
 }
 
 // Invalid UTF-8 and truncated marks, which a text file cannot contain.
-func TestBytes(t *testing.T) {
+func TestParse_InvalidBytes(t *testing.T) {
 	for _, c := range []struct {
 		name, body, url string
 		allowed         bool
@@ -122,9 +122,9 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
-// TestPunctual: hostile files and URLs take time in proportion to their size. Without that, each of
+// TestHostile_TakesTimeInProportion: hostile files and URLs take time in proportion to their size. Without that, each of
 // these would run for minutes, and the test would time out.
-func TestPunctual(t *testing.T) {
+func TestHostile_TakesTimeInProportion(t *testing.T) {
 	repeat := func(s string) string { return strings.Repeat(s, MaxBytes/len(s)) }
 	var groups, rules strings.Builder
 	for i := 0; groups.Len() < MaxBytes-40; i++ {
@@ -198,7 +198,7 @@ func TestProductToken(t *testing.T) {
 	}
 }
 
-func TestSitemapsWithoutBase(t *testing.T) {
+func TestSitemaps_WithoutBase(t *testing.T) {
 	f := Parse(
 		[]byte(
 			"Sitemap: /a.xml\nSitemap: https://news.example/b.xml\nSitemap: https://news.example/c d.xml\nSitemap: https://news.example\nSitemap: https://NEWS.example\n"))
@@ -213,7 +213,7 @@ func TestSitemapsWithoutBase(t *testing.T) {
 	}
 }
 
-func TestSitemapsWithControlCharacters(t *testing.T) {
+func TestSitemaps_ControlCharacters(t *testing.T) {
 	f := Parse([]byte("Sitemap: https://news.example/\x1b[1m.xml\nSitemap: https://news.example/a\tb.xml\n" +
 		"Sitemap: https://news.example/a.xml\fhttps://news.example/b.xml\nSitemap: https://news.example/c.xml\x00\x00\n"))
 	if got := f.Sitemaps("https://news.example/robots.txt"); !slices.Equal(got, []string{"https://news.example/c.xml"}) {
@@ -221,7 +221,7 @@ func TestSitemapsWithControlCharacters(t *testing.T) {
 	}
 }
 
-func TestContentSignalsAreTheCallersOwn(t *testing.T) {
+func TestContentSignals_AreTheCallersOwn(t *testing.T) {
 	g := Parse([]byte("User-agent: *\nContent-Signal: search=yes")).Agent("Bot")
 	g.ContentSignals()["search"] = "no"
 	if got := g.ContentSignals()["search"]; got != "yes" {
@@ -242,8 +242,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestJunk: a line that means nothing changes nothing, wherever it stands.
-func TestJunk(t *testing.T) {
+// TestParse_Junk: a line that means nothing changes nothing, wherever it stands.
+func TestParse_Junk(t *testing.T) {
 	junk := []string{"", "   ", "junk", "junk: junk", ": /", ":", "#", "Disalow/x", "User agent says hello", "\x00",
 		"é: \xff", "Disallow /a /b", "}", "</b>", "<b", "&amp;"}
 	for _, c := range readCorpus(t) {

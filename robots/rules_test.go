@@ -46,8 +46,8 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// TestCorpusLineEnds reads the corpus with the other line ends, and without the last one.
-func TestCorpusLineEnds(t *testing.T) {
+// TestCorpus_LineEnds reads the corpus with the other line ends, and without the last one.
+func TestCorpus_LineEnds(t *testing.T) {
 	for _, c := range readCorpus(t) {
 		for _, end := range []string{"\r", "\r\n"} {
 			c.check(t, Parse(bytes.ReplaceAll(c.body, []byte("\n"), []byte(end))))
@@ -56,8 +56,8 @@ func TestCorpusLineEnds(t *testing.T) {
 	}
 }
 
-// TestCorpusEncodings reads the corpus as the encodings that are recognised.
-func TestCorpusEncodings(t *testing.T) {
+// TestCorpus_Encodings reads the corpus as the encodings that are recognised.
+func TestCorpus_Encodings(t *testing.T) {
 	for _, c := range readCorpus(t) {
 		c.check(t, Parse(append([]byte("\ufeff"), c.body...)))
 		for _, big := range []bool{false, true} {

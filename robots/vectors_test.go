@@ -60,9 +60,9 @@ func TestMeta(t *testing.T) {
 	}
 }
 
-// TestSharedExpectations reads expectations of public test suites, which are kept outside of the
+// TestCorpus_Expectations reads expectations of public test suites, which are kept outside of the
 // project. All of them hold.
-func TestSharedExpectations(t *testing.T) {
+func TestCorpus_Expectations(t *testing.T) {
 	var cases []struct {
 		Name         string
 		RobotsTxt    string `json:"robots_txt"`
@@ -125,9 +125,9 @@ func eachSharedFile(t *testing.T, do func(site string, body []byte, probes []pro
 	}
 }
 
-// TestSharedCorpus: we part from Google's parser in one thing, on purpose. It does not know that
+// TestCorpus_RealFiles: we part from Google's parser in one thing, on purpose. It does not know that
 // /robots.txt is always allowed.
-func TestSharedCorpus(t *testing.T) {
+func TestCorpus_RealFiles(t *testing.T) {
 	probes, differ := 0, 0
 	eachSharedFile(t, func(site string, body []byte, list []probe) {
 		f := Parse(body)

@@ -40,7 +40,7 @@ func TestIntervals_Zero(t *testing.T) {
 	}
 }
 
-func TestWrongValuesNameTheVariable(t *testing.T) {
+func TestLoad_WrongValuesNameTheVariable(t *testing.T) {
 	for name, value := range map[string]string{
 		"ENVIRONMENT":              "prod",
 		"USER_AGENT":               "1.0 bot",

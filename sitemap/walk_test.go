@@ -382,7 +382,7 @@ func TestWalk_InternationalHosts(t *testing.T) {
 	}
 }
 
-func TestDateInName(t *testing.T) {
+func TestDate_InName(t *testing.T) {
 	for u, want := range map[string]string{
 		"https://a.example/sitemap-2024-05.xml":      "2024-05-01",
 		"https://a.example/sitemaps/2024/12/31.xml":  "2024-12-31",

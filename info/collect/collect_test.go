@@ -266,7 +266,7 @@ func TestCollect_DefaultCategory(t *testing.T) {
 }
 
 // With the documented schedule a day stays within the free plan.
-func TestADay(t *testing.T) {
+func TestCollect_ADay(t *testing.T) {
 	w := newWorld(t, naver("a", "b", "c", "d"), newsData(200, 30, "a", "b", "c"))
 	w.pages[naverURL] = page{body: fixture(t, "naver_empty.json")}
 	w.pages[newsDataURL] = page{body: fixture(t, "newsdata_empty.json")}
@@ -413,7 +413,7 @@ func TestCollect_BackOff(t *testing.T) {
 }
 
 // Only one of two crons collects.
-func TestTwoAtOnce(t *testing.T) {
+func TestCollect_TwoAtOnce(t *testing.T) {
 	w := newWorld(t, naver("a"))
 	w.pages[naverURL] = page{body: fixture(t, "naver_page1_ok.json")}
 	w.slow = 30 * time.Millisecond
@@ -438,7 +438,7 @@ func TestTwoAtOnce(t *testing.T) {
 }
 
 // At most six pages at once, one per host, public ones only.
-func TestThumbnailsArePolite(t *testing.T) {
+func TestThumbnails_ArePolite(t *testing.T) {
 	var items []string
 	add := func(link string) {
 		items = append(items, fmt.Sprintf(

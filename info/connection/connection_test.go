@@ -16,7 +16,7 @@ func (l *line) Close() error {
 
 var errLost, errRefused, errDown = errors.New("lost"), errors.New("refused"), errors.New("down")
 
-func TestKept(t *testing.T) {
+func TestConnection_IsKept(t *testing.T) {
 	ctx := context.Background()
 	var opened []*line
 	down := false

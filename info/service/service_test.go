@@ -340,7 +340,7 @@ func TestAlarms(t *testing.T) {
 }
 
 // Twelve articles of one minute, Naver's precision, fill pages of 5, 5 and 2.
-func TestTiesOfOneMinute(t *testing.T) {
+func TestSearch_TiesOfOneMinute(t *testing.T) {
 	w := newWorld(t, map[string]string{"NAVER_CLIENT_ID": "i", "NAVER_CLIENT_SECRET": "s", "NAVER_QUERIES": "a"})
 	ties, err := os.ReadFile("../testdata/naver_ties_same_minute.json")
 	if err != nil {

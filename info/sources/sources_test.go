@@ -143,7 +143,7 @@ func TestNaver_Hub(t *testing.T) {
 	}
 }
 
-func TestNaverEdgeURLs(t *testing.T) {
+func TestNaver_EdgeURLs(t *testing.T) {
 	b := collect(t, naver("x"), answers(200, fixture(t, "naver_edge_urls.json")))
 	if want := (info.Drops{info.BadURL: 1, info.NoURL: 1}); !reflect.DeepEqual(b.Drops, want) {
 		t.Errorf("%v", b.Drops)
@@ -238,7 +238,7 @@ func TestNewsData(t *testing.T) {
 }
 
 // Fields that are placeholders or strings on the free plan are lists on the paid one.
-func TestPaidPlan(t *testing.T) {
+func TestNewsData_PaidPlan(t *testing.T) {
 	b := collect(t, newsData("x"), answers(200, []byte(`{"status":"success","results":[
 {"article_id":"a1","link":"https://paid.example/1","title":"Quarterly results","pubDate":"2026-01-17 03:00:00","pubDateTZ":"UTC",
 "ai_tag":["renewable energy","markets"],"keywords":["solar","wind"],"category":["business"],"content":"All of it."},
@@ -256,7 +256,7 @@ func TestPaidPlan(t *testing.T) {
 	}
 }
 
-func TestNewsDataEdges(t *testing.T) {
+func TestNewsData_Edges(t *testing.T) {
 	b := collect(t, newsData("x"), answers(200, fixture(t, "newsdata_edge.json")))
 	if b.Drops[info.NoTitle] != 1 || b.Drops[info.NoURL] != 1 || b.Drops[info.BadDate] < 2 ||
 		b.Drops[info.NoDate] < 2 {

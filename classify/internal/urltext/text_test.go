@@ -24,8 +24,8 @@ func TestCutTitle(t *testing.T) {
 	}
 }
 
-// TestTextBesideURL: where a text stands beside it, the URL has features besides its own, and none twice.
-func TestTextBesideURL(t *testing.T) {
+// TestText_BesideURL: where a text stands beside it, the URL has features besides its own, and none twice.
+func TestText_BesideURL(t *testing.T) {
 	r := Reading{Words: words(t)}
 	var f Features
 	r.Read("https://www.example.go.kr/news/view.do?id=7", hosts.OtherSector)

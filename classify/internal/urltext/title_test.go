@@ -11,9 +11,9 @@ import (
 	"github.com/newsfork/seed-engine/classify/hosts"
 )
 
-// TestTitleAndFrame: title and frame together have the features of the URL, and of two URLs with one
+// TestTitle_AndFrame: title and frame together have the features of the URL, and of two URLs with one
 // key and all else equal the frames are the same.
-func TestTitleAndFrame(t *testing.T) {
+func TestTitle_AndFrame(t *testing.T) {
 	f, err := os.Open("../../testdata/urls.jsonl")
 	if err != nil {
 		t.Fatal(err)

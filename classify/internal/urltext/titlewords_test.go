@@ -41,9 +41,9 @@ func sameTitle(t testing.TB, byWords, byLetters *Reading, title string) bool {
 	return byWords.titled
 }
 
-// TestTitlesByWords: a title read by its words is as if it had been read letter by letter, whatever the words before
+// TestTitle_ByWords: a title read by its words is as if it had been read letter by letter, whatever the words before
 // it left behind.
-func TestTitlesByWords(t *testing.T) {
+func TestTitle_ByWords(t *testing.T) {
 	general, _, err := lexicon.Texts(os.DirFS("../lexicon"))
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestTitlesByWords(t *testing.T) {
 	}
 }
 
-func FuzzTitleByWords(f *testing.F) {
+func FuzzTitle_ByWords(f *testing.F) {
 	f.Add("minister-opens-new-bridge-over-river-12.html")
 	f.Add("the-state-s-annual-report-2026")
 	f.Add("10-new-shops-press-release-s")

@@ -73,8 +73,8 @@ func randomHost(r *rand.Rand) *Host {
 	return h
 }
 
-// TestRecordsSurvive: what is encoded is decoded to the same, fields of a later version included.
-func TestRecordsSurvive(t *testing.T) {
+// TestRecord_Survives: what is encoded is decoded to the same, fields of a later version included.
+func TestRecord_Survives(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 500 {
 		h := randomHost(r)
@@ -125,9 +125,9 @@ func TestRecordsSurvive(t *testing.T) {
 	}
 }
 
-// TestSegments: every page comes out of a segment once, from the region where it belongs, in any
+// TestSegment_Survives: every page comes out of a segment once, from the region where it belongs, in any
 // order of the regions, with a record of the host written in between.
-func TestSegments(t *testing.T) {
+func TestSegment_Survives(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
 	const now = epoch.Seconds(1e9)
 	for range 300 {
