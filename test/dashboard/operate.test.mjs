@@ -150,7 +150,7 @@ describe("operating", { skip }, () => {
       here.at(-1).state = "failed";
       const [done, broken] = [here[0].name, here.at(-1).name];
       for (const name of [done, broken]) fake.world.differing.add(name);
-      await goTo(`#/overview?${new URLSearchParams(place)}`);
+      await goTo(`#/domains?${new URLSearchParams(place)}`); // which does not list files itself
       await page.waitForFunction(
         (category) => document.querySelector("#filter-category")?.value === category,
         place.category,

@@ -51,6 +51,48 @@ describe("the dashboard", { skip }, () => {
     assert.match(await said(card("Rates")), /Waiting messages[^W]*whole engine.*Dead letters[^W]*whole engine/);
   });
 
+  test("a partition shows its files with their states, those that need an operator first", async () => {
+    const engine = world();
+    const { partition_info: place } = engine.files[0];
+    const files = engine.files.filter((file) => file.partition_info === place);
+    for (const file of files) file.state = "processed";
+    [files[7].state, files[4].state, files[5].state] = ["failed", "discarded", "pending"];
+    for (let i = 901; i <= 920; i++)
+      engine.files.push({ partition_info: place, name: `raw_0${i}`, state: "processed" });
+    await open(`#/overview?${new URLSearchParams(place)}`, { engine });
+    const rows = card("Raw files").locator("tbody tr");
+    assert.match(await said(rows.nth(0)), new RegExp(`^${files[7].name} 55 kB failed .*– Unreadable line 1, column 1`));
+    assert.match(await said(rows.nth(1)), new RegExp(`^${files[4].name} .* discarded`));
+    assert.match(await said(rows.nth(2)), new RegExp(`^${files[5].name} .* pending .*–`));
+    assert.match(await said(rows.nth(4)), new RegExp(`^${files[1].name} 49 kB processed .* 66 1 record rejected`));
+    const link = rows.nth(0).getByRole("link", { name: "Unreadable" });
+    assert.match(await link.getAttribute("href"), /^#\/dead-letters\?country=.*queue=seed&error_type=parse_error/);
+    assert.equal(await rows.count(), 25);
+    await button(`Show all ${files.length + 20}`).click();
+    assert.equal(await rows.count(), files.length + 20);
+    assert.match(await said(card("Rates")), /Average time\s+[\d.]+ sec[^/]+Average time of a file\s+840 ms/);
+    assert.equal(await card("Partitions").count(), 0);
+
+    const listed = sent("GET", "/api/v1/datasets/").length;
+    await button("Refresh").click();
+    files[7].state = "pending";
+    await rows.filter({ hasText: files[7].name }).getByText("pending").waitFor();
+    assert.equal(sent("GET", "/api/v1/datasets/").length, listed + 1, "listed once more, when something changed");
+    await page.getByRole("link", { name: "Clear" }).click();
+    await card("Partitions").waitFor();
+    assert.match(await said(card("Partitions").locator("tbody tr").first()), /1\.\d+ sec 840 ms a file/);
+    assert.equal(await card("Raw files").count(), 0);
+  });
+
+  test("files that the ledger does not know are shown all the same", async () => {
+    const engine = emptyWorld();
+    const place = { country: "sg", category: "news", date: "2026-01-28" };
+    engine.chunks = () => world().chunks(world().files[0].partition_info);
+    await open(`#/overview?${new URLSearchParams(place)}`, { engine });
+    await card("Raw files").waitFor();
+    assert.equal(await page.getByText("Nothing matches the filter.").count(), 0);
+  });
+
   test("is served with the headers of _headers", async () => {
     await open();
     const response = await page.request.get(`${fake.url}/dashboard/`);

@@ -2,6 +2,7 @@
 // Every view of the dashboard in a state worth looking at: its name, address, and what opens it.
 export const views = [
   { name: "overview", hash: "#/overview" },
+  { name: "partition", hash: `#/overview?country=sg&category=news&date=${new Date().toISOString().slice(0, 10)}` },
   { name: "domains", hash: "#/domains" },
   { name: "domain", hash: "#/domain/city-council-2.example" },
   { name: "domain-failed", hash: "#/domain/rail-news-158.example" },

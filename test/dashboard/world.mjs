@@ -176,7 +176,20 @@ export class World {
   chunks(place) {
     return this.files
       .filter(({ partition_info: p }) => Object.keys(place).every((field) => p[field] === place[field]))
-      .map(({ name, state }) => ({ chunk: name, state }));
+      .map(({ partition_info, name, state }, i) => ({
+        chunk: name,
+        key: rawPath(partition_info, name),
+        size: 48_000 + 1_000 * i,
+        md5: null,
+        uploaded_at: iso(this.now - 3 * HOUR),
+        state,
+        processed_at: state === "processed" ? iso(this.now - 2 * HOUR) : null,
+        error_type: state === "failed" ? "parse_error" : null,
+        error_message: state === "failed" ? "line 1, column 1, byte 0: expected a value, found '<'" : null,
+        records_total: state === "processed" ? 66 : null,
+        records_rejected: state === "processed" ? i % 3 : null,
+        rejections: [],
+      }));
   }
 
   differing = new Set(); // names of raw files that are uploaded with other content than what is there

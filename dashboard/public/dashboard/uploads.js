@@ -6,6 +6,7 @@ import { countryCode } from "./countries.js";
 import { bytes, t } from "./i18n.js";
 import { code, failureText, foreign, muted, partitionText } from "./pieces.js";
 import { partitionFields } from "./filters.js";
+import { datasetOf } from "./rawfiles.js";
 
 /** Lets the operator choose files, and uploads them. */
 export function chooseFiles(app, filter) {
@@ -138,7 +139,7 @@ async function send(files, replace, report, signal) {
       report(t("upload.progress", file.name, i + 1, files.length), Math.min((before + sent) / total, 1));
     try {
       show(0);
-      await upload(`${routeOf(partition)}/${chunk}${query}`, file, show, signal);
+      await upload(`${datasetOf(partition)}/${chunk}${query}`, file, show, signal);
       sum.done++;
     } catch (error) {
       if (signal.aborted) return sum;
@@ -155,9 +156,6 @@ async function send(files, replace, report, signal) {
 /** The API's error codes for a number that another file has. */
 const CONFLICTS = new Set(["already_exists", "conflict"]);
 
-const routeOf = ({ country, category, date }) =>
-  `/api/v1/datasets/${[country, category, date].map(encodeURIComponent).join("/")}`;
-
 /** The raw files that are stored, each partition listed once. */
 class Stored {
   #signal;
@@ -172,7 +170,7 @@ class Stored {
   async chunkFor(partition, path) {
     const own = /raw_(\d{4,12})\.json$/i.exec(path)?.[1];
     if (own) return `raw_${own}`;
-    const route = routeOf(partition);
+    const route = datasetOf(partition);
     const last = (this.#last.get(route) ?? (await this.#highest(route))) + 1;
     this.#last.set(route, last);
     return `raw_${String(last).padStart(4, "0")}`;
@@ -180,7 +178,7 @@ class Stored {
 
   /** Whether a raw file may be replaced: false once it was processed, since contracts depend on it. */
   async replaceable({ partition, chunk }) {
-    const files = await this.#list(routeOf(partition));
+    const files = await this.#list(datasetOf(partition));
     return files.some((one) => one.chunk === chunk && one.state !== "processed");
   }
 

@@ -175,6 +175,10 @@ export default {
   "sort.size": "most URLs first",
 
   files: "Files",
+  file: "File",
+  rawFiles: "Raw files",
+  uploaded: "Uploaded",
+  records: "Records",
   domains: "Domains",
   domain: "Domain",
   partition: "Partition",
@@ -183,6 +187,7 @@ export default {
   robots: "robots.txt",
   sitemap: "Sitemap",
   average: "Average time",
+  "average.file": (time) => `${time} a file`,
   time: "Time",
   state: "State",
   type: "Type",

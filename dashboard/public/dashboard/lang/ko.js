@@ -158,6 +158,10 @@ export default {
   "sort.size": "URL 많은 순",
 
   files: "파일",
+  file: "파일",
+  rawFiles: "원시 파일",
+  uploaded: "업로드",
+  records: "레코드",
   domains: "도메인",
   domain: "도메인",
   partition: "파티션",
@@ -166,6 +170,7 @@ export default {
   robots: "robots.txt",
   sitemap: "사이트맵",
   average: "평균 시간",
+  "average.file": (time) => `파일당 ${time}`,
   time: "시간",
   state: "상태",
   type: "유형",

@@ -18,6 +18,7 @@ import {
   since,
 } from "../pieces.js";
 import { collectFailed, pipelineButton, queueFiles } from "../pipeline.js";
+import { filesCard, loadFiles } from "../rawfiles.js";
 import { partitionOf, to } from "../routes.js";
 import { table } from "../table.js";
 import { chooseFiles } from "../uploads.js";
@@ -39,14 +40,14 @@ export default {
       get("/api/v1/seeds/domains", { ...filter, state: "processed", sort: "duration", limit: 10 }, signal),
     ]);
     sample(state, JSON.stringify(filter), status.processing_stats);
-    return { status, slowest: slowest.domains };
+    return { status, slowest: slowest.domains, files: await loadFiles(route, status, state, signal) };
   },
 
   render({ data, route, state, app }) {
     const { status } = data;
     const p = status.processing_stats;
     const filter = partitionOf(route.query);
-    const nothing = p.files_total + p.domains_total + status.domains_excluded === 0;
+    const nothing = p.files_total + p.domains_total + status.domains_excluded === 0 && !data.files?.files.length;
     return [
       status.alarms
         .filter((alarm) => alarm.state === "firing")
@@ -97,7 +98,9 @@ export default {
             h(
               "div",
               { class: "grid two-thirds", key: "lists" },
-              partitions(status.partitions ?? [], filter, state, app),
+              data.files
+                ? filesCard(data.files, route, state, app)
+                : partitions(status.partitions ?? [], filter, state, app),
               slowest(data.slowest, filter),
             ),
           ],
@@ -363,8 +366,11 @@ function partitions(rows, filter, state, app) {
         {
           head: t("average"),
           number: true,
-          cell: (row) =>
+          cell: (row) => [
             duration(row.processing_stats.domains_processed ? row.collection_stats.avg_processing_time_ms : NaN),
+            row.avg_file_time_ms > 0 &&
+              h("div", { class: "muted small" }, t("average.file", duration(row.avg_file_time_ms))),
+          ],
         },
       ],
     }),
