@@ -63,7 +63,7 @@ var mayImport = map[string][]string{
 	"settings":   {"contract"},
 	"worker":     {"contract"},
 	"bindings": {"alarms", "contract", "fetch", "frontier", "frontier/shard/store", "handlers", "ledger", "queues",
-		"r2", "worker"},
+		"r2", "webhook", "worker"},
 	"r2":           {"contract"},
 	"ledger":       {"contract"},
 	"dataset":      {"contract", "swar"},

@@ -5,12 +5,12 @@ package bindings
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/webhook"
 	"github.com/newsfork/seed-engine/worker"
 )
 
@@ -43,8 +43,5 @@ func (w Webhook) Post(ctx context.Context, url string, header http.Header, body 
 		return &contract.Error{Kind: kind, Op: op, Message: message, Err: err}
 	}
 	answer.Body.Close() // unread: only the status matters, and the connection becomes free
-	if status := answer.Status; status < 200 || status > 299 {
-		return &contract.Error{Kind: contract.Network, Op: op, Message: fmt.Sprintf("the webhook answered %d", status)}
-	}
-	return nil
+	return webhook.CheckStatus(answer.Status)
 }
