@@ -83,7 +83,7 @@ var mayImport = map[string][]string{
 	"queues": {"contract", "controls", "deadletters", "fetch", "frontier", "orchestrator", "processor", "collector",
 		"ledger", "r2"},
 	"alarms":    {"contract", "ledger"},
-	"webhook":   {"alarms", "contract", "frontier", "ledger"},
+	"webhook":   {"alarms", "contract", "deadletters", "frontier", "ledger"},
 	"reconcile": {"collector", "contract", "frontier", "ledger", "r2", "frontier/placement"},
 	"handlers": {"contract", "alarms", "classify", "discovery", "frontier", "httpapi", "markup", "prometheus",
 		"settings", "orchestrator", "processor", "collector", "ledger", "r2"},

@@ -115,7 +115,7 @@ type Attempt struct {
 
 // DeadLetterFilter selects dead letters; empty fields match all.
 type DeadLetterFilter struct {
-	Queue     string `json:"queue,omitempty"` // its role: seed or domain
+	Queue     string `json:"queue,omitempty"` // one of DeadLetterRoles
 	ErrorType string `json:"error_type,omitempty"`
 	Country   string `json:"country,omitempty"`
 	Category  string `json:"category,omitempty"`
@@ -128,6 +128,9 @@ type DeadLetterChoice struct {
 	IDs    []string          `json:"ids,omitempty"`
 	Filter *DeadLetterFilter `json:"filter,omitempty"`
 	All    bool              `json:"all,omitempty"`
+
+	// Queued leaves out letters that no queue takes again: those of the webhook. It does not apply to IDs.
+	Queued bool `json:"-"`
 }
 
 // MinPrefix is the minimum length of an id's prefix that stands for the id, if it is unique.
@@ -174,9 +177,9 @@ func (c *DeadLetterChoice) Validate() error {
 	if *f == (DeadLetterFilter{}) {
 		return Invalid("filter", "is empty; send a condition, or %s", `{"all":true}`)
 	}
-	if f.Queue != "" && f.Queue != SeedQueue && f.Queue != DomainQueue {
-		return Invalid("filter.queue", "%q is not a queue of the pipeline; use %s or %s", clip(f.Queue), SeedQueue,
-			DomainQueue)
+	if f.Queue != "" && !slices.Contains(DeadLetterRoles, f.Queue) {
+		return Invalid("filter.queue", "%q has no dead letters; use %s", clip(f.Queue),
+			strings.Join(DeadLetterRoles, ", "))
 	}
 	if f.ErrorType != "" && !slices.Contains(Kinds, f.ErrorType) {
 		return Invalid("filter.error_type", "%q is not an error type; use %s", clip(f.ErrorType),

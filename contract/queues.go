@@ -12,6 +12,12 @@ const (
 	DeadLetterQueue = "dlq"
 )
 
+// WebhookQueue is the role under which the feed's webhook has its dead letters. No queue has it.
+const WebhookQueue = "webhook"
+
+// DeadLetterRoles lists the roles under which dead letters are stored.
+var DeadLetterRoles = []string{SeedQueue, DomainQueue, WebhookQueue}
+
 // QueueRoles lists the roles in the order of the pipeline.
 var QueueRoles = []string{SeedQueue, DomainQueue, DeadLetterQueue}
 
@@ -28,7 +34,7 @@ func QueueName(role, environment string) string {
 // QueueRole returns the role of a queue by its name, or "" for queues outside the pipeline.
 func QueueRole(name string) string {
 	role, _ := splitQueueName(name)
-	if !slices.Contains(QueueRoles, role) {
+	if role != WebhookQueue && !slices.Contains(QueueRoles, role) {
 		return ""
 	}
 	return role

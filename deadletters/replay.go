@@ -55,6 +55,7 @@ func (r *Replayer) Read(ctx context.Context, key string) (*contract.DeadLetter, 
 // the caller's token.
 func (r *Replayer) Replay(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved,
 	error) {
+	choice.Queued = true
 	out, records, err := r.choose(ctx, choice)
 	if err != nil {
 		return out, err
@@ -300,7 +301,12 @@ func send(ctx context.Context, sender Sender, originals []*original) {
 
 // message returns the message of a dead letter in the form for sending it again.
 func (r *Replayer) message(ctx context.Context, record *contract.DeadLetterRecord) ([]byte, error) {
-	if role := contract.QueueRole(record.QueueName); role != contract.SeedQueue && role != contract.DomainQueue {
+	switch contract.QueueRole(record.QueueName) {
+	case contract.SeedQueue, contract.DomainQueue:
+	case contract.WebhookQueue:
+		return nil, contract.Invalid("queue", "the webhook delivers nothing twice; give the letter's message to the "+
+			"receiver, then discard the letter")
+	default:
 		return nil, contract.Invalid("queue", "%q is not a queue of the pipeline; discard the letter",
 			record.QueueName)
 	}

@@ -253,3 +253,45 @@ func TestReplay_EarlierVersions(t *testing.T) {
 		}
 	}
 }
+
+// Letters of the feed's webhook are not replayed, and do not keep others from being replayed.
+func TestReplay_Webhook(t *testing.T) {
+	f := newFixture(t)
+	body := contract.Encode(contract.FeedDelivery{ID: "1", Items: []contract.FeedItem{
+		{URL: "https://www.b.sg/news/1", Domain: "b.sg", Partition: place, FoundAt: *contract.At(sentAt)},
+	}})
+	messages := make([]deadletters.Message, contract.MaxResolved)
+	for i := range messages {
+		messages[i] = deadletters.Message{ID: fmt.Sprintf("item%d", i), Body: body, Sent: sentAt, Failure: &ledger.Failure{
+			Work: deadletters.WorkOf("newsfork-webhook-dev", body), Attempt: 1, ErrorType: contract.Network,
+			ErrorMessage: "the webhook answered 400", FailedAt: sentAt,
+		}}
+	}
+	if err := errors.Join(f.store.Put(t.Context(), "newsfork-dlq-dev", messages)...); err != nil {
+		t.Fatal(err)
+	}
+	f.giveUpTwo(t)
+	got, err := f.replayer.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN")
+	if err != nil || got.Done != 2 || got.Remaining != 0 || len(got.Failed) != 0 {
+		t.Errorf("replay of all: %+v, %v", got, err)
+	}
+	got, err = f.replayer.Replay(t.Context(), contract.DeadLetterChoice{IDs: []string{"item7"}}, "API_TOKEN")
+	if err != nil || got.Done != 0 || len(got.Failed) != 1 || got.Failed[0].Code != "validation_error" {
+		t.Errorf("replay of one: %+v, %v", got, err)
+	}
+	d, err := f.ledger.DeadLetter(t.Context(), "item7")
+	if err != nil || d.Work != "https://www.b.sg/news/1" || *d.Domain != "b.sg" || *d.Partition != place ||
+		*d.QueueRole != contract.WebhookQueue || d.State != contract.Stored {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	got, err = f.replayer.Discard(t.Context(), contract.DeadLetterChoice{
+		Filter: &contract.DeadLetterFilter{Queue: contract.WebhookQueue}}, "API_TOKEN")
+	if err != nil || got.Done != contract.MaxResolved {
+		t.Errorf("discard: %d, %v", got.Done, err)
+	}
+	stored, _, err := f.store.Stored(t.Context(), place, "")
+	if i := len(stored.DeadLetters) - 1; err != nil || i < 0 || stored.DeadLetters[i].WorkKey != d.Work ||
+		stored.DeadLetters[i].Domain != "b.sg" {
+		t.Errorf("%+v, %v", stored, err)
+	}
+}

@@ -2,6 +2,7 @@
 package deadletters
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -121,7 +122,7 @@ func (s *Store) store(ctx context.Context, m Message, work ledger.Work, reasons 
 		last := reasons[n-1]
 		row.DeadLetterError = contract.DeadLetterError{ErrorType: last.ErrorType, ErrorMessage: last.ErrorMessage,
 			RetryCount: last.Attempt - 1, FailedAt: last.FailedAt}
-		row.WorkerVersion = last.WorkerVersion
+		row.WorkerVersion = cmp.Or(last.WorkerVersion, s.Version)
 		row.ProcessingDurationMS = last.Duration.Milliseconds()
 	}
 	name, err := contract.NewDeadLetterKey(work.Queue, row.FailedAt, m.ID)

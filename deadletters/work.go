@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/ledger"
@@ -21,6 +22,11 @@ func WorkOf(queue string, body []byte) ledger.Work {
 	case contract.DomainQueue:
 		if m, err := contract.ParseDomain(body); err == nil {
 			return WorkOfDomain(queue, m)
+		}
+	case contract.WebhookQueue:
+		var d contract.FeedDelivery
+		if json.Unmarshal(body, &d) == nil && len(d.Items) > 0 {
+			key = d.Items[0].URL
 		}
 	}
 	return ledger.Work{Queue: queue, Key: key}
@@ -41,6 +47,11 @@ func subject(queue string, body []byte) (p contract.Partition, domain string) {
 	case contract.DomainQueue:
 		if m, err := contract.ParseDomain(body); err == nil {
 			return m.Partition, m.Domain
+		}
+	case contract.WebhookQueue:
+		var d contract.FeedDelivery
+		if json.Unmarshal(body, &d) == nil && len(d.Items) > 0 {
+			return d.Items[0].Partition, d.Items[0].Domain
 		}
 	}
 	return contract.Partition{}, ""

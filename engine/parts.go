@@ -100,7 +100,7 @@ func assemble(p Platform) (*parts, error) {
 		Frontier: shards, Shards: s.FrontierShards, Ledger: records, Poster: post, URL: s.FeedWebhookURL,
 		Secret:      s.FeedWebhookSecret,
 		Environment: s.Environment, Log: p.Log, Now: now,
-		Exclusions: decisions.Exclusions,
+		Exclusions: decisions.Exclusions, DeadLetters: letters,
 	}
 	return &parts{api.Handler(), consumer, watch, sender, exclusions, records, s.LedgerRetention, shardSettings(s)},
 		nil

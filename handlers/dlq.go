@@ -19,7 +19,7 @@ func (a deadLetterRoutes) listDeadLetters(w http.ResponseWriter, r *http.Request
 	f := q.filter()
 	want := ledger.DeadLetterQuery{
 		Filter: contract.DeadLetterFilter{
-			Queue: q.oneOf("queue", contract.SeedQueue, contract.DomainQueue), ErrorType: q.errorType(),
+			Queue: q.oneOf("queue", contract.DeadLetterRoles...), ErrorType: q.errorType(),
 			Country: f.Country, Category: f.Category, Date: f.Date, Domain: strings.ToLower(q.text("domain")),
 		},
 		State: contract.DeadLetterState(q.oneOf("state", "stored", "replayed", "discarded")),

@@ -211,6 +211,10 @@ func chosen(choice contract.DeadLetterChoice) *conditions {
 	case !choice.All:
 		c.and("message_id IN (SELECT d.message_id FROM json_each(?) AS i CROSS JOIN dead_letters AS d ON "+begins(
 			"d.message_id", "i.value")+")", statement("", choice.IDs).Args[0])
+		return c
+	}
+	if choice.Queued {
+		c.and("queue_name NOT LIKE ?", contract.QueueName(contract.WebhookQueue, "%"))
 	}
 	return c
 }

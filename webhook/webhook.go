@@ -3,6 +3,9 @@
 // It needs no queue. The shards of the frontier keep the feed, and a delivery is the items between two cursors. One
 // row remembers the cursor that the receiver has confirmed, the cursor where the pending delivery ends, and when to
 // try again. A delivery that was not confirmed is repeated unchanged under its id before the next one begins.
+//
+// If the receiver refuses the content of a delivery, its first half becomes the next delivery. A single item that is
+// refused is skipped: it becomes a dead letter.
 package webhook
 
 import (
@@ -19,6 +22,7 @@ import (
 
 	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/deadletters"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/ledger"
 )
@@ -50,8 +54,13 @@ type Ledger interface {
 	SaveFeedDelivery(ctx context.Context, d *ledger.FeedDelivery) (saved bool, err error)
 }
 
-// A Poster posts JSON. It follows no redirects and succeeds only with a 2xx status. Only the Message of a
-// *contract.Error is safe to log.
+// DeadLetters stores what is skipped. Storing it again changes nothing.
+type DeadLetters interface {
+	Put(ctx context.Context, dlq string, messages []deadletters.Message) []error
+}
+
+// A Poster posts JSON. It follows no redirects and succeeds only with a 2xx status, see CheckStatus. Only the Message
+// of a *contract.Error is safe to log.
 type Poster interface {
 	Post(ctx context.Context, url string, header http.Header, body []byte, timeout time.Duration) error
 }
@@ -62,6 +71,7 @@ type Sender struct {
 	Shards      int
 	Exclusions  func(ctx context.Context) (*contract.Exclusions, error)
 	Ledger      Ledger
+	DeadLetters DeadLetters
 	Poster      Poster
 	URL, Secret string // nothing is delivered if URL is empty
 	Environment string
@@ -117,10 +127,23 @@ func (r *drain) deliver(ctx context.Context) error {
 		return err
 	}
 	r.claimed = true
-	if err := r.post(ctx, batch); err != nil {
+	err = r.post(ctx, batch)
+	switch {
+	case err == nil:
+		r.Log.Info("feed_delivered", "id", batch.ID, "items", len(batch.Items), "tries", d.Failures+1)
+		accepted(d, len(batch.Items))
+	case refused(err) && len(batch.Items) > 1:
+		r.Log.Warn("feed_delivery_refused", "error_type", contract.KindOf(err), "error", contract.MessageOf(err),
+			"id", batch.ID, "items", len(batch.Items))
+		d.Batch, d.Pending = len(batch.Items)/2, ""
+		return nil
+	case refused(err) && maySkip(d):
+		if err := r.skip(ctx, batch, err); err != nil {
+			return err
+		}
+	default:
 		return r.failed(ctx, batch, err)
 	}
-	r.Log.Info("feed_delivered", "id", batch.ID, "items", len(batch.Items), "tries", d.Failures+1)
 	d.Cursor, d.Pending, d.Failures, d.FailingSince = batch.Cursor, "", 0, time.Time{}
 	r.over = !batch.HasMore
 	return nil
@@ -134,7 +157,7 @@ func (r *drain) next(ctx context.Context) (*contract.FeedDelivery, error) {
 	}
 	page := r.pending(ctx, from)
 	if page == nil {
-		fresh, err := r.Frontier.Feed(ctx, from, frontier.FeedRequest{Limit: maxItems})
+		fresh, err := r.Frontier.Feed(ctx, from, frontier.FeedRequest{Limit: cmp.Or(r.state.Batch, maxItems)})
 		if err != nil {
 			return nil, err
 		}

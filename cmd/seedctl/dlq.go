@@ -22,7 +22,7 @@ func (r *remote) deadLetterFlags() *contract.DeadLetterFilter {
 	r.flags.StringVar(&f.Country, "country", "", "two lower-case `LETTERS`, such as sg")
 	r.flags.StringVar(&f.Category, "category", "", "`NAME` of a category, such as news")
 	r.flags.StringVar(&f.Date, "date", "", "`DAY` as YYYY-MM-DD")
-	r.choice(&f.Queue, "queue", "`QUEUE` of the message: seed or domain", contract.SeedQueue, contract.DomainQueue)
+	r.choice(&f.Queue, "queue", "`QUEUE` of the message: seed, domain or webhook", contract.DeadLetterRoles...)
 	r.choice(&f.ErrorType, "error-type", "`TYPE` of the error, such as timeout_error", contract.Kinds...)
 	r.flags.Func("domain", "`DOMAIN` of the message, or a host of it", func(name string) error {
 		f.Domain = hostOf(name)

@@ -95,6 +95,32 @@ test("two runs at once deliver nothing twice", async () => {
   assert.equal((await tell("take")).length, 1);
 });
 
+test("an item that the receiver refuses becomes a dead letter, and all others are delivered", async () => {
+  await write(40);
+  const bad = `/news/${written - 20}`;
+  await tell(`refuse:${bad}"`);
+  await run();
+  const posted = (await tell("take")).map((p) => JSON.parse(p.body));
+  const refused = posted.filter(({ items }) => items.some((i) => i.url.endsWith(bad)));
+  const taken = posted.filter((p) => !refused.includes(p));
+  assert.deepEqual(
+    refused.slice(0, 2).map((p) => p.items.length),
+    [40, 20],
+  );
+  assert.equal(refused.at(-1).items.length, 1);
+  assert.equal(new Set(taken.flatMap((p) => p.items.map((i) => i.url))).size, 39);
+  assert.equal(taken.flatMap((p) => p.items).length, 39);
+  const { data } = await engine.api("GET", "/api/v1/dlq?queue=webhook");
+  assert.deepEqual(
+    data.dead_letters.map((l) => [l.work, l.error_message]),
+    [[refused.at(-1).items[0].url, "the webhook answered 400"]],
+  );
+  const letter = await engine.api("GET", `/api/v1/dlq/${data.dead_letters[0].id}`);
+  assert.deepEqual(letter.data.letter.original_message, refused.at(-1));
+  const [state] = await engine.rows("SELECT failing_since, failures, pending FROM feed_delivery");
+  assert.deepEqual(state, { failing_since: 0, failures: 0, pending: "" });
+});
+
 test("the receiver of docs/feed.md accepts genuine deliveries, once", async () => {
   await write(3);
   await run();

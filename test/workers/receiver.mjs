@@ -1,11 +1,13 @@
 // A web with only a receiver of deliveries, at https://receiver.invalid/, whose behaviour is set by
-// PUT https://control.invalid/?do=… ; GET https://control.invalid/ returns the posts since then.
+// PUT https://control.invalid/?do=… , where do=refuse:TEXT refuses bodies with that text; GET https://control.invalid/ returns the posts since then.
 let doing = "take";
 let posted = [];
 
 const megabyte = new Uint8Array(1 << 20);
 
-function answer() {
+function answer(body) {
+  const [, refused] = doing.match(/^refuse:(.+)$/) ?? [];
+  if (refused && body.includes(refused)) return new Response("cannot be read", { status: 400 });
   switch (doing) {
     case "fail":
       return new Response("broken", { status: 500 });
@@ -32,8 +34,9 @@ export default {
       }
       return Response.json(before);
     }
+    const body = await request.text();
     if (request.method === "POST")
-      posted.push({ host: hostname, headers: Object.fromEntries(request.headers), body: await request.text(), doing });
-    return hostname === "receiver.invalid" ? answer() : new Response("not found", { status: 404 });
+      posted.push({ host: hostname, headers: Object.fromEntries(request.headers), body, doing });
+    return hostname === "receiver.invalid" ? answer(body) : new Response("not found", { status: 404 });
   },
 };

@@ -209,6 +209,7 @@ export default {
   "queue.seed": "seed",
   "queue.domain": "domain",
   "queue.dlq": "dlq",
+  "queue.webhook": "webhook",
 
   "state.pending": "pending",
   "state.processed": "processed",

@@ -192,6 +192,7 @@ export default {
   "queue.seed": "seed",
   "queue.domain": "domain",
   "queue.dlq": "dlq",
+  "queue.webhook": "웹훅",
 
   "state.pending": "대기",
   "state.processed": "완료",

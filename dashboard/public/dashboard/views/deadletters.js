@@ -30,7 +30,7 @@ export default {
 
   render({ data, route, state, app, status }) {
     const fields = [
-      choice("queue", "queue", ["seed", "domain"]),
+      choice("queue", "queue", ["seed", "domain", "webhook"]),
       choice("error_type", "error", errorTypes),
       ...partitionFields(),
       text("domain", { size: 14 }),
