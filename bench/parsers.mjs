@@ -45,7 +45,7 @@ rows.report("a sitemap of 50 MB, parsed in WebAssembly", "≥ 120 MB/s", {
   engine_mbs: figures(sitemap, "Parse/urlset", "MB/s")[0],
 });
 rows.report("a sitemap with discovery, its URLs matched against robots.txt and analysed, in WebAssembly", "≥ 60 MB/s", {
-  engine_mbs: figures(discovery, "SitemapWithDiscovery", "MB/s")[0],
+  engine_mbs: figures(discovery, "Sitemap_WithDiscovery", "MB/s")[0],
 });
 rows.report("a URL of a sitemap analysed in WebAssembly", "≤ 6 µs", {
   engine_us: figures(discovery, "Add", "ns/URL")[0] / 1000,

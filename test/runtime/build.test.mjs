@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { build, overlay, supportCode, tls, withoutTLS } from "../../worker/build.mjs";
+import { build, oneSort, overlay, supportCode, tls, withoutTLS } from "../../worker/build.mjs";
 import { mergeSegments } from "../../worker/segments.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -51,9 +51,14 @@ test("a Go version for which the stand-in lacks something compiles its own", () 
   const empty = join(out, "empty.go");
   writeFileSync(empty, "package tls\n");
   assert.deepEqual(overlay(withoutTLS(empty)), []);
+  assert.deepEqual(overlay(oneSort("package other\n")), []);
   const [flag] = overlay(withoutTLS(tls));
   const { Replace } = JSON.parse(readFileSync(flag.replace("-overlay=", ""), "utf8"));
   assert.ok(Object.keys(Replace).length > 10);
+});
+
+test("the one sort of all types passes Go's tests of package slices", () => {
+  go("test", ...overlay(oneSort()), "slices", "-run", "Sort|Stable|PDQ");
 });
 
 /** A module with a memory that it exports, and data segments. */
