@@ -182,7 +182,7 @@ func writeDomain(w io.Writer, d *contract.DomainDetail) error {
 	return table(w, rows...)
 }
 
-// unread says why a file was not read. Only an unusable answer has a status, whatever the document says: otherwise
+// unread returns why a file was not read. Only an unusable answer has a status, whatever the document says: otherwise
 // nothing answered, nothing was requested, or the reason names it.
 func unread(status int, f contract.Failure) string {
 	if f.ErrorType != nil && *f.ErrorType != string(contract.Parse) {

@@ -103,7 +103,7 @@ func group(name, summary string, commands ...*cobra.Command) *cobra.Command {
 		Use:                        name + " COMMAND",
 		Short:                      summary,
 		SuggestionsMinimumDistance: 2,
-		Args:                       cobra.ArbitraryArgs, // of an unknown command
+		Args:                       cobra.ArbitraryArgs, // an unknown command, for RunE
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return noCommand(cmd, args[0])
@@ -185,7 +185,7 @@ func exit(cmd *cobra.Command, err error) int {
 	return exitCode(err)
 }
 
-// complain writes one line to people.
+// complain writes a line to standard error.
 func complain(cmd *cobra.Command, format string, args ...any) {
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", cmd.CommandPath(), harmless(fmt.Sprintf(format, args...)))
 }

@@ -65,7 +65,7 @@ type remote struct {
 
 func newRemote(cmd *cobra.Command) *remote { return newRemoteOf(engineTarget, cmd) }
 
-// newRemoteOf adds to cmd what all commands of a service have.
+// newRemoteOf adds the common flags and help of a service's commands to cmd.
 func newRemoteOf(t target, cmd *cobra.Command) *remote {
 	r := &remote{cmd: cmd, target: t, flags: cmd.Flags()}
 	cmd.Long += "\n" + t.help()
@@ -78,7 +78,7 @@ func newRemoteOf(t target, cmd *cobra.Command) *remote {
 	return r
 }
 
-// command returns the command, which lets action work until Ctrl-C.
+// command returns the finished command. It runs action until Ctrl-C.
 func (r *remote) command(action func(ctx context.Context, args []string) error) *cobra.Command {
 	r.cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r.in, r.out, r.errOut = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
@@ -98,7 +98,7 @@ func (r *remote) command(action func(ctx context.Context, args []string) error) 
 	return r.cmd
 }
 
-// exitCode is the code for an error that is not about the command line.
+// exitCode returns the exit code for an error other than a usageError.
 func exitCode(err error) int {
 	var answer *client.Error
 	var lost *client.Unreachable
@@ -141,7 +141,7 @@ func (r *remote) connect() error {
 	return nil
 }
 
-// complain writes one line to people, above the progress that is shown.
+// complain writes a line to standard error, above the progress that is shown.
 func (r *remote) complain(format string, args ...any) {
 	r.progress.clear()
 	complain(r.cmd, format, args...)

@@ -99,7 +99,7 @@ prints them; with --watch once for each change.`,
 	})
 }
 
-// partitionStatus is the --json form. Files are nil without --files.
+// partitionStatus is the --json form of a status. Files is nil without --files.
 type partitionStatus struct {
 	*contract.Status
 	Files []rawFile `json:"files,omitzero"`

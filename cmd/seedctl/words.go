@@ -42,14 +42,14 @@ func inWords(err error) string {
 	return err.Error()
 }
 
-// flagError says in words what is wrong with a flag, and what was perhaps meant.
+// flagError explains an error of package pflag, and suggests a flag with a similar name.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var empty *pflag.ValueRequiredError
 	var wrong *pflag.InvalidValueError
 	switch {
 	case errors.As(err, &unknown) && cmd.HasSubCommands() && cmd.Flags().NArg() > 0:
-		return noCommand(cmd, cmd.Flags().Arg(0)) // whose flag it may be
+		return noCommand(cmd, cmd.Flags().Arg(0)) // the flag belongs to the mistyped command
 	case errors.As(err, &unknown):
 		name, dashes := unknown.GetSpecifiedName(), "--"
 		if letters := unknown.GetSpecifiedShortnames(); letters != "" {
@@ -71,7 +71,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageError(err.Error())
 }
 
-// accepted says what a flag accepts, whose value was refused with err.
+// accepted describes the values that a flag accepts. err is the reason why it refused one.
 func accepted(f *pflag.Flag, err error) string {
 	switch f.Value.Type() {
 	case "bool":
