@@ -42,6 +42,30 @@ type FeedDelivery struct {
 	Environment string `json:"environment"`
 }
 
+// FeedWebhook answers GET /api/v1/feed/webhook.
+type FeedWebhook struct {
+	Enabled   bool          `json:"enabled"`    // FEED_WEBHOOK_URL is set
+	Cursor    *string       `json:"cursor"`     // end of the last confirmed delivery; null before the first
+	BatchSize int           `json:"batch_size"` // most items in the next delivery
+	Held      *HeldDelivery `json:"held"`       // null unless the last attempt failed
+}
+
+// HeldDelivery is a delivery that the receiver has not accepted. No other is posted before it.
+type HeldDelivery struct {
+	ID           string   `json:"id"`
+	Attempts     int      `json:"attempts"`
+	FailingSince *Time    `json:"failing_since"`
+	NextAttempt  *Time    `json:"next_attempt"`
+	URLs         []string `json:"urls"` // of its items
+}
+
+// FeedSkipped answers POST /api/v1/feed/webhook/{id}/skip.
+type FeedSkipped struct {
+	ID      string `json:"id"`
+	Skipped int    `json:"skipped"` // items: each has a dead letter
+	Cursor  string `json:"cursor"`  // after them
+}
+
 // ChangesPage answers GET /api/v1/seeds/changes.
 type ChangesPage struct {
 	Items      []ContractChange `json:"items"`

@@ -70,6 +70,13 @@ func assemble(p Platform) (*parts, error) {
 		Controls:     decisions, Seeds: p.Seeds, Domains: p.Domains, DLQ: p.DLQ, Version: version,
 		RetryDelay: s.RetryDelay, Log: p.Log, Now: now,
 	}
+	post := p.Webhook(s.UserAgent)
+	sender := &webhook.Sender{
+		Frontier: shards, Shards: s.FrontierShards, Ledger: records, Poster: post, URL: s.FeedWebhookURL,
+		Secret:      s.FeedWebhookSecret,
+		Environment: s.Environment, Log: p.Log, Now: now,
+		Exclusions: decisions.Exclusions, DeadLetters: letters,
+	}
 	api := &handlers.API{
 		Settings: s, Orchestrator: steps, Bucket: p.Bucket, Seeds: p.Seeds, Domains: p.Domains,
 		Ledger: records,
@@ -81,6 +88,7 @@ func assemble(p Platform) (*parts, error) {
 		Reconciler: &reconcile.Reconciler{Bucket: p.Bucket, DeadLetters: letters, Ledger: records, Frontier: shards,
 			URLs: s.URLsPerDomain, Now: now},
 		Restorer: &reconcile.Restorer{Bucket: p.Bucket, Frontier: shards},
+		Webhook:  sender,
 		Frontier: shards,
 		Model:    p.Model,
 		Asset:    p.Asset,
@@ -89,18 +97,11 @@ func assemble(p Platform) (*parts, error) {
 		Local:    sync.OnceValue(p.Local),
 		Log:      p.Log, Now: now,
 	}
-	post := p.Webhook(s.UserAgent)
 	watch := &alarms.Watch{
 		Ledger: records, Webhook: post, URL: s.AlertWebhookURL, Environment: s.Environment, Log: p.Log, Now: now,
 		Frontier: func(ctx context.Context) (ledger.FrontierReading, error) {
 			return readFrontier(ctx, shards, s)
 		},
-	}
-	sender := &webhook.Sender{
-		Frontier: shards, Shards: s.FrontierShards, Ledger: records, Poster: post, URL: s.FeedWebhookURL,
-		Secret:      s.FeedWebhookSecret,
-		Environment: s.Environment, Log: p.Log, Now: now,
-		Exclusions: decisions.Exclusions, DeadLetters: letters,
 	}
 	return &parts{api.Handler(), consumer, watch, sender, exclusions, records, s.LedgerRetention, shardSettings(s)},
 		nil

@@ -269,3 +269,85 @@ func TestWebhook_NoDeadLetter(t *testing.T) {
 		}
 	})
 }
+
+// Operators see the delivery that is held and skip it, once. Its items become dead letters, the others are delivered.
+func TestWebhook_OperatorSkips(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		r, a := receive(t, w), &articles{T: t, w: w}
+		state := func() contract.FeedWebhook {
+			return enginetest.Data[contract.FeedWebhook](w, "GET", "/api/v1/feed/webhook", "")
+		}
+		if s := state(); !s.Enabled || s.Cursor != nil || s.BatchSize != 100 || s.Held != nil {
+			t.Errorf("before the first delivery: %+v", s)
+		}
+		r.refuse(500, func(url string) bool { return url == a.written[0] })
+		a.write(130, publishers...)
+		minutes(w, 3)
+		s := state()
+		if s.Held == nil || s.Held.ID != r.deliveries[0].ID || s.Held.Attempts != 2 ||
+			!slices.Equal(s.Held.URLs, a.written[:100]) || !s.Held.NextAttempt.After(time.Now()) {
+			t.Fatalf("%+v", s)
+		}
+		for id, status := range map[string]int{"x": 404, s.Held.ID[:8]: 404} {
+			if answer := w.Ask("POST", "/api/v1/feed/webhook/"+id+"/skip", ""); answer.Status != status {
+				t.Errorf("%s: %d", id, answer.Status)
+			}
+		}
+		w.Frontier.Freeze(shardOf("a.sg"))
+		if answer := w.Ask("POST", "/api/v1/feed/webhook/"+s.Held.ID+"/skip", ""); answer.Status != 503 {
+			t.Errorf("with a frozen shard: %d", answer.Status)
+		}
+		w.Frontier.Thaw(shardOf("a.sg"))
+		skipped := enginetest.Data[contract.FeedSkipped](w, "POST", "/api/v1/feed/webhook/"+s.Held.ID+"/skip", "")
+		if skipped.Skipped != 100 || skipped.ID != s.Held.ID || skipped.Cursor != r.deliveries[0].Cursor {
+			t.Errorf("%+v", skipped)
+		}
+		if answer := w.Ask("POST", "/api/v1/feed/webhook/"+s.Held.ID+"/skip", ""); answer.Status != 404 {
+			t.Errorf("skipped twice: %d", answer.Status)
+		}
+		minutes(w, 1)
+		all := letters(w)
+		got := urls(all)
+		if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(a.written[:100]))) {
+			t.Errorf("dead letters of %d items", len(got))
+		}
+		if got, want := all[0].ErrorMessage, "development skipped the delivery after 2 attempts since "; !strings.HasPrefix(
+			got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+		a.written = a.written[100:]
+		a.expect(r, true)
+		if s := state(); s.Held != nil || *s.Cursor != r.deliveries[len(r.deliveries)-1].Cursor {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// Wherever an operator's skip is killed, it can be repeated, and each item is delivered or has a dead letter.
+func TestWebhook_OperatorIsKilled(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		r, a := receive(t, w), &articles{T: t, w: w}
+		r.fail = func(int) error { return errDown }
+		a.write(5, publishers...)
+		minutes(w, 1)
+		id := enginetest.Data[contract.FeedWebhook](w, "GET", "/api/v1/feed/webhook", "").Held.ID
+		for nth := 1; ; nth++ {
+			died := false
+			w.Kill = func(n int) bool { died = died || n == nth; return n == nth }
+			answer := w.Ask("POST", "/api/v1/feed/webhook/"+id+"/skip", "")
+			if w.Kill = nil; !died {
+				if answer.Status != 200 {
+					t.Fatalf("%d %+v", answer.Status, answer.Error)
+				}
+				break
+			}
+			if s := enginetest.Data[contract.FeedWebhook](w, "GET", "/api/v1/feed/webhook", ""); s.Held == nil {
+				t.Fatalf("killed at call %d, it is not held", nth)
+			}
+		}
+		got := urls(letters(w))
+		if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(a.written))) {
+			t.Errorf("dead letters of %v", got)
+		}
+	})
+}

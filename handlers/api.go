@@ -86,6 +86,12 @@ type Reconciler interface {
 	Run(ctx context.Context, p contract.Partition, cursor string) (contract.Reconciled, error)
 }
 
+// FeedWebhook shows and skips deliveries of the feed. Skip returns nil if the delivery with the id is not held.
+type FeedWebhook interface {
+	State(ctx context.Context) (contract.FeedWebhook, error)
+	Skip(ctx context.Context, id, by string) (*contract.FeedSkipped, error)
+}
+
 // Restorer restores a shard of the frontier from its snapshot in steps, or all shards for "".
 type Restorer interface {
 	Run(ctx context.Context, shard string, live bool, cursor string) (contract.Restored, error)
@@ -105,6 +111,7 @@ type API struct {
 	Evidence     Evidence
 	Reconciler   Reconciler
 	Restorer     Restorer
+	Webhook      FeedWebhook
 	Frontier     frontier.Remotes
 	Model        func(context.Context) (*classify.Model, error)
 	// Asset returns a static file that was deployed with the program.
@@ -153,6 +160,8 @@ func (a *API) routes() []httpapi.Route {
 		{Path: "/api/v1/seeds/reconcile", Access: httpapi.Readers, Methods: methods{"POST": a.reconcile}},
 		{Path: "/api/v1/seeds/changes", Access: httpapi.Readers, Methods: methods{"GET": a.changes}},
 		{Path: "/api/v1/feed", Access: httpapi.Readers, Methods: methods{"GET": a.feed}},
+		{Path: "/api/v1/feed/webhook", Access: httpapi.Readers, Methods: methods{"GET": a.feedWebhook}},
+		{Path: "/api/v1/feed/webhook/{id}/skip", Access: httpapi.Readers, Methods: methods{"POST": a.skipDelivery}},
 		{Path: "/api/v1/dlq", Access: httpapi.Readers, Methods: methods{"GET": letters.listDeadLetters}},
 		{Path: "/api/v1/dlq/{id}", Access: httpapi.Readers, Methods: methods{"GET": letters.showDeadLetter}},
 		{Path: "/api/v1/dlq/replay", Access: httpapi.Readers, Methods: methods{"POST": letters.replay}},

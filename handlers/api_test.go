@@ -34,6 +34,7 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/reconcile"
 	"github.com/newsfork/seed-engine/settings"
+	"github.com/newsfork/seed-engine/webhook"
 )
 
 // bucket stores uploads in the memory twin.
@@ -131,8 +132,11 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 		Evidence: &collector.Collector{Bucket: f.bucket, Clock: fetch.SystemClock(), Model: embedded.Load,
 			UserAgent: s.UserAgent, Log: log},
 		Reconciler: &reconcile.Reconciler{Bucket: f.bucket, DeadLetters: deadLetters, Ledger: f.ledger, Now: now},
-		Restorer:   &reconcile.Restorer{Bucket: f.bucket, Frontier: frontier.Remotes{Caller: f.shards, Shards: 3}},
-		Frontier:   frontier.Remotes{Caller: f.shards, Shards: 3},
+		Webhook: &webhook.Sender{Frontier: frontier.Remotes{Caller: f.shards, Shards: 3}, Shards: 3,
+			Exclusions: decisions.Exclusions, Ledger: f.ledger, DeadLetters: deadLetters, URL: "https://receiver.example/",
+			Environment: s.Environment, Log: log, Now: now},
+		Restorer: &reconcile.Restorer{Bucket: f.bucket, Frontier: frontier.Remotes{Caller: f.shards, Shards: 3}},
+		Frontier: frontier.Remotes{Caller: f.shards, Shards: 3},
 		Backlogs: func(context.Context) ([]contract.Backlog, []error) {
 			three := contract.Backlog{Messages: 3, Bytes: 300, Oldest: contract.At(f.now.Add(-time.Minute))}
 			return []contract.Backlog{three, three, {}}, []error{nil, nil, errors.New("the platform does not say")}
@@ -264,6 +268,7 @@ const newestDocument = `{"domain":"a.sg","domain_id":"gov:sg:a.sg","authority":"
 // fill stores an example of everything.
 func fill(t *testing.T, f *fixture) {
 	t.Helper()
+	holdDelivery(t, f)
 	at := f.now.Add(-time.Minute)
 	later := contract.Partition{Country: "sg", Category: "news", Date: "2026-01-29"}
 	good := contract.Outcome{CollectedAt: at, Reachable: true, Robots: true, Duration: 1250 * time.Millisecond}

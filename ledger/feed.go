@@ -20,6 +20,12 @@ type FeedDelivery struct {
 	version int64
 }
 
+// After returns the progress after the pending delivery, which ends at cursor.
+func (d FeedDelivery) After(cursor string) FeedDelivery {
+	d.Cursor, d.Pending, d.Failures, d.NextAt, d.FailingSince = cursor, "", 0, time.Time{}, time.Time{}
+	return d
+}
+
 const (
 	selectFeedDelivery = `SELECT version, cursor, pending, failures, next_at, failing_since, batch, skip_debt
 FROM feed_delivery`

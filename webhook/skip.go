@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -29,6 +30,9 @@ func accepted(d *ledger.FeedDelivery, n int) {
 		d.Batch = 0
 	}
 }
+
+// batchSize returns the largest number of items in the next delivery.
+func batchSize(d *ledger.FeedDelivery) int { return cmp.Or(d.Batch, maxItems) }
 
 // skip skips a delivery of at most one item, after its dead letter is stored. If the run is killed before the
 // cursor is saved, the item is posted once more.

@@ -144,7 +144,7 @@ func (r *drain) deliver(ctx context.Context) error {
 	default:
 		return r.failed(ctx, batch, err)
 	}
-	d.Cursor, d.Pending, d.Failures, d.FailingSince = batch.Cursor, "", 0, time.Time{}
+	*d = d.After(batch.Cursor)
 	r.over = !batch.HasMore
 	return nil
 }
@@ -157,7 +157,7 @@ func (r *drain) next(ctx context.Context) (*contract.FeedDelivery, error) {
 	}
 	page := r.pending(ctx, from)
 	if page == nil {
-		fresh, err := r.Frontier.Feed(ctx, from, frontier.FeedRequest{Limit: cmp.Or(r.state.Batch, maxItems)})
+		fresh, err := r.Frontier.Feed(ctx, from, frontier.FeedRequest{Limit: batchSize(&r.state)})
 		if err != nil {
 			return nil, err
 		}
@@ -168,13 +168,19 @@ func (r *drain) next(ctx context.Context) (*contract.FeedDelivery, error) {
 		// so that items that expire before the first delivery are reported as expired
 		from, r.state.Cursor = fresh.From, fresh.From.String()
 	}
-	exclusions, err := r.Exclusions(ctx)
+	return r.batch(ctx, from, page)
+}
+
+// batch returns the delivery of a page that begins after from, without excluded items.
+func (s *Sender) batch(ctx context.Context, from frontier.Cursor,
+	page *frontier.AllFeed) (*contract.FeedDelivery, error) {
+	exclusions, err := s.Exclusions(ctx)
 	if err != nil {
 		return nil, err
 	}
 	batch := &contract.FeedDelivery{
 		ID: idOf(from, page.Next), Items: []contract.FeedItem{}, Cursor: page.Next.String(), HasMore: page.More,
-		Expired: page.Expired, Environment: r.Environment,
+		Expired: page.Expired, Environment: s.Environment,
 	}
 	for i := range page.Items {
 		if !exclusions.URL(page.Items[i].URL) {
