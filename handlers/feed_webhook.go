@@ -29,7 +29,7 @@ func (a *API) skipDelivery(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if skipped == nil {
-		return httpapi.NotFound("no such delivery is held; GET /api/v1/feed/webhook shows the one that is")
+		return httpapi.NotFound("the webhook holds no delivery with this id")
 	}
 	httpapi.Succeed(w, http.StatusOK, skipped)
 	return nil

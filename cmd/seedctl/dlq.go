@@ -67,7 +67,10 @@ const deadLetterHeader = "ID\tSTATE\tFAILED\tQUEUE\tPARTITION\tWORK\tRETRIES\tER
 
 func deadLetterRow(d *contract.DeadLetterRecord) string {
 	work := path.Base(d.Work) // of a raw file: its partition has a column
-	if d.Domain != nil {
+	switch {
+	case d.QueueRole != nil && *d.QueueRole == contract.WebhookQueue:
+		work = d.Work // the URL of the item
+	case d.Domain != nil:
 		work = *d.Domain
 	}
 	state := plain(string(d.State))

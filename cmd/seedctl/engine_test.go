@@ -71,6 +71,8 @@ func newEngine(t *testing.T) *playedEngine {
 		"GET /api/v1/seeds/domains":                                    e.domains,
 		"GET /api/v1/seeds/changes":                                    e.changes,
 		"GET /api/v1/feed":                                             e.feed,
+		"GET /api/v1/feed/webhook":                                     e.webhook,
+		"POST /api/v1/feed/webhook/{id}/skip":                          e.skipDelivery,
 		"GET /api/v1/seeds/domains/{domain}":                           e.domain,
 		"POST /api/v1/seeds/domains/{domain}/collect":                  e.collect,
 		"POST /api/v1/seeds/reconcile":                                 e.reconcile,

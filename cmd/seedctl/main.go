@@ -63,6 +63,8 @@ func newRoot() *cobra.Command {
 			frontierQuarantineCommand(), frontierRestoreCommand()),
 		feedCommand(),
 		changesCommand(),
+		group("webhook", "the webhook of the feed, and what its receiver does not accept",
+			webhookStatusCommand(), webhookSkipCommand()),
 		group("info", "the Info service: its sources, and what readers get",
 			infoStatusCommand(), infoCollectCommand(), infoArticlesCommand()),
 		pauseCommand(),

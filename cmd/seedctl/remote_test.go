@@ -163,6 +163,7 @@ func TestUsage(t *testing.T) {
 		"feed --follow --new --cursor x":        "send one of",
 		"feed --follow --interval 0s":           "--interval must be above 0",
 		"changes --limit -1":                    "--limit must not be below 0",
+		"webhook skip":                          "name the ID of the held delivery",
 		"frontier stats all":                    `unexpected argument "all"`,
 		"frontier report":                       "--lease is missing",
 		"frontier put":                          "name a whole partition",
