@@ -146,6 +146,31 @@ func TestWebhook_RefusedReceiver(t *testing.T) {
 	}
 }
 
+// The attempts of a delivery are counted from 1, although the larger one before it failed.
+func TestWebhook_RefusedAttempts(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		r, a := receive(t, w), &articles{T: t, w: w}
+		r.fail = func(n int) error {
+			switch {
+			case n <= 3 || n == 5:
+				return errDown
+			case n == 4:
+				return webhook.CheckStatus(413)
+			}
+			return nil
+		}
+		a.write(100, publishers...)
+		minutes(w, 8)
+		held := enginetest.Data[contract.FeedWebhook](w, "GET", "/api/v1/feed/webhook", "").Held
+		if held == nil || held.ID != r.deliveries[4].ID || held.Attempts != 1 || len(held.URLs) != 50 ||
+			held.FailingSince.After(time.Now().Add(-6*time.Minute)) {
+			t.Errorf("%d posts, held %+v", len(r.deliveries), held)
+		}
+		minutes(w, 1)
+		a.expect(r, true)
+	})
+}
+
 // A receiver that refuses everything loses ten items, then it counts as failing, with few requests and an alarm. Once
 // it is mended, it gets the rest.
 func TestWebhook_RefusesEverything(t *testing.T) {

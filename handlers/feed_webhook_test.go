@@ -18,7 +18,7 @@ var (
 	heldID           = hex.EncodeToString(heldSum[:16])
 )
 
-// holdDelivery lets the receiver of the feed's webhook have refused a delivery twice.
+// holdDelivery stores a delivery that failed twice.
 func holdDelivery(t *testing.T, f *fixture) {
 	t.Helper()
 	saved, err := f.ledger.SaveFeedDelivery(t.Context(), &ledger.FeedDelivery{Cursor: heldFrom, Pending: heldTo,

@@ -28,8 +28,8 @@ func (s *Sender) State(ctx context.Context) (contract.FeedWebhook, error) {
 	return out, nil
 }
 
-// Skip gives up the held delivery with an id for the operator with the token by, and returns nil if it is not held.
-// Each of its items becomes a dead letter. A run that posts the delivery at the same time might still deliver it.
+// Skip skips the held delivery with an id, and returns nil if it is not held. Each of its items becomes a dead letter.
+// by is the name of the operator's token. A run that posts the delivery at the same time might still deliver it.
 func (s *Sender) Skip(ctx context.Context, id, by string) (*contract.FeedSkipped, error) {
 	d, err := s.Ledger.FeedDelivery(ctx)
 	if err != nil {

@@ -135,7 +135,7 @@ func (r *drain) deliver(ctx context.Context) error {
 	case refused(err) && len(batch.Items) > 1:
 		r.Log.Warn("feed_delivery_refused", "error_type", contract.KindOf(err), "error", contract.MessageOf(err),
 			"id", batch.ID, "items", len(batch.Items))
-		d.Batch, d.Pending = len(batch.Items)/2, ""
+		d.Batch, d.Pending, d.Failures = len(batch.Items)/2, "", 0
 		return nil
 	case refused(err) && maySkip(d):
 		if err := r.skip(ctx, batch, err); err != nil {

@@ -121,6 +121,32 @@ test("an item that the receiver refuses becomes a dead letter, and all others ar
   assert.deepEqual(state, { failing_since: 0, failures: 0, pending: "" });
 });
 
+test("an operator skips what the receiver does not accept", async () => {
+  await write(3);
+  await tell("fail");
+  await run();
+  const [{ body }] = await tell("take");
+  const { id, items } = JSON.parse(body);
+  const { data: before } = await engine.api("GET", "/api/v1/feed/webhook");
+  assert.deepEqual([before.held.id, before.held.attempts], [id, 1]);
+  assert.deepEqual(
+    before.held.urls,
+    items.map((i) => i.url),
+  );
+  const skip = () => engine.api("POST", `/api/v1/feed/webhook/${id}/skip`, {});
+  assert.equal((await skip()).data.skipped, 3);
+  assert.equal((await skip()).error.code, "not_found");
+  const { data } = await engine.api("GET", "/api/v1/dlq?queue=webhook&limit=3");
+  assert.deepEqual(new Set(data.dead_letters.map((l) => l.work)), new Set(before.held.urls));
+  await write(1);
+  await run();
+  const posted = await tell("take");
+  assert.deepEqual(
+    posted.map((p) => JSON.parse(p.body).items.length),
+    [1],
+  );
+});
+
 test("the receiver of docs/feed.md accepts genuine deliveries, once", async () => {
   await write(3);
   await run();
