@@ -154,7 +154,8 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 			return contract.Published(path)
 		},
 		Pool: func() (handlers.PoolStats, error) {
-			return handlers.PoolStats{Created: 2, Reused: 5, Idle: 2, Memory: []int{1 << 20, 2 << 20},
+			return handlers.PoolStats{Created: 2, Reused: 5, Idle: 2, Memory: []int{1 << 20, 2 << 20}, Peak: 5 << 20,
+				Reserved: 14 << 20, Refused: map[string]int{"memory": 3},
 				Dropped: map[string]int{"memory": 1}, Recovered: map[string]int{"handler": 1}}, nil
 		},
 		Local: func() bool { return true },

@@ -20,13 +20,15 @@ type PoolStats struct {
 	Created   int            `json:"created"`
 	Reused    int            `json:"reused"`
 	Waited    int            `json:"waited"`
-	Refused   int            `json:"refused"`
+	Refused   map[string]int `json:"refused"`
 	Dropped   map[string]int `json:"dropped"`
 	Recovered map[string]int `json:"recovered"`
 	Live      int            `json:"live"`
 	Idle      int            `json:"idle"`
 	Waiting   int            `json:"waiting"`
+	Reserved  int            `json:"reserved"`
 	Memory    []int          `json:"memory"`
+	Peak      int            `json:"peak"`
 }
 
 // metrics answers in Prometheus' text format. Values that cannot be read are left out.
@@ -207,10 +209,12 @@ func (e *exposition) pool(s PoolStats) {
 		"Events of the answering isolate, by how they came to a Go instance.")
 	e.Sample(float64(s.Created), "instance", "created")
 	e.Sample(float64(s.Reused), "instance", "reused")
-	e.Sample(float64(s.Refused), "instance", "refused")
 	e.Family("newsfork_seed_pool_waited_total", "counter",
 		"Events of the answering isolate that waited for an instance.")
 	e.Sample(float64(s.Waited))
+	e.Family("newsfork_seed_pool_refused_total", "counter",
+		"Events of the answering isolate that found no instance, by what lacked.")
+	e.counts("reason", s.Refused)
 	e.Family("newsfork_seed_pool_dropped_total", "counter", "Instances not used again, by reason.")
 	e.counts("reason", s.Dropped)
 	e.Family("newsfork_seed_pool_panics_total", "counter", "Panics recovered, by where.")
@@ -226,6 +230,10 @@ func (e *exposition) pool(s PoolStats) {
 		memory += n
 	}
 	e.Sample(float64(memory))
+	e.Family("newsfork_seed_pool_memory_peak_bytes", "gauge", "The most that it was after an event.")
+	e.Sample(float64(s.Peak))
+	e.Family("newsfork_seed_pool_reserved_bytes", "gauge", "Memory that the events in work have or may come to need.")
+	e.Sample(float64(s.Reserved))
 }
 
 func (e *exposition) counts(label string, counts map[string]int) {

@@ -2,7 +2,7 @@
 // Objects to an instance of the pool.
 export { Frontier } from "./frontier.mjs";
 import { Failure, rules, run } from "./pool.mjs";
-import { producerOf, sendAgain } from "./refused.mjs";
+import { hasFiles, producerOf, sendAgain } from "./refused.mjs";
 
 const noBody = new Set([204, 205, 304]);
 const decoder = new TextDecoder();
@@ -30,7 +30,7 @@ function serve(request, id, env, ctx) {
   let lease;
   let answerEarly;
   const early = new Promise((resolve) => (answerEarly = resolve));
-  const end = run({ env, ctx, wait: rules.httpWait, deadline: rules.httpDeadline }, (leased) => {
+  const end = run({ env, ctx, wait: rules.httpWait, deadline: rules.httpDeadline, request: true }, (leased) => {
     lease = leased;
     lease.instance.host.request = request;
     lease.respond = (status, head, body, constant) => {
@@ -118,7 +118,7 @@ async function queue(batch, env, ctx) {
   };
   try {
     await run(
-      { env, ctx, wait: rules.queueWait, deadline: rules.queueDeadline },
+      { env, ctx, wait: rules.queueWait, deadline: rules.queueDeadline, file: hasFiles(batch.queue) },
       until((binding) => binding.handleQueueMessageBatch(view)),
     );
   } catch (error) {
@@ -136,10 +136,11 @@ async function refuse(queue, messages, env, reason, { ack, retry }) {
     ack(message);
     resent++;
   };
-  const delay = reason === "busy" ? rules.refusedDelay : rules.unableDelay;
+  const waited = reason === "busy" || reason === "memory"; // others have the instances, or the memory
+  const delay = waited ? rules.refusedDelay : rules.unableDelay;
   const error = producer && (await sendAgain(producer, messages, delay / 1000, sent));
   for (const message of messages) retry(message, { delaySeconds: rules.refusedRetry / 1000 }); // no effect if acknowledged
-  const level = reason === "busy" && resent === messages.length ? "warn" : "error";
+  const level = waited && resent === messages.length ? "warn" : "error";
   console[level](
     JSON.stringify({
       event: "batch_refused",

@@ -13,7 +13,10 @@ const minute = 60_000;
 
 /** The limits of the pool, in milliseconds and bytes. */
 export const rules = {
-  maxLive: 10, // instances that exist at once: an isolate has 128 MB for all of them
+  maxLive: 10, // instances in use at once
+  maxBytes: 90 * MiB, // linear memory of all instances: an isolate has 128 MB for them, its Durable Objects and JavaScript
+  fileBytes: 40 * MiB, // what an event that processes a raw file may come to need
+  eventBytes: 14 * MiB, // what any other event may come to need
   maxUploads: 5, // of these: slow clients must not hold all instances
   maxInstanceBytes: 32 * MiB, // linear memory never shrinks, so a large instance is not kept
   maxIdleBytes: 48 * MiB, // linear memory of all idle instances together
@@ -35,7 +38,7 @@ const sweepEvery = 1000; // how often a waiting event looks for permits of cance
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-const counts = { created: 0, reused: 0, waited: 0, refused: 0, dropped: {}, recovered: {}, largest: 0 };
+const counts = { created: 0, reused: 0, waited: 0, refused: {}, dropped: {}, recovered: {}, largest: 0, peak: 0 };
 const idle = [];
 const leases = new Set();
 const waiters = []; // events that wait for a permit, first come first served
@@ -160,7 +163,7 @@ class Instance {
 
   /** Bytes of linear memory. */
   get bytes() {
-    return this.#exports.mem.buffer.byteLength;
+    return this.#exports?.mem.buffer.byteLength ?? 0; // none once it is broken
   }
 
   // Calls an exported function of Go, and lets Go run until all its goroutines wait.
@@ -347,10 +350,12 @@ class Lease {
   #settled; // called with the outcome set
   #timer;
   #limit; // milliseconds without progress
+  #bytes; // of memory that are reserved for the event
   #clientGone = false;
 
-  constructor(env, ctx, limit) {
+  constructor(env, ctx, limit, bytes) {
     this.#limit = limit;
+    this.#bytes = bytes;
     this.deadline = Date.now() + limit;
     leases.add(this);
     try {
@@ -364,6 +369,11 @@ class Lease {
     this.instance.lease = this;
     this.instance.host.env = env;
     this.instance.host.ctx = ctx;
+  }
+
+  /** Bytes of memory that the event has, or may come to need. */
+  get bytes() {
+    return Math.max(this.instance?.bytes ?? 0, this.#bytes);
   }
 
   /** Runs work(lease). Returns its result if Go waited for nothing, else a promise. */
@@ -481,9 +491,42 @@ function fields(text) {
 
 function oversize(instance) {
   counts.largest = Math.max(counts.largest, instance.bytes);
+  counts.peak = Math.max(counts.peak, sum([instance, ...idle, ...[...leases].map((lease) => lease.instance)]));
   if (instance.bytes > rules.maxInstanceBytes) return "memory";
-  const total = idle.reduce((sum, other) => sum + other.bytes, instance.bytes);
-  return total > rules.maxIdleBytes ? "idle_memory" : null;
+  const total = sum(idle) + instance.bytes;
+  return total > rules.maxIdleBytes || total + reserved() > rules.maxBytes ? "idle_memory" : null;
+}
+
+const sum = (list) => list.reduce((bytes, one) => bytes + one.bytes, 0);
+
+/** Bytes of memory of the events that have an instance, or a permit for one. */
+const reserved = () => sum([...leases, ...granted]);
+
+/**
+ * Why an event has to wait: "busy" if there are as many as there may be at once, "memory" if they might need too much,
+ * undefined if it need not. An event that is alone never waits.
+ */
+function hindrance(event) {
+  if (leases.size + granted.size >= rules.maxLive) return "busy";
+  const bytes = reserved();
+  if (bytes > 0 && bytes + event.bytes > limitOf(event)) return "memory";
+}
+
+/** Bytes of memory up to which an event is admitted. Events of queues and cron leave room for a request. */
+const limitOf = ({ request }) => rules.maxBytes - (request ? 0 : rules.eventBytes);
+
+// Drops idle instances, those first that have been idle for longest, until an event that reuses the last one fits.
+function makeRoom(event) {
+  for (; idle.length; discard(idle.shift())) {
+    const last = idle.at(-1).bytes;
+    const total = reserved() + sum(idle) - last + Math.max(last, event.bytes);
+    if (total <= limitOf(event) || (idle.length === 1 && last <= event.bytes)) return;
+  }
+}
+
+function discard(instance) {
+  count(counts.dropped, "idle_memory");
+  instance.kill("idle_memory", "its memory was needed for another event");
 }
 
 function report(reason, message) {
@@ -498,16 +541,18 @@ function report(reason, message) {
   console.error(JSON.stringify(line));
 }
 
-const available = () => leases.size + granted.size < rules.maxLive;
-
-// Grants permits in order of arrival. A waiter takes its permit when it wakes. If its event was cancelled,
-// it never wakes, and sweep takes the permit back.
+// Grants permits, to requests in order of arrival and to other events in order of arrival: a request does not wait
+// for the memory that a file waits for. A waiter takes its permit when it wakes. If its event was cancelled, it never
+// wakes, and sweep takes the permit back.
 function grant() {
-  while (waiters.length && available()) {
-    const waiter = waiters.shift();
-    waiter.since = Date.now();
-    granted.add(waiter);
-    waiter.wake();
+  for (const kind of [true, false]) {
+    for (const waiter of waiters.filter(({ request }) => request === kind)) {
+      if (hindrance(waiter)) break;
+      waiters.splice(waiters.indexOf(waiter), 1);
+      waiter.since = Date.now();
+      granted.add(waiter);
+      waiter.wake();
+    }
   }
 }
 
@@ -524,11 +569,17 @@ function sweep() {
  * Leases an instance to an event and runs work(lease), which ends with lease.finish or lease.fail. Returns
  * the result if that happens before Go waits for anything, else a promise. Fails with a Failure if no
  * instance becomes free in time, the program ends, or the deadline passes; the program then stops.
+ * file says that the event processes a raw file, request that a client waits for it.
  */
-export function run({ env, ctx, wait, deadline }, work) {
-  sweep(); // afterwards no permit is free while others wait
-  if (available()) return new Lease(env, ctx, deadline).run(work);
-  return waitForPermit(wait, () => new Lease(env, ctx, deadline).run(work));
+export function run({ env, ctx, wait, deadline, file = false, request = false }, work) {
+  const event = { bytes: file ? rules.fileBytes : rules.eventBytes, request };
+  const go = () => {
+    makeRoom(event);
+    return new Lease(env, ctx, deadline, event.bytes).run(work);
+  };
+  sweep(); // afterwards no permit is free while others of its kind wait
+  if (!hindrance(event) && !waiters.some((waiter) => waiter.request === request)) return go();
+  return waitForPermit(event, wait, go);
 }
 
 /**
@@ -537,13 +588,13 @@ export function run({ env, ctx, wait, deadline }, work) {
  * events that wait for it hold all permits. Throws a Failure if the program ends or waits for anything.
  */
 export function runNow(env, ctx, operation, request) {
-  return new Lease(env, ctx, 0).runNow(({ instance }) => instance.call(operation, request));
+  return new Lease(env, ctx, 0, 0).runNow(({ instance }) => instance.call(operation, request));
 }
 
-async function waitForPermit(timeout, go) {
+async function waitForPermit(event, timeout, go) {
   counts.waited++;
   const until = Date.now() + timeout;
-  const waiter = {};
+  const waiter = { ...event };
   waiters.push(waiter);
   for (let now = Date.now(); now < until; now = Date.now()) {
     const woken = new Promise((resolve) => (waiter.wake = resolve));
@@ -558,8 +609,9 @@ async function waitForPermit(timeout, go) {
     if (!waiters.includes(waiter)) waiters.unshift(waiter); // woke too late for its permit
   }
   waiters.splice(waiters.indexOf(waiter), 1);
-  counts.refused++;
-  throw refused(new Failure("busy", 503, "All instances are busy. Try again in a few seconds."), "busy");
+  const why = hindrance(event) ?? "busy"; // others of its kind were first
+  count(counts.refused, why);
+  throw refused(new Failure("busy", 503, "All instances are busy. Try again in a few seconds."), why);
 }
 
 /** Counters and state of this isolate's pool. */
@@ -569,6 +621,7 @@ export function stats() {
     live: leases.size,
     idle: idle.length,
     waiting: waiters.length,
+    reserved: reserved(),
     memory: [...leases].map((lease) => lease.instance.bytes).concat(idle.map((instance) => instance.bytes)),
   };
 }

@@ -6,11 +6,13 @@
 /** The producer bindings of our queues, by role; roles and names are those of contract/queues.go. */
 export const producers = { seed: "SEED_QUEUE", domain: "DOMAIN_QUEUE", dlq: "DLQ" };
 
+const roleOf = (queue) => /^newsfork-([a-z]+)-/.exec(queue)?.[1];
+
 /** The binding that sends to the queue, or undefined. */
-export function producerOf(queue, env) {
-  const [, role] = /^newsfork-([a-z]+)-/.exec(queue) ?? [];
-  return env[producers[role]];
-}
+export const producerOf = (queue, env) => env[producers[roleOf(queue)]];
+
+/** Whether the messages of the queue name raw files. */
+export const hasFiles = (queue) => roleOf(queue) === "seed";
 
 /** Sends messages again with a delay, and calls sent for each accepted one. Returns the first error, if any. */
 export async function sendAgain(producer, messages, delaySeconds, sent) {

@@ -113,14 +113,16 @@ type Stats struct {
 	Created   int            `json:"created"`   // instances started
 	Reused    int            `json:"reused"`    // events that got an idle instance at once
 	Waited    int            `json:"waited"`    // events that waited for an instance
-	Refused   int            `json:"refused"`   // events refused after waiting
+	Refused   map[string]int `json:"refused"`   // events refused after waiting, by reason
 	Dropped   map[string]int `json:"dropped"`   // instances dropped, by reason
 	Recovered map[string]int `json:"recovered"` // panics recovered in handler, consumer and cron
 	Live      int            `json:"live"`      // instances held by an event
 	Idle      int            `json:"idle"`      // instances free for an event
 	Waiting   int            `json:"waiting"`   // events waiting for an instance
+	Reserved  int            `json:"reserved"`  // memory that events have or may come to need, bytes
 	Memory    []int          `json:"memory"`    // linear memory of each instance, bytes
 	Largest   int            `json:"largest"`   // largest linear memory of an instance after an event, bytes
+	Peak      int            `json:"peak"`      // largest linear memory of all instances after an event, bytes
 }
 
 // PoolStats returns the statistics of this isolate's pool. The platform runs many isolates.

@@ -19,19 +19,20 @@ async function change(work) {
     return stats.live === 0 && stats;
   });
   assert.ok(now, "an instance is still leased");
-  const dropped = {};
-  for (const [reason, n] of Object.entries(now.dropped)) {
-    const more = n - (before.dropped[reason] ?? 0);
-    if (more) dropped[reason] = more;
-  }
   return {
     created: now.created - before.created,
     reused: now.reused - before.reused,
     waited: now.waited - before.waited,
-    refused: now.refused - before.refused,
-    dropped,
+    refused: difference(before.refused, now.refused),
+    dropped: difference(before.dropped, now.dropped),
     now,
   };
+}
+
+/** What was counted since, by reason. */
+function difference(before, now) {
+  const more = Object.entries(now).map(([reason, n]) => [reason, n - (before[reason] ?? 0)]);
+  return Object.fromEntries(more.filter(([, n]) => n));
 }
 
 async function failsWith(answer, status, code) {
@@ -59,12 +60,66 @@ test("32 concurrent events with R2, queue and fetch", async () => {
 });
 
 test("at most ten instances; further events wait", async () => {
+  await fixture.rules({ eventBytes: 1 });
   const { now, created, waited } = await change(async () => {
     const answers = await all(30, () => fixture.text("/wait?ms=200"));
     assert.deepEqual(new Set(answers), new Set(["waited"]));
   });
   assert.ok(created <= 10 && now.memory.length <= 10, `${created} created`);
   assert.equal(waited, 20);
+});
+
+test("events wait for memory, and each gets it", async () => {
+  await fixture.rules({ eventBytes: 20 * MiB, maxBytes: 50 * MiB });
+  let live = 0;
+  const { waited, refused } = await change(async () => {
+    const answers = all(6, () => fixture.text("/wait?ms=300"));
+    const looked = eventually(async () => {
+      const stats = await fixture.stats();
+      live = Math.max(live, stats.live);
+      assert.ok(stats.reserved <= 50 * MiB, `${stats.reserved} bytes`);
+      return stats.live === 0 && live > 0;
+    });
+    assert.deepEqual(new Set(await answers), new Set(["waited"]));
+    await looked;
+  });
+  assert.deepEqual([live, waited, refused], [2, 4, {}]);
+});
+
+test("an event that is alone gets an instance, whatever it may need; a second one is refused", async () => {
+  await fixture.rules({ eventBytes: 200 * MiB, httpWait: 300 });
+  const { refused } = await change(async () => {
+    const first = fixture.text("/wait?ms=1000");
+    await eventually(async () => (await fixture.stats()).live === 1);
+    const second = await fixture.get("/health?second");
+    assert.equal(second.headers.get("retry-after"), "5");
+    await failsWith(second, 503, "busy");
+    assert.equal(await first, "waited");
+  });
+  assert.deepEqual(refused, { memory: 1 });
+});
+
+test("idle instances make room for an event that needs memory", async () => {
+  await fixture.rules({ eventBytes: 1 });
+  await all(3, () => fixture.text("/wait?ms=200"));
+  const { idle, memory } = await fixture.stats();
+  assert.ok(idle >= 3, `${idle} idle`);
+  const room = Math.max(...memory) + 30 * MiB; // for one of them besides the event
+  await fixture.rules({ eventBytes: 30 * MiB, maxBytes: room });
+  const { dropped, created, now } = await change(() => fixture.text("/wait?ms=10"));
+  assert.equal(dropped.idle_memory, idle - 2, JSON.stringify(dropped));
+  assert.deepEqual([created, now.idle], [0, 2]);
+});
+
+test("a request does not wait for the memory that a batch waits for, nor do batches take all of it", async () => {
+  await fixture.rules({ eventBytes: 20 * MiB, maxBytes: 70 * MiB, queueWait: 5000 });
+  const batches = all(3, () => fixture.deliver({ do: "wait", ms: 700 }));
+  assert.ok(await eventually(async () => (await fixture.stats()).waiting === 1));
+  assert.equal((await fixture.stats()).live, 2);
+  const began = Date.now();
+  assert.equal(await fixture.text("/wait?ms=10"), "waited");
+  assert.ok(Date.now() - began < 500, "the request waited for a batch");
+  await batches;
 });
 
 test("waiting events are served in order of arrival", async () => {
@@ -93,7 +148,7 @@ test("an event that waits too long is refused with 503", async () => {
     assert.ok(Number(answer.headers.get("retry-after")) > 0);
     assert.equal(await first, "waited");
   });
-  assert.equal(refused, 1);
+  assert.deepEqual(refused, { busy: 1 });
 });
 
 test("each event has its own variables and bindings", async () => {

@@ -152,6 +152,21 @@ test("the messages of a batch that finds no instance are requeued unchanged, at 
   );
 });
 
+test("the messages of a batch for which there is no memory are requeued too", async () => {
+  const bucket = await fixture.bucket();
+  await bucket.delete("resent");
+  await fixture.rules({ eventBytes: 60 << 20, queueWait: 200, refusedDelay: 1000 });
+  fixture.clearLogs();
+  const first = deliver({ do: "wait", ms: 800 });
+  await eventually(async () => (await fixture.stats()).live === 1);
+  const settled = await deliverTo("newsfork-domain-fixture", { do: "store", key: "resent", attempts: 4 });
+  assert.deepEqual(settled, { acked: ["m0"], retried: {} });
+  await first;
+  assert.ok(await eventually(() => bucket.head("resent")), "the message is lost");
+  const [line] = fixture.logged("batch_refused");
+  assert.deepEqual([line.reason, line.level, line.resent], ["memory", "warn", 1]);
+});
+
 test("the messages of a batch that no program could begin are requeued too", async () => {
   const bucket = await fixture.bucket();
   const queue = "newsfork-domain-fixture";
