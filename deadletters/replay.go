@@ -304,8 +304,8 @@ func (r *Replayer) message(ctx context.Context, record *contract.DeadLetterRecor
 	switch contract.QueueRole(record.QueueName) {
 	case contract.SeedQueue, contract.DomainQueue:
 	case contract.WebhookQueue:
-		return nil, contract.Invalid("queue", "the webhook delivers nothing twice; give the letter's message to the "+
-			"receiver, then discard the letter")
+		return nil, contract.Invalid("queue", "what the webhook skipped is not replayed; give the letter's message to "+
+			"the receiver, then discard the letter")
 	default:
 		return nil, contract.Invalid("queue", "%q is not a queue of the pipeline; discard the letter",
 			record.QueueName)

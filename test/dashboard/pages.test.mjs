@@ -442,6 +442,23 @@ describe("the dashboard", { skip }, () => {
       );
     });
 
+    test("an item that the webhook skipped shows its URL, and can only be discarded", async () => {
+      const url = "https://rail-news-158.example/story";
+      const skipped = (letter) => ({ ...letter, queue_role: "webhook", domain: "rail-news-158.example", work: url });
+      await open("#/dead-letters", {
+        api: {
+          alter: (data) =>
+            Array.isArray(data.dead_letters) ? { ...data, dead_letters: data.dead_letters.map(skipped) } : data,
+        },
+      });
+      await page.getByRole("link", { name: url }).first().waitFor();
+      await page
+        .getByRole("button", { name: `Discard ${url}` })
+        .first()
+        .waitFor();
+      assert.equal(await page.getByRole("button", { name: `Replay ${url}` }).count(), 0);
+    });
+
     test("one is replayed after confirmation", async () => {
       await open("#/dead-letters");
       await page.getByRole("button", { name: "Replay rail-news-158.example" }).click();

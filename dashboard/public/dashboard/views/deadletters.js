@@ -134,9 +134,12 @@ const described = (filter) =>
     " ",
   ]);
 
+/** The domain of a dead letter, unless it is about one of the domain's URLs. */
+const domainOf = (letter) => (letter.queue_role === "webhook" ? null : letter.domain);
+
 /** The subject of a dead letter: its domain, else its raw file, else the recorded work. */
 export const subject = (letter) =>
-  letter.domain ? h("bdi", null, letter.domain) : code(letter.work.match(/raw_\d+\.json$/)?.[0] ?? letter.work);
+  domainOf(letter) ? h("bdi", null, letter.domain) : code(letter.work.match(/raw_\d+\.json$/)?.[0] ?? letter.work);
 
 function deadLetterTable(rows, route, state, app) {
   return table({
@@ -151,7 +154,7 @@ function deadLetterTable(rows, route, state, app) {
           row.state === "stored" &&
           h("input", {
             type: "checkbox",
-            "aria-label": t("letters.select.one", row.domain ?? row.work),
+            "aria-label": t("letters.select.one", domainOf(row) ?? row.work),
             checked: state.selected.has(row.id),
             on: { change: (event) => select([row], event.target.checked, state, app) },
           }),
@@ -208,7 +211,7 @@ function deadLetterTable(rows, route, state, app) {
                 offered(row).map((action) =>
                   actionButton(t(action), () => resolve(app, action, { ids: [row.id] }, 1, summary(row)), {
                     kind: action === "discard" ? "danger-text" : "",
-                    label: t(`${action}.of`, row.domain ?? row.work),
+                    label: t(`${action}.of`, domainOf(row) ?? row.work),
                   }),
                 ),
               )
@@ -218,9 +221,16 @@ function deadLetterTable(rows, route, state, app) {
   });
 }
 
-/** The actions for a dead letter, best first: an unreadable file would fail again, and an excluded domain is not fetched. */
+/**
+ * The actions for a dead letter, best first: an unreadable file would fail again, an excluded domain is not fetched, and
+ * what the webhook skipped is not replayed.
+ */
 export const offered = (row) =>
-  row.excluded ? ["discard"] : row.error_type === "parse_error" ? ["discard", "replay"] : ["replay", "discard"];
+  row.excluded || row.queue_role === "webhook"
+    ? ["discard"]
+    : row.error_type === "parse_error"
+      ? ["discard", "replay"]
+      : ["replay", "discard"];
 
 /** A dead letter in a confirmation dialog. */
 export const summary = (row) =>
