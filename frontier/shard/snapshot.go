@@ -18,8 +18,8 @@ func (s *Shard) Export(now epoch.Millis, from int64) (page frontier.Snapshot, er
 	return page, err
 }
 
-// Restore adds the hosts and domains of a snapshot's page, and returns the number of hosts added. Known hosts stay as
-// they are, so a page can be restored twice, or after newer puts.
+// Restore adds the hosts and domains of a snapshot's page, and returns the number of hosts that got something. Known
+// hosts get what they lack, so a page can be restored twice, or after newer puts.
 func (s *Shard) Restore(now epoch.Millis, page frontier.Snapshot) (restored int, err error) {
 	if page.Version < 1 || page.Version > store.Version {
 		return 0, frontier.ErrNewer
@@ -74,7 +74,7 @@ func restoreHost(c *call, r *frontier.HostSnapshot, classes []frontier.Class) (b
 		return false, contract.Invalid("hosts", "%.80q is not a host of %.80q", r.Host, r.Domain)
 	}
 	there, err := c.hostNamed(r.Host)
-	if err != nil || there != nil && !there.Blank() {
+	if err != nil {
 		return false, err
 	}
 	m, err := c.tx.MakeDomain(r.Domain)
@@ -85,10 +85,26 @@ func restoreHost(c *call, r *frontier.HostSnapshot, classes []frontier.Class) (b
 	if err != nil || made == nil || made.Domain != m {
 		return false, err
 	}
+	if there != nil && !there.Blank() {
+		return mergeHost(c, made, r, classes)
+	}
 	h, err := made.Restore(there != nil, r.Record, r.Parts, classes)
 	if err != nil || h == nil {
 		return false, err
 	}
 	c.watch(h, -1)
+	return true, c.queue(h)
+}
+
+func mergeHost(c *call, h *store.Host, r *frontier.HostSnapshot, classes []frontier.Class) (bool, error) {
+	if err := h.UnpackEntries(); err != nil {
+		return false, err
+	}
+	before := h.NextDue()
+	merged, err := h.Merge(r.Record, r.Parts, classes, c.settings.URLsPerHost-h.URLs)
+	if err != nil || !merged {
+		return false, err
+	}
+	c.watch(h, before)
 	return true, c.queue(h)
 }

@@ -1,6 +1,12 @@
 package store
 
-import "github.com/newsfork/seed-engine/frontier"
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/newsfork/seed-engine/frontier"
+)
 
 // Limits of a page of a snapshot.
 const (
@@ -138,6 +144,156 @@ func (blank *Host) Restore(there bool, record []byte, saved []frontier.Part, cla
 	c.state.Done += h.Done
 	c.state.Failed += h.Failed
 	return h, nil
+}
+
+// Merge adds what a stored host has and h lacks, and reports whether that is anything: up to room waiting pages, seen
+// URLs and entry points. What h knows stays, so a host can be merged twice. A block or delay by operators comes back,
+// since a host asked too rarely does no harm.
+func (h *Host) Merge(record []byte, saved []frontier.Part, classes []frontier.Class, room int64) (bool, error) {
+	m, err := h.merger(record, saved, classes)
+	if err != nil {
+		return false, err
+	}
+	if err := m.load(); err != nil {
+		return false, err
+	}
+	h.Override, h.Blocked = cmp.Or(h.Override, m.old.Override), max(h.Blocked, m.old.Blocked)
+	h.Ready = max(h.Ready, m.old.Ready)
+	if h.RobotsEnds == 0 {
+		h.Delay, h.RobotsEnds = max(h.Delay, m.old.Delay), m.old.RobotsEnds
+	}
+	waiting := m.mergePages(room)
+	entries := m.mergeEntries()
+	h.Change()
+	if len(m.missing) == 0 {
+		return waiting > 0, nil
+	}
+	settled := max(int64(len(m.missing))-waiting-entries, 0)
+	done := min(m.old.Done, settled)
+	failed := min(m.old.Failed, settled-done)
+	h.Done, h.Failed = h.Done+done, h.Failed+failed
+	h.tx.state.Done += done
+	h.tx.state.Failed += failed
+	h.recent = append(h.recent, slices.Sorted(maps.Keys(m.missing))...)
+	if len(h.recent) > maxRecent {
+		return true, h.mergeRecent()
+	}
+	return true, nil
+}
+
+// merger merges the stored state of a host into the host.
+type merger struct {
+	host    *Host
+	old     *Host
+	classes []frontier.Class // of the snapshot
+	seen    []uint64         // by the stored host
+	pages   []Page           // that waited or were leased
+	missing map[uint64]bool  // those of seen that the host has not
+}
+
+func (h *Host) merger(record []byte, saved []frontier.Part, classes []frontier.Class) (*merger, error) {
+	old, err := decodeHost(h.ID, h.Name, h.domain, record)
+	if err != nil {
+		return nil, err
+	}
+	m := &merger{host: h, old: old, classes: classes, seen: old.recent, pages: append(old.buffer, old.Leased...)}
+	segments := map[int64][]byte{}
+	for _, part := range saved {
+		switch {
+		case part.Number < 0 || part.Number >= parts || part.Number < firstSegment && len(part.Data)%hashBytes != 0:
+			return nil, ErrDamaged
+		case part.Number >= firstSegment:
+			segments[int64(part.Number-firstSegment)] = part.Data
+			continue
+		}
+		for at := 0; at < len(part.Data); at += hashBytes {
+			m.seen = append(m.seen, hashAt(part.Data, at))
+		}
+	}
+	for i := range old.segments {
+		pages, err := old.segments[i].unread(segments[old.segments[i].number])
+		if err != nil {
+			return nil, err
+		}
+		m.pages = append(m.pages, pages...)
+	}
+	return m, old.UnpackEntries()
+}
+
+// load finds out which URLs the host has not seen.
+func (m *merger) load() error {
+	hashes := slices.Clone(m.seen)
+	for i := range m.pages {
+		hash := Hash48(m.pages[i].Path)
+		hashes = append(hashes, hash, MentionOf(hash))
+	}
+	if err := m.host.loadSeen(hashes); err != nil {
+		return err
+	}
+	m.missing = map[uint64]bool{}
+	for _, hash := range m.seen {
+		if !m.host.Seen(hash) {
+			m.missing[hash] = true
+		}
+	}
+	return m.host.UnpackEntries()
+}
+
+// mergePages queues the pages that the host has not seen, and returns how many. Those beyond room are not remembered.
+func (m *merger) mergePages(room int64) (added int64) {
+	h := m.host
+	met := map[uint64]bool{}
+	for _, p := range m.pages {
+		hash := Hash48(p.Path)
+		mention := MentionOf(hash)
+		switch {
+		case met[hash] || h.Seen(hash) || h.Seen(mention):
+			continue
+		case added >= room || h.Full():
+			delete(m.missing, hash)
+			delete(m.missing, mention)
+			continue
+		}
+		met[hash] = true
+		if p.Foreign {
+			m.missing[mention] = true
+		} else {
+			m.missing[hash] = true
+		}
+		p.Class = m.class(p.Class)
+		h.Enqueue(p)
+		added++
+	}
+	h.URLs += added
+	h.tx.state.URLs += added
+	return added
+}
+
+// mergeEntries adds the entry points that the host has not seen, and returns how many. An entry point that it has seen
+// but does not have was removed.
+func (m *merger) mergeEntries() (added int64) {
+	h := m.host
+	for _, e := range m.old.Entries {
+		hash := Hash48(e.Path)
+		if h.Seen(hash) || h.Entry(hash) >= 0 || len(h.Entries) >= MaxEntries {
+			continue
+		}
+		m.missing[hash] = true
+		e.Class, e.Tried = m.class(e.Class), 0
+		h.Entries = append(h.Entries, e)
+		added++
+	}
+	h.tx.state.Entries += added
+	return added
+}
+
+// class returns the index among the host's classes for one of the stored host.
+func (m *merger) class(i uint8) uint8 {
+	var class hostClass
+	if int(i) < len(m.old.classes) {
+		class = m.old.classes[i]
+	}
+	return m.host.Class(m.host.tx.state.Class(classAt(m.classes, class.ID)), class.Day, false)
 }
 
 // Blank reports whether nothing is known of the pages and entry points of a host: it is there because it was
