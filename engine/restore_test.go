@@ -8,6 +8,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/engine/enginetest"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
@@ -173,4 +174,55 @@ func TestRestore_DomainsMove(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRestore_CursorExpires: a shard that was lost has lost its part of the feed and of the changes. Readers with a
+// cursor from before hear so once, and a reader that begins does not.
+func TestRestore_CursorExpires(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		a := &articles{T: t, w: w}
+		a.write(20, publishers...)
+		for _, domain := range publishers {
+			if err := w.Frontier.Remotes().Of(domain).Changed(t.Context(), frontier.Changed{Domain: domain,
+				Changes: []frontier.Change{{Partition: day, Revision: 1, ChangedAt: epoch.Now()}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		feed := func(cursor string) contract.FeedPage {
+			return enginetest.Data[contract.FeedPage](w, "GET", "/api/v1/feed?limit=200&cursor="+cursor, "")
+		}
+		changes := func(cursor string) contract.ChangesPage {
+			return enginetest.Data[contract.ChangesPage](w, "GET", "/api/v1/seeds/changes?limit=200&cursor="+cursor, "")
+		}
+		before, changed := feed(""), changes("")
+		if before.Expired || changed.Expired || feed(before.NextCursor).Expired || changes(changed.NextCursor).Expired {
+			t.Fatal("expired before anything was lost")
+		}
+		for _, name := range w.Frontier.Names() {
+			if _, err := w.Alarm(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Minute)
+		w.Frontier.Wipe(w.Frontier.Remotes().Of(publishers[0]).Name())
+		restoreAll(w, func() {})
+		after, since := feed(before.NextCursor), changes(changed.NextCursor)
+		if !after.Expired || !since.Expired {
+			t.Errorf("expired: feed %v, changes %v", after.Expired, since.Expired)
+		}
+		if feed(after.NextCursor).Expired || changes(since.NextCursor).Expired {
+			t.Error("the next page is expired, too")
+		}
+		begun := feed("")
+		if begun.Expired || changes("").Expired {
+			t.Error("a reader that begins has lost something")
+		}
+		more := &articles{T: t, w: w, written: make([]string, 100)}
+		more.write(4, publishers[0])
+		for _, cursor := range []string{after.NextCursor, begun.NextCursor} {
+			if p := feed(cursor); p.Expired || len(p.Items) != 4 {
+				t.Errorf("what came since: %+v", p)
+			}
+		}
+	})
 }

@@ -72,7 +72,7 @@ func (c *logTables) append(log string, records [][]byte) ([]int64, error) {
 	for i, record := range records {
 		if key == 0 || len(block) > 0 && len(block)+len(record) > maxLogBlock ||
 			c.tx.now.Sub(epoch.Millis(key)) > maxLogAge {
-			key, block = max(last+1, int64(c.tx.now), 1), nil
+			key, block = max(last+1, int64(c.tx.now), *c.deleted(log)+1), nil
 			last = key - 1
 		}
 		last++
@@ -94,7 +94,9 @@ type LogPage struct {
 func (c *logTables) read(log string, after int64, each func([]logRecord) (taken int, err error)) (page LogPage,
 	err error) {
 	page.Next = after
-	page.Expired = after > 0 && after < *c.deleted(log) // a reader that begins has missed nothing
+	if deleted := *c.deleted(log); after > 0 && after < deleted { // a reader that begins has missed nothing
+		page.Next, page.Expired = deleted, true
+	}
 	from := after + 1
 	for range maxLogBlocks / logBatch {
 		rows, err := c.tx.db.Run("SELECT key, data FROM "+log+" WHERE key >= coalesce((SELECT max(key) FROM "+log+
@@ -145,6 +147,12 @@ func (c *logTables) read(log string, after int64, each func([]logRecord) (taken 
 
 // deletedLogs are the numbers of the last records that were deleted of each log; 0 where none was.
 type deletedLogs struct{ Feed, Changes int64 }
+
+// beginLogs makes cursors from before now expire, as the shard is new: it might replace one that was lost.
+func (c *Tx) beginLogs() {
+	before := max(int64(c.now)-1, 0)
+	c.state.deleted = deletedLogs{Feed: before, Changes: before}
+}
 
 func (d *deletedLogs) numbers() []*int64 { return []*int64{&d.Feed, &d.Changes} }
 

@@ -222,7 +222,9 @@ func (c *Tx) open() error {
 		return err
 	}
 	s := &c.state
+	isNew := true
 	for rows.Next() {
+		isNew = false
 		key, data := rows.Int(), rows.Blob()
 		err := s.decode(key, data)
 		if errors.Is(err, ErrDamaged) {
@@ -231,6 +233,9 @@ func (c *Tx) open() error {
 		if err != nil {
 			return err
 		}
+	}
+	if isNew {
+		c.beginLogs()
 	}
 	for ; s.Version < Version; s.Version++ {
 		for _, sql := range migrations[s.Version] {
