@@ -87,6 +87,18 @@ var rules = []rule{
 		},
 	},
 	{
+		name: "frontier_full", subject: "Of the 10 GB that the largest shard of the frontier may have", threshold: 70,
+		unit: contract.Percent,
+		value: func(c counts) *float64 {
+			last, known := c.reading.NewestFrontier()
+			if known && !last.Complete {
+				return nil
+			}
+			v := math.Round(float64(last.LargestShard)/contract.MaxShardBytes*1000) / 10
+			return &v
+		},
+	},
+	{
 		name: "feed_webhook", subject: "The webhook of the feed has taken nothing", threshold: 3_600_000,
 		unit: contract.Milliseconds,
 		value: func(c counts) *float64 {

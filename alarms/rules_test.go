@@ -226,9 +226,14 @@ func TestAlarms_Frontier(t *testing.T) {
 	w.frontier = ledger.FrontierReading{Complete: true, Answers: 1200, Faults: 905}
 	w.expect("it answers, and the row was dropped", at(100))
 	w.expect("ten minutes later", at(110), "frontier_damaged ok")
+	w.frontier.LargestShard = 7_060_000_000
+	w.expect("a shard has more than 70 % of its 10 GB", at(115), "frontier_full firing")
+	w.frontier.LargestShard = 1_000_000_000
+	w.expect("it was divided", at(120))
+	w.expect("ten minutes after that", at(130), "frontier_full ok")
 	w.frontierErr = errors.New("no shard answers")
-	w.expect("no shard answers", at(115))
-	w.expect("an hour of that", at(180))
+	w.expect("no shard answers", at(135))
+	w.expect("an hour of that", at(200))
 }
 
 // The text of a change.

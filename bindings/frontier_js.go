@@ -54,3 +54,6 @@ func (ShardDatabase) Run(sql string, args ...any) (*store.Rows, error) {
 	}
 	return store.NewRows(answer)
 }
+
+// Size implements store.DB.
+func (ShardDatabase) Size() (int64, error) { return worker.DatabaseSize(), nil }

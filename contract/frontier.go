@@ -66,9 +66,13 @@ type FrontierCounts struct {
 	Failed    int64 `json:"failed"`  // pages that were given up, ever
 	OldestDue *Time `json:"oldest_due"`
 
+	Bytes       int64 `json:"bytes"`       // of the shard's database, which has at most MaxShardBytes
 	Quarantined int64 `json:"quarantined"` // damaged rows
 	Withheld    int64 `json:"withheld"`    // pages that were not announced since their domain had too many that day
 }
+
+// MaxShardBytes is the size that the platform allows the database of a shard (10 GB).
+const MaxShardBytes = 10_000_000_000
 
 // FrontierStats answers GET /api/v1/frontier/stats.
 type FrontierStats struct {

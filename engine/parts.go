@@ -164,6 +164,7 @@ func readFrontier(ctx context.Context, shards frontier.Remotes,
 		Quarantined: stats.Total.Quarantined}
 	for _, s := range stats.Shards {
 		reading.Complete = reading.Complete && s.Answered
+		reading.LargestShard = max(reading.LargestShard, s.Stats.Bytes)
 	}
 	if at := stats.Total.OldestDue[frontier.Bands]; at > 0 && set.Freshness { // of entry points, after those of pages
 		reading.OldestEntry = at.Time()

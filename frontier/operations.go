@@ -454,6 +454,7 @@ type Stats struct {
 	Faults    int64 // failed answers: none, 5xx, or no success of an entry point
 	Refreshed int64 // refreshes today (UTC)
 
+	Bytes       int64 // of the database
 	Quarantined int64 // damaged rows
 	Withheld    int64 // pages that were not announced since their domain had too many that day
 

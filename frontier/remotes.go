@@ -180,6 +180,7 @@ func (s *Stats) add(other *Stats) {
 	s.Failed += other.Failed
 	s.Answers += other.Answers
 	s.Faults += other.Faults
+	s.Bytes += other.Bytes
 	s.Quarantined, s.Withheld = s.Quarantined+other.Quarantined, s.Withheld+other.Withheld
 	for lane := range Lanes {
 		s.Due[lane] += other.Due[lane]

@@ -208,7 +208,7 @@ func foundOf(counted []frontier.FoundHour, now time.Time) []contract.FrontierFou
 
 func countsOf(s *frontier.Stats) contract.FrontierCounts {
 	n := contract.FrontierCounts{Hosts: s.Hosts, URLs: s.URLs, Entries: s.Entries, Leased: s.Leased, Done: s.Done,
-		Failed: s.Failed, Quarantined: s.Quarantined, Withheld: s.Withheld}
+		Failed: s.Failed, Bytes: s.Bytes, Quarantined: s.Quarantined, Withheld: s.Withheld}
 	oldest := epoch.Millis(0)
 	for lane, due := range s.Due {
 		n.Due += due

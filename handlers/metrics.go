@@ -131,6 +131,12 @@ func (e *exposition) shards(all *frontier.AllStats) {
 	for _, s := range all.Shards {
 		e.Sample(prometheus.Flag(s.Answered), "shard", s.Name)
 	}
+	e.Family("newsfork_seed_frontier_shard_bytes", "gauge", "Size of a shard's database; the platform allows it 10 GB.")
+	for _, s := range all.Shards {
+		if s.Answered {
+			e.Sample(float64(s.Stats.Bytes), "shard", s.Name)
+		}
+	}
 }
 
 func (e *exposition) frontier(total *frontier.Stats, now epoch.Millis) {

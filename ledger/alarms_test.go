@@ -41,7 +41,7 @@ func TestAlarmReading(t *testing.T) {
 	must(t, l.SaveAlarms(ctx, noon, update("domain_failures", "firing", "a", noon), true))
 	must(t, l.SaveAlarms(ctx, noon.Add(time.Minute), update("domain_failures", "firing", "b", noon), true))
 	first := ledger.FrontierReading{At: noon.Add(-74 * time.Minute), Complete: true, Answers: 100, Faults: 10,
-		Quarantined: 3}
+		Quarantined: 3, LargestShard: 4 << 20}
 	second := ledger.FrontierReading{At: noon, OldestEntry: noon.Add(-90 * time.Minute)}
 	must(t, l.SaveFrontierReading(ctx, second))
 	must(t, l.SaveFrontierReading(ctx, ledger.FrontierReading{At: noon.Add(59 * time.Second)}))

@@ -12,33 +12,34 @@ import (
 
 // FrontierReading is a reading of the frontier's shards.
 type FrontierReading struct {
-	At          time.Time // to the minute
-	OldestEntry time.Time // due time of the oldest due entry point; zero if none is due
-	Complete    bool      // all shards answered; otherwise the counters are meaningless
-	Answers     int64     // reported ever
-	Faults      int64     // faults among these
-	Used        int64     // share of the daily refreshes, in thousandths
-	Quarantined int64     // damaged rows of shards
+	At           time.Time // to the minute
+	OldestEntry  time.Time // due time of the oldest due entry point; zero if none is due
+	Complete     bool      // all shards answered; otherwise the counters are meaningless
+	Answers      int64     // reported ever
+	Faults       int64     // faults among these
+	Used         int64     // share of the daily refreshes, in thousandths
+	Quarantined  int64     // damaged rows of shards
+	LargestShard int64     // bytes of the largest database of a shard
 }
 
 // keptReadings is the age limit of readings, in minutes.
 const keptReadings = 75
 
 const (
-	selectReadings = `SELECT minute, oldest_entry, answers, faults, used, quarantined FROM frontier_readings
+	selectReadings = `SELECT minute, oldest_entry, answers, faults, used, quarantined, largest_shard FROM frontier_readings
 WHERE minute > ?1 - ?2 AND minute <= ?1 ORDER BY minute`
 
-	insertReading = `INSERT INTO frontier_readings (minute, oldest_entry, answers, faults, used, quarantined)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING`
+	insertReading = `INSERT INTO frontier_readings (minute, oldest_entry, answers, faults, used, quarantined, largest_shard)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING`
 
 	pruneReadings = `DELETE FROM frontier_readings WHERE minute < ` + now + ` / 60000 - 1440`
 )
 
 // SaveFrontierReading saves a reading. The first of a minute stays.
 func (l *Ledger) SaveFrontierReading(ctx context.Context, r FrontierReading) error {
-	args := []any{minuteOf(r.At), epoch.MillisOf(r.OldestEntry), nil, nil, r.Used, nil}
+	args := []any{minuteOf(r.At), epoch.MillisOf(r.OldestEntry), nil, nil, r.Used, nil, nil}
 	if r.Complete {
-		args[2], args[3], args[5] = r.Answers, r.Faults, r.Quarantined
+		args[2], args[3], args[5], args[6] = r.Answers, r.Faults, r.Quarantined, r.LargestShard
 	}
 	_, err := l.batch(ctx, "ledger.SaveFrontierReading", Statement{insertReading, args})
 	return err
@@ -57,7 +58,7 @@ func readReadings(r *reader, result int) []FrontierReading {
 		}
 		if row.complete {
 			reading.Complete, reading.Answers, reading.Faults = true, row.answers, row.faults
-			reading.Quarantined = row.quarantined
+			reading.Quarantined, reading.LargestShard = row.quarantined, row.largest
 		}
 		readings = append(readings, reading)
 	}
@@ -66,9 +67,9 @@ func readReadings(r *reader, result int) []FrontierReading {
 
 // readingRow is a row of frontier_readings. Answers and faults are null if the reading is incomplete.
 type readingRow struct {
-	minute, answers, faults, used, quarantined int64
-	oldest                                     epoch.Millis
-	complete                                   bool
+	minute, answers, faults, used, quarantined, largest int64
+	oldest                                              epoch.Millis
+	complete                                            bool
 }
 
 func (row *readingRow) set(column string, v gjson.Result) {
@@ -85,6 +86,8 @@ func (row *readingRow) set(column string, v gjson.Result) {
 		row.used = v.Int()
 	case "quarantined":
 		row.quarantined = v.Int()
+	case "largest_shard":
+		row.largest = v.Int()
 	}
 }
 

@@ -69,6 +69,12 @@ func takeCall(c Callee, data []byte) {
 	answerCall(ok, float64(answer.Alarm), start(answer.Text), int32(len(answer.Text)))
 }
 
+//go:wasmimport worker database_size
+func databaseSize() float64
+
+// DatabaseSize returns the bytes of the SQLite database of the Durable Object being called.
+func DatabaseSize() int64 { return int64(databaseSize()) }
+
 //go:wasmimport worker sql
 func runSQL(statement unsafe.Pointer, statementLength int32, args unsafe.Pointer, argsLength int32) int32
 

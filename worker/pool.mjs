@@ -144,6 +144,7 @@ class Instance {
         abort: (handle) => this.#handles.get(handle)?.abort(),
         sql: (textAt, textLength, argsAt, argsLength) =>
           this.#sql(this.#view(textAt, textLength), this.#view(argsAt, argsLength)),
+        database_size: () => this.host.ctx.storage?.sql.databaseSize ?? 0,
         answer: (ok, alarm, at, length) =>
           this.lease.finish({ ok: ok !== 0, alarm, answer: this.#view(at, length).slice() }),
         print: (at, length) => console.log(decoder.decode(this.#view(at, length))),

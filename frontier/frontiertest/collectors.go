@@ -459,7 +459,9 @@ func entryPoints(t T, db DB) {
 
 func statsAndHosts(t T, db DB) {
 	s := newShard(t, db)
-	expect(t, "an empty shard", s.stats(), frontier.Stats{})
+	empty := s.stats()
+	expect(t, "an empty shard", empty, frontier.Stats{Bytes: empty.Bytes})
+	expect(t, "has a size", empty.Bytes >= 4096 && empty.Bytes < 1<<20, true)
 	for i := range 25 {
 		host := fmt.Sprintf("a%d.example", i)
 		s.putIn(kr, host, pages(host, i+1, 0.5), []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://" + host +

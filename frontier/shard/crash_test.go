@@ -182,7 +182,7 @@ func TestCrash(t *testing.T) {
 			}
 			return err
 		}},
-		{"pruning", 100 * 86_400_000, func() error { return w.shard.Stored(w.now, "2026-05-08") }},
+		{"pruning", 100 * 86_400_000, func() error { return pruned(w) }},
 	}
 	check := func(name string, run func() error) {
 		before := w.db.Statements

@@ -66,7 +66,7 @@ func TestFollow_Long(t *testing.T) {
 				if r.IntN(50) > 0 {
 					return nil
 				}
-				return w.shard.Stored(w.now, "2026-01-28") // deletes what is old
+				return pruned(w)
 			})
 		}
 		group.Go(func() {

@@ -54,7 +54,11 @@ func (s *Shard) Entries(now epoch.Millis, domain string) (answer frontier.EntryL
 func (s *Shard) Stats(now epoch.Millis) (stats frontier.Stats, err error) {
 	err = s.run(now, func(c *call) error {
 		n := c.tx.State()
-		stats = frontier.Stats{Found: n.FoundLately(c.now), Hosts: n.Hosts, URLs: n.URLs, Entries: n.Entries,
+		size, err := s.DB.Size()
+		if err != nil {
+			return err
+		}
+		stats = frontier.Stats{Bytes: size, Found: n.FoundLately(c.now), Hosts: n.Hosts, URLs: n.URLs, Entries: n.Entries,
 			Leased: n.Leased, Done: n.Done, Failed: n.Failed, Answers: n.Answers + n.Refreshing.Total, Faults: n.Faults,
 			Quarantined: n.Quarantine.Rows, Withheld: n.Withheld}
 		for lane := range frontier.Lanes {

@@ -13,6 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/placement"
+	"github.com/newsfork/seed-engine/frontier/shard"
 )
 
 // logs is a frontier of several shards with a clock, some of which may be frozen. As on the platform, a shard does one
@@ -235,6 +236,12 @@ func TestFollow_ReadAgain(t *testing.T) {
 	}
 }
 
+// pruned deletes what the logs of a shard keep no longer, as every tick does.
+func pruned(w *world) error {
+	_, err := w.shard.Tick(w.now, shard.TickRequest{Shard: "shard-0"})
+	return err
+}
+
 // TestFollow_TooLate: a reader who was away for longer than the logs are kept is told that something is missing, and one
 // who missed nothing is not.
 func TestFollow_TooLate(t *testing.T) {
@@ -245,7 +252,7 @@ func TestFollow_TooLate(t *testing.T) {
 		changed := frontier.Changed{Domain: "a.example", Changes: []frontier.Change{{Partition: partition, Revision: revision, ChangedAt: w.now}}}
 		w.do(func() error { return w.shard.Changed(w.now, changed) })
 	}
-	prune := func() { w.do(func() error { return w.shard.Stored(w.now, "2026-01-28") }) }
+	prune := func() int { return w.do(func() error { return pruned(w) }) }
 	read := func(after, changesAfter int64, items int, expired bool) (next, changesNext int64) {
 		t.Helper()
 		w.do(func() error {
@@ -275,7 +282,7 @@ func TestFollow_TooLate(t *testing.T) {
 	read(early, earlyChange, 1, true)
 	read(second, secondChange, 1, false) // had read all that was deleted
 	read(0, 0, 1, false)                 // begins
-	if n := w.do(func() error { return w.shard.Stored(w.now, "2026-01-29") }); n > 1 {
+	if n := prune(); n > 1 {
 		t.Errorf("with nothing to delete %d rows are written", n)
 	}
 }
@@ -304,7 +311,7 @@ func TestFollow_TooLateFromTheBeginning(t *testing.T) {
 	}
 	prune := func() {
 		for _, w := range s.worlds {
-			w.do(func() error { return w.shard.Stored(w.now, "2026-01-28") })
+			w.do(func() error { return pruned(w) })
 		}
 	}
 	put(0, "/1")

@@ -285,10 +285,11 @@ func BenchmarkSimulation(b *testing.B) {
 	for b.Loop() {
 		began := time.Now()
 		s := newSimulation(b, urls, hosts, 200)
-		size, err := s.db.Bytes()
-		if err != nil {
-			b.Fatal(err)
-		}
+		var size int64
+		s.do(func() (err error) {
+			size, err = s.db.Size()
+			return err
+		})
 		b.Logf("filled in %v", time.Since(began).Round(time.Second))
 		s.run()
 		s.verify(urls)

@@ -48,7 +48,7 @@ type Store interface {
 	AppendFeed(i *store.FeedItem)
 	ReadFeed(after int64, take func(number int64, i *store.FeedItem) bool) (store.LogPage, error)
 	ReadChanges(after int64, limit int) ([]store.ChangedContract, store.LogPage, error)
-	PruneLogs(kept epoch.Millis) error
+	PruneLogs(kept epoch.Millis) (more bool, err error)
 
 	// Mirrors and SaveMirrors keep which domain showed a digest first, with digests that begin alike.
 	Mirrors(digest string) ([]store.Mirror, error)

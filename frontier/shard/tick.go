@@ -61,10 +61,17 @@ func (s *Shard) Tick(now epoch.Millis, r TickRequest) (tick Tick, err error) {
 			return err
 		}
 		tick.AlarmAt = min(tick.AlarmAt, now.Add(maxAlarmGap))
-		if r.Paused {
-			tick.AlarmAt = now.Add(c.settings.tickSpacing())
-		} else if err := queueRefreshes(c, &tick, r.Oldest); err != nil {
+		old, err := c.tx.PruneLogs(c.now.Add(-c.settings.Retention))
+		if err != nil {
 			return err
+		}
+		if r.Paused || old {
+			tick.AlarmAt = min(tick.AlarmAt, now.Add(c.settings.tickSpacing()))
+		}
+		if !r.Paused {
+			if err := queueRefreshes(c, &tick, r.Oldest); err != nil {
+				return err
+			}
 		}
 		if date := today.Format(time.DateOnly); date > c.tx.State().Snapshot {
 			dir := contract.Snapshot(r.Shard, today)
@@ -78,15 +85,12 @@ func (s *Shard) Tick(now epoch.Millis, r TickRequest) (tick Tick, err error) {
 	return tick, err
 }
 
-// Stored notes that all pages of the snapshot of a day are stored, and deletes what the logs keep no longer.
+// Stored notes that all pages of the snapshot of a day are stored.
 func (s *Shard) Stored(now epoch.Millis, date string) error {
 	if _, err := time.Parse(time.DateOnly, date); err != nil {
 		return contract.Invalid("date", "%.20q is no date", date)
 	}
 	return s.run(now, func(c *call) error {
-		if err := c.tx.PruneLogs(c.now.Add(-c.settings.Retention)); err != nil {
-			return err
-		}
 		c.tx.State().Snapshot = date
 		return nil
 	})

@@ -1,12 +1,15 @@
 package shard_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/newsfork/seed-engine/epoch"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
 // TestTick_SnapshotsAreDaily: one a day once there is something to keep, again until it is stored, each shard at
@@ -98,5 +101,48 @@ func TestTick_CostsNothing(t *testing.T) {
 		if rows != 0 {
 			t.Errorf("%d rows", rows)
 		}
+	}
+}
+
+// TestTick_Prunes: what the feed keeps no longer is deleted by ticks, a bounded part by each, and the next one comes soon
+// while there is more; snapshots have nothing to do with it.
+func TestTick_Prunes(t *testing.T) {
+	w := newWorld(t)
+	const blocks = 200
+	for i := range blocks {
+		var pages []frontier.NewPage
+		for k := range 50 { // they fill a block
+			pages = append(pages, frontier.NewPage{
+				URL:   fmt.Sprintf("https://a%d.example/%d/%s", i, k, strings.Repeat("u", 400)),
+				Title: strings.Repeat("t", frontier.MaxTitle), Fresh: true})
+		}
+		w.put(fmt.Sprintf("a%d.example", i), pages)
+		w.now += 1000
+	}
+	stored := func() (n int64) {
+		t.Helper()
+		if err := w.db.Query("SELECT count(*) FROM feed", func(r *store.Rows) { n = r.Int() }); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := stored()
+	if before < 150 {
+		t.Errorf("only %d blocks", before)
+	}
+	w.now += 15 * 86_400_000
+	for ticks := 0; stored() > 1; ticks++ {
+		now, had := w.now, stored()
+		var tick shard.Tick
+		rows := w.do(func() (err error) {
+			tick, err = w.shard.Tick(now, shard.TickRequest{Shard: "shard-0"})
+			return err
+		})
+		left := stored()
+		if had-left > 64 || rows > 80 || left > 1 && (had == left || tick.AlarmAt > now+60_000) || ticks > 10 {
+			t.Fatalf("tick %d: %d of %d blocks are left, %d rows written, next in %v", ticks, left, before, rows,
+				tick.AlarmAt.Sub(now))
+		}
+		w.now = max(tick.AlarmAt, now)
 	}
 }

@@ -74,14 +74,6 @@ func (d *DB) Transaction(f func() error) (err error) {
 	return f()
 }
 
-// Bytes returns the size of the database.
-func (d *DB) Bytes() (int64, error) {
-	var size int64
-	err := d.Query("SELECT (SELECT page_count FROM pragma_page_count()) * (SELECT page_size FROM pragma_page_size())",
-		func(r *store.Rows) { size = r.Int() })
-	return size, err
-}
-
 // Query runs a statement for a test and gives its rows one by one.
 func (d *DB) Query(sql string, each func(*store.Rows)) error {
 	return d.Transaction(func() error {
@@ -123,6 +115,15 @@ func (d *DB) Run(sql string, args ...any) (*store.Rows, error) {
 		return nil, err
 	}
 	return d.step(stmt)
+}
+
+// Size implements frontier.DB.
+func (d *DB) Size() (int64, error) {
+	rows, err := d.Run("SELECT (SELECT page_count FROM pragma_page_count()) * (SELECT page_size FROM pragma_page_size())")
+	if err != nil || !rows.Next() {
+		return 0, err
+	}
+	return rows.Int(), rows.Err()
 }
 
 func (d *DB) prepare(sql string) (*sqlite3.Stmt, error) {

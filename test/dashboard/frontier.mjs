@@ -50,11 +50,12 @@ class Frontier {
         done: sum(here, "done"),
         failed: sum(here, "failed"),
         oldest_due: due ? iso(this.now - (n + 1) * 420_000) : null,
+        bytes: 188_416,
         quarantined: 0,
         withheld: 0,
       };
     }).filter((shard) => shard.name !== this.frozen);
-    const counts = ["hosts", "urls", "entries", "due", "leased", "done", "failed", "quarantined", "withheld"];
+    const counts = ["hosts", "urls", "entries", "due", "leased", "done", "failed", "bytes", "quarantined", "withheld"];
     return {
       ...Object.fromEntries(counts.map((name) => [name, sum(shards, name)])),
       oldest_due:

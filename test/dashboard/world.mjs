@@ -314,6 +314,7 @@ export class World {
       alarm("refresh_failures", 3, 20, "percent", 60),
       alarm("refresh_ceiling", 12, 80, "percent", null),
       alarm("frontier_damaged", 0, 0, "count", null),
+      alarm("frontier_full", 4.1, 70, "percent", null),
       alarm("feed_webhook", 0, 3_600_000, "ms", null),
     ];
   }

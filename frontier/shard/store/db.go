@@ -16,6 +16,9 @@ import (
 // answer comes back as NewRows reads it: one crossing each way.
 type DB interface {
 	Run(sql string, args ...any) (*Rows, error)
+
+	// Size returns the bytes that the database takes.
+	Size() (int64, error)
 }
 
 // Kinds of values in the encoding of arguments and answers.

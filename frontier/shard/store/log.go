@@ -164,29 +164,35 @@ func (c *logTables) deleted(log string) *int64 {
 	return &c.tx.state.deleted.Changes
 }
 
-// PruneLogs deletes blocks whose records are all older than an instant.
-func (c *Tx) PruneLogs(kept epoch.Millis) error {
+// maxPruned is the number of blocks of a log that one operation deletes.
+const maxPruned = 64
+
+// PruneLogs deletes blocks whose records are all older than an instant, the oldest first, and reports whether there are
+// more than one operation deletes.
+func (c *Tx) PruneLogs(kept epoch.Millis) (more bool, err error) {
 	for _, log := range [...]string{feedLog, changesLog} {
 		// A block was begun after the last record of the one before, so that one is as old.
-		rows, err := c.db.Run("SELECT key, data FROM "+log+" WHERE key < (SELECT max(key) FROM "+log+
-			" WHERE key <= ?1) ORDER BY key DESC LIMIT 1", int64(kept))
+		rows, err := c.db.Run("WITH old AS (SELECT key FROM "+log+" WHERE key < (SELECT max(key) FROM "+log+
+			" WHERE key <= ?1) ORDER BY key LIMIT ?2) SELECT key, (SELECT count(*) FROM old), data FROM "+log+
+			" WHERE key = (SELECT max(key) FROM old)", int64(kept), int64(maxPruned))
 		if err != nil {
-			return err
+			return false, err
 		}
 		if !rows.Next() {
 			if err := rows.Err(); err != nil {
-				return err
+				return false, err
 			}
 			continue
 		}
-		key := rows.Int()
+		key, blocks := rows.Int(), rows.Int()
+		more = more || blocks == maxPruned
 		records, _ := logRecords(key, rows.Blob()) // a damaged block is deleted like the others
 		if n := len(records); n > 0 {
 			*c.logs.deleted(log) = records[n-1].number
 		}
 		if _, err := c.db.Run("DELETE FROM "+log+" WHERE key <= ?1", key); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return nil
+	return more, nil
 }

@@ -310,6 +310,7 @@ export default {
   "alarm.refresh_failures": "Failed refreshes",
   "alarm.refresh_ceiling": "Refreshes near their ceiling",
   "alarm.frontier_damaged": "Damaged rows in the frontier",
+  "alarm.frontier_full": "A shard of the frontier is nearly full",
   "alarm.feed_webhook": "Feed webhook takes nothing",
   "alarm.source_failing": "Failed collections in a row",
   "alarm.source_stale": "Time since the last success",
@@ -329,6 +330,8 @@ export default {
     "How much of REFRESHES_PER_DAY is used up today. At 100 % nothing is refreshed until midnight (UTC).",
   "alarm.about.frontier_damaged":
     "Rows of the frontier that could not be read and were put into quarantine. Their shards go on without them; seedctl frontier quarantine lists them.",
+  "alarm.about.frontier_full":
+    "How much of the 10 GB that the platform allows a shard the largest one has. Above that it takes nothing: raise FRONTIER_SHARDS, or keep less.",
   "alarm.about.feed_webhook":
     "How long FEED_WEBHOOK_URL has accepted no delivery of new URLs. They are retried at least hourly, and kept for FEED_RETENTION_DAYS.",
   "alarm.file_failures.link": "Dead letters of files",

@@ -286,6 +286,7 @@ export default {
   "alarm.refresh_failures": "갱신 실패",
   "alarm.refresh_ceiling": "갱신 한도 임박",
   "alarm.frontier_damaged": "프런티어의 손상된 행",
+  "alarm.frontier_full": "프런티어 샤드 용량 임박",
   "alarm.feed_webhook": "피드 웹훅 수신 중단",
   "alarm.source_failing": "연속 수집 실패",
   "alarm.source_stale": "마지막 성공 이후 시간",
@@ -304,6 +305,8 @@ export default {
     "오늘 사용한 REFRESHES_PER_DAY의 비율입니다. 100%가 되면 자정(UTC)까지 갱신하지 않습니다.",
   "alarm.about.frontier_damaged":
     "읽을 수 없어 격리된 프런티어의 행입니다. 해당 샤드는 그 행 없이 계속 동작합니다. seedctl frontier quarantine으로 볼 수 있습니다.",
+  "alarm.about.frontier_full":
+    "플랫폼이 샤드 하나에 허용하는 10GB 가운데 가장 큰 샤드가 쓰는 비율입니다. 넘으면 아무것도 저장하지 못하므로 FRONTIER_SHARDS를 늘리거나 보관 기간을 줄이세요.",
   "alarm.about.feed_webhook":
     "FEED_WEBHOOK_URL이 새 URL을 받지 않은 시간입니다. 적어도 한 시간마다 다시 보내며 FEED_RETENTION_DAYS 동안 보관합니다.",
   "alarm.file_failures.link": "파일의 실패 메시지",
