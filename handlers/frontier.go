@@ -14,8 +14,18 @@ import (
 	"github.com/newsfork/seed-engine/httpapi"
 )
 
-// pausedRetryAfter is the Retry-After of a lease while the pipeline is paused, in seconds.
+// pausedRetryAfter is the Retry-After of leases and of new URLs while the pipeline is paused, in seconds.
 const pausedRetryAfter = 60
+
+// refusePaused refuses new URLs while the pipeline is paused: domains might be moving between shards.
+func refusePaused(w http.ResponseWriter, controls *contract.Controls) error {
+	if !controls.Pipeline.Paused {
+		return nil
+	}
+	w.Header().Set("Retry-After", strconv.Itoa(pausedRetryAfter))
+	return httpapi.Errorf(http.StatusServiceUnavailable, "paused",
+		"the pipeline is paused, and the frontier takes no new URLs; send the same again after it is resumed")
+}
 
 // leaseURLs leases URLs to a scraper. Excluded URLs are left out even if their shard does not know of the exclusion
 // yet.

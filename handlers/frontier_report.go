@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -19,6 +20,12 @@ func (a frontierRoutes) reportURLs(w http.ResponseWriter, r *http.Request) error
 	report, refused, err := a.readReport(r)
 	if err != nil {
 		return err
+	}
+	if slices.ContainsFunc(report.Results, func(r frontier.Result) bool { return len(r.Found) > 0 }) {
+		controls, _, _ := a.Controls.Read(r.Context()) // without R2 the last ones that were read
+		if err := refusePaused(w, &controls); err != nil {
+			return err
+		}
 	}
 	reported, err := a.Frontier.Report(r.Context(), report)
 	answer := contract.FrontierReported{Accepted: reported.Accepted, Unknown: reported.Unknown, Added: reported.Added,

@@ -290,7 +290,7 @@ func TestLease_Excluded(t *testing.T) {
 	}
 }
 
-// A paused pipeline leases nothing but accepts reports.
+// A paused pipeline leases nothing but accepts reports that found nothing.
 func TestLease_Paused(t *testing.T) {
 	f := newFixture(t, nil)
 	put(t, f, hosts(2)...)
@@ -307,6 +307,36 @@ func TestLease_Paused(t *testing.T) {
 	f.do(t, "POST", "/api/v1/pipeline/resume", "")
 	if l := lease(t, f, `{"max":9,"lease_seconds":60}`); len(l.Items) != 1 {
 		t.Errorf("leased %+v", l)
+	}
+}
+
+// While the pipeline is paused, domains might be moving between shards. New URLs are refused as a whole, before
+// anything of a report is applied, and are taken afterwards.
+func TestPut_Paused(t *testing.T) {
+	f := newFixture(t, nil)
+	put(t, f, hosts(2)...)
+	l := lease(t, f, `{"max":1,"lease_seconds":600}`)
+	f.do(t, "POST", "/api/v1/pipeline/pause", "")
+	puts := encode(t, map[string]any{"urls": []map[string]string{{"url": "https://late.example/a"}}, "partition_info": place})
+	reports := encode(t, map[string]any{"lease_id": l.LeaseID, "results": []map[string]any{{"id": l.Items[0].ID,
+		"status": 200, "urls": []map[string]string{{"url": l.Items[0].URL + "/found"}}}}})
+	calls := f.shards.calls
+	for target, body := range map[string]string{"/api/v1/frontier/urls": puts, "/api/v1/frontier/report": reports} {
+		if r := f.do(t, "POST", target, body); r.status != 503 || r.header.Get("Retry-After") != "60" ||
+			r.Error.Code != "paused" {
+			t.Errorf("%s: %d %+v %v", target, r.status, r.Error, r.header)
+		}
+	}
+	if f.shards.calls != calls {
+		t.Error("a shard was called")
+	}
+	f.do(t, "POST", "/api/v1/pipeline/resume", "")
+	if got := get[contract.FrontierReported](t, f, "POST", "/api/v1/frontier/report", reports); got.Accepted != 1 ||
+		got.Added != 1 {
+		t.Errorf("reported %+v", got)
+	}
+	if got := get[contract.FrontierPut](t, f, "POST", "/api/v1/frontier/urls", puts); got.Accepted != 1 {
+		t.Errorf("put %+v", got)
 	}
 }
 

@@ -27,8 +27,11 @@ func (a frontierRoutes) putURLs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	_, exclusions, err := a.Controls.Read(r.Context())
+	controls, exclusions, err := a.Controls.Read(r.Context())
 	if err != nil {
+		return err
+	}
+	if err := refusePaused(w, &controls); err != nil {
 		return err
 	}
 	answer := contract.FrontierPut{Rejected: []contract.RejectedURL{}}
