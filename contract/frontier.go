@@ -132,6 +132,7 @@ type FrontierHost struct {
 	Due             int64   `json:"due"`     // pages and entry points that may be fetched once the host is ready
 	Done            int64   `json:"done"`
 	Failed          int64   `json:"failed"`
+	Traps           int64   `json:"traps"`         // URLs that were refused since their shape is a trap's
 	Delay           float64 `json:"delay_seconds"` // between two requests
 	ReadyAt         *Time   `json:"ready_at"`      // no request before then; null: ready now
 	DueAt           *Time   `json:"due_at"`        // when something to fetch is due

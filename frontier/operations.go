@@ -519,6 +519,7 @@ type HostInfo struct {
 	Due         int64 // pages and entry points that wait only for the host
 	Done        int64
 	Failed      int64
+	Traps       int64        // URLs that were refused since their shape is a trap's
 	DueAt       epoch.Millis // when the host has something to fetch
 	LeasedUntil epoch.Millis
 	Cursor      string // for a page after this host

@@ -43,6 +43,7 @@ func (a frontierRoutes) frontierHosts(w http.ResponseWriter, r *http.Request) er
 func hostOf(h *frontier.HostInfo) contract.FrontierHost {
 	return contract.FrontierHost{
 		Host: h.Host, Domain: h.Domain, URLs: h.URLs, Entries: h.Entries, Due: h.Due, Done: h.Done, Failed: h.Failed,
+		Traps:   h.Traps,
 		Delay:   seconds(h.Delay),
 		ReadyAt: contract.AtMillis(h.ReadyAt), DueAt: contract.AtMillis(h.DueAt),
 		LeasedUntil: contract.AtMillis(h.LeasedUntil), BlockedUntil: contract.AtMillis(h.BlockedUntil),

@@ -21,8 +21,8 @@ func frontierHostsCommand() *cobra.Command {
 with --sort size, else by domain.
 
 With --json each line is a host {"host", "domain", "urls", "entries", "due", "done", "failed",
-"delay_seconds", "ready_at", "due_at", "leased_until", "blocked_until", "robots_expires_at",
-"unresolved_until", "excluded"}.`,
+"traps", "delay_seconds", "ready_at", "due_at", "leased_until", "blocked_until",
+"robots_expires_at", "unresolved_until", "excluded"}.`,
 		Example: `  seedctl frontier hosts --sort size --limit 20
   seedctl frontier hosts --blocked`,
 	})
@@ -42,13 +42,13 @@ With --json each line is a host {"host", "domain", "urls", "entries", "due", "do
 				}
 				return p.Hosts, p.Cursor
 			},
-			"HOST\tDOMAIN\tURLS\tENTRIES\tDUE\tDELAY\tREADY\tBLOCKED UNTIL", func(h *contract.FrontierHost) string {
+			"HOST\tDOMAIN\tURLS\tENTRIES\tDUE\tTRAPS\tDELAY\tREADY\tBLOCKED UNTIL", func(h *contract.FrontierHost) string {
 				ready := moment(h.ReadyAt)
 				if h.Excluded {
 					ready = "excluded"
 				}
-				return fmt.Sprintf("%s\t%s\t%d\t%d\t%d\t%g s\t%s\t%s", plain(h.Host), plain(h.Domain), h.URLs, h.Entries, h.Due,
-					h.Delay, ready, moment(h.BlockedUntil))
+				return fmt.Sprintf("%s\t%s\t%d\t%d\t%d\t%d\t%g s\t%s\t%s", plain(h.Host), plain(h.Domain), h.URLs, h.Entries,
+					h.Due, h.Traps, h.Delay, ready, moment(h.BlockedUntil))
 			})
 	})
 }

@@ -106,7 +106,7 @@ func (e *playedEngine) urlState(r *http.Request) (int, any) {
 
 func sampleHosts() []contract.FrontierHost {
 	return []contract.FrontierHost{
-		{Host: "www.mom.gov.sg", Domain: "mom.gov.sg", URLs: 1830, Entries: 2, Due: 1200, Delay: 2.5,
+		{Host: "www.mom.gov.sg", Domain: "mom.gov.sg", URLs: 1830, Entries: 2, Due: 1200, Traps: 12, Delay: 2.5,
 			ReadyAt: ptr(at("09:30:02")), DueAt: ptr(at("09:29:30"))},
 		{Host: "news.example", Domain: "news.example", URLs: 10, Entries: 1, Due: 10, Delay: 1,
 			BlockedUntil: ptr(at("20:00:00"))},

@@ -77,6 +77,15 @@ func verdicts(t T, db DB) {
 	expect(t, "verdicts", s.put("a.example", list...).Pages,
 		[]frontier.Verdict{frontier.Accepted, twice, frontier.Accepted, bad, bad, frontier.Accepted, twice,
 			bad, bad, twice, foreign, frontier.Trapped, bad, bad, bad, bad, bad, twice, twice})
+	s.do(func() error {
+		page, err := s.s.Hosts(ctx, frontier.HostsRequest{Limit: 10})
+		traps := map[string]int64{}
+		for _, h := range page.Hosts {
+			traps[h.Host] = h.Traps
+		}
+		expect(t, "traps by host", traps, map[string]int64{"a.example": 1, "b.a.example": 0})
+		return err
+	})
 }
 
 func oneOfAHost(t T, db DB) {

@@ -124,7 +124,7 @@ func hostInfos(c *call, hosts []*store.Host) ([]frontier.HostInfo, error) {
 		}
 		infos[i] = frontier.HostInfo{HostState: h.State(h.Domain.ReadyFor("", h, c.now)),
 			Domain: h.Domain.Name, URLs: h.URLs, Entries: len(h.Entries), Due: h.CountDue(c.seconds()), Done: h.Done,
-			Failed: h.Failed, DueAt: h.DueAt(), LeasedUntil: h.LeaseEnds}
+			Failed: h.Failed, Traps: h.Traps, DueAt: h.DueAt(), LeasedUntil: h.LeaseEnds}
 		infos[i].Excluded = h.Excluded || h.Domain.Excluded
 	}
 	return infos, nil

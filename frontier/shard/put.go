@@ -284,6 +284,8 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 		return nil
 	case isTrap(h.Name, l.Path, p.c.seconds()):
 		*verdict = frontier.Trapped
+		h.Traps++
+		h.Change()
 		return nil
 	case p.domain.MirrorOf != "":
 		*verdict = frontier.Mirrored

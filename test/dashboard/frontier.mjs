@@ -13,6 +13,7 @@ export function frontier(domains, now, shards = 16) {
     due: i % 9 === 4 ? 0 : (i * 31) % 50,
     done: (i * 13) % 2000,
     failed: i % 7,
+    traps: i % 3,
     delay_seconds: [1, 2, 0.5, 30][i % 4],
     ready_at: i % 5 === 1 ? iso(now + 20_000) : null,
     due_at: i % 9 === 4 ? null : iso(now - (i % 50) * 60_000),

@@ -50,7 +50,7 @@ func randomHost(r *rand.Rand) *Host {
 		Ready: instant(), Blocked: instant(), RobotsEnds: instant(), Unresolved: instant(),
 		URLs: r.Int64N(1e5), Done: 3, Failed: 4, turn: r.IntN(Turns),
 		classes: []hostClass{{1, 20_000}, {2, 20_001}}, seenBits: r.IntN(maxBits + 1), nextSegment: r.Int64N(3000),
-		buffer: randomPages(r, r.IntN(40)), AskedAt: instant(), tail: "later"}
+		buffer: randomPages(r, r.IntN(40)), AskedAt: instant(), Traps: r.Int64N(9), tail: "later"}
 	for range r.IntN(maxRecent) {
 		h.recent = append(h.recent, r.Uint64()>>16)
 	}

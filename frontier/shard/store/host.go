@@ -55,6 +55,8 @@ type Host struct {
 
 	Rewrite bool // the contract may not say yet what refreshes found
 
+	Traps int64 // URLs that were refused since their shape is a trap's
+
 	tx      *Tx
 	changed bool
 	grown   bool   // pages were added, which may be too many for the row
@@ -134,7 +136,7 @@ func (h *Host) encode() []byte {
 	if h.Rewrite {
 		rewrite = 1
 	}
-	b = appendUint(b, rewrite)
+	b = appendUint(appendUint(b, rewrite), h.Traps)
 	return append(b, h.tail...)
 }
 
@@ -214,6 +216,9 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 	}
 	h.Claim, h.ClaimEnds, h.AskedAt = d.int(), d.millis(), d.millis()
 	h.Rewrite = d.int() != 0
+	if d.at < len(d.text) { // of this version
+		h.Traps = d.int()
+	}
 	h.tail = d.text[d.at:]
 	return h, d.err
 }

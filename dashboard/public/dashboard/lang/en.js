@@ -536,6 +536,7 @@ export default {
   "frontier.urls.note": "waiting or leased",
   "frontier.due": "Due",
   "frontier.due.note": "hosts that may be asked now",
+  "frontier.traps": "Traps",
   "frontier.leased": "Leased",
   "frontier.leased.note": "URLs given out, not reported yet",
   "frontier.oldest": "Oldest due",

@@ -508,6 +508,7 @@ export default {
   "frontier.urls.note": "대기 중이거나 임대 중",
   "frontier.due": "수집 가능",
   "frontier.due.note": "지금 요청할 수 있는 호스트",
+  "frontier.traps": "트랩 거부",
   "frontier.leased": "임대 중",
   "frontier.leased.note": "스크레이퍼에 넘겼고 아직 보고되지 않은 URL",
   "frontier.oldest": "가장 오래 기다린 것",

@@ -214,6 +214,7 @@ function hostsCard(hosts, route, app) {
             { head: t("state"), cell: hostState },
             { head: t("frontier.urls"), number: true, cell: (row) => number(row.urls) },
             { head: t("frontier.due"), number: true, cell: (row) => number(row.due) },
+            { head: t("frontier.traps"), number: true, cell: (row) => number(row.traps) },
             { head: t("frontier.delay"), number: true, cell: (row) => duration(row.delay_seconds * 1_000) },
             { head: t("frontier.dueAt"), cell: (row) => since(row.due_at) },
             { head: t("actions"), cell: (row) => h("div", { class: "actions" }, actions(row, app)) },
