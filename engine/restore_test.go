@@ -10,6 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/engine/enginetest"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/placement"
 )
 
 // restoreAll restores all shards, and calls between before every call but the first.
@@ -174,6 +175,42 @@ func TestRestore_DomainsMove(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRestore_YoungDeployment: shards without a snapshot are moved, too.
+func TestRestore_YoungDeployment(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Variables["FRONTIER_SHARDS"] = "3"
+		var domains []string
+		for i := range 40 {
+			domains = append(domains, fmt.Sprintf("young-%d.example", i))
+			verdictOf(t, w, domains[i], fmt.Sprintf("https://%s/a", domains[i]))
+		}
+		w.Ask("POST", "/api/v1/pipeline/pause", "{}")
+		w.Variables["FRONTIER_SHARDS"] = "5"
+		w.Deploy()
+		moved, want := int64(0), int64(0)
+		for _, domain := range domains {
+			if placement.ShardOf(domain, 3) != placement.ShardOf(domain, 5) {
+				want++
+			}
+		}
+		for body, done := `{"live":true}`, false; !done; {
+			r := enginetest.Data[contract.Restored](w, "POST", "/api/v1/frontier/restore", body)
+			moved += r.Hosts
+			if done = r.Done; !done {
+				body = fmt.Sprintf(`{"live":true,"cursor":%q}`, *r.Cursor)
+			}
+		}
+		if moved != want || want == 0 {
+			t.Errorf("%d hosts moved, want %d", moved, want)
+		}
+		for _, domain := range domains {
+			if v := verdictOf(t, w, domain, fmt.Sprintf("https://%s/a", domain)); v != frontier.Duplicate {
+				t.Errorf("%s: %s", domain, v)
+			}
+		}
+	})
 }
 
 // TestRestore_CursorExpires: a shard that was lost has lost its part of the feed and of the changes. Readers with a

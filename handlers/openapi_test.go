@@ -212,7 +212,7 @@ var requests = map[string][2]request{
 		{"/api/v1/seeds/domains/b.sg/urls", ""}},
 	"collect":         {{"/api/v1/seeds/domains/a.sg/collect", ""}, {"/api/v1/seeds/domains/b.sg/collect", ""}},
 	"reconcile":       {{"/api/v1/seeds/reconcile", `{"country":"sg","category":"news","date":"2026-01-28"}`}},
-	"restoreFrontier": {{"/api/v1/frontier/restore", `{"shard":"shard-3"}`}},
+	"restoreFrontier": {{"/api/v1/frontier/restore", `{}`}},
 	"leaseURLs":       {{"/api/v1/frontier/lease", `{"max":1,"lease_seconds":60}`}},
 	"reportURLs": {{"/api/v1/frontier/report",
 		`{"lease_id":"0.1","results":[{"id":"0.1.0000000001-000000000001","status":200,"urls":[{"url":"https://a.example/b"}]}]}`}},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,13 +32,15 @@ type Restorer struct {
 
 // place is the content of a cursor.
 type place struct {
-	Shard string       `json:"s"`           // whose snapshots are read; "" before the first one
-	Only  bool         `json:"o,omitempty"` // no other shard follows
-	Day   string       `json:"d,omitempty"` // of the snapshot; if Page is 0, find an earlier one
-	Page  int          `json:"p,omitempty"` // next to read, from 1; 0 before the first
-	Taken epoch.Millis `json:"t,omitempty"` // see shard.SnapshotOrder; of the previous page
-	Live  bool         `json:"l,omitempty"` // read the shards themselves, not their snapshots
-	From  int64        `json:"f,omitempty"` // start of the next page of those
+	Shard  string       `json:"s"`           // whose snapshots are read; "" before the first one
+	Only   bool         `json:"o,omitempty"` // no other shard follows
+	Day    string       `json:"d,omitempty"` // of the snapshot; if Page is 0, find an earlier one
+	Page   int          `json:"p,omitempty"` // next to read, from 1; 0 before the first
+	Taken  epoch.Millis `json:"t,omitempty"` // see shard.SnapshotOrder; of the previous page
+	Live   bool         `json:"l,omitempty"` // read the shards themselves, not their snapshots
+	From   int64        `json:"f,omitempty"` // start of the next page of those
+	Strays bool         `json:"x,omitempty"` // some snapshot has hosts of other shards
+	Second bool         `json:"2,omitempty"` // restore those: each shard has its own hosts by now
 }
 
 func isShard(name string) bool {
@@ -87,11 +90,16 @@ func (r *Restorer) step(ctx context.Context, at *place, out *contract.Restored) 
 	}
 	if at.Page == 0 {
 		day, err := r.latest(ctx, at.Shard, at.Day)
+		if err == nil && day == "" && at.Day == "" && at.Only {
+			err = r.noSnapshot(ctx, at.Shard)
+		}
 		if err != nil || day == "" {
 			return r.after(ctx, at, err)
 		}
 		at.Day, at.Page = day, 1
-		out.Snapshots = append(out.Snapshots, contract.Snapshotted{Shard: at.Shard, Date: day})
+		if n, _ := frontier.ShardNumber(at.Shard); !at.Second || n >= r.Frontier.Shards { // else it was listed before
+			out.Snapshots = append(out.Snapshots, contract.Snapshotted{Shard: at.Shard, Date: day})
+		}
 		return false, nil
 	}
 	page, err := r.read(ctx, at)
@@ -104,7 +112,7 @@ func (r *Restorer) step(ctx context.Context, at *place, out *contract.Restored) 
 		return false, err
 	}
 	at.Taken = page.Taken
-	if err := r.restore(ctx, split(page, r.Frontier.Shards), out); err != nil {
+	if err := r.restore(ctx, r.parts(at, page), out); err != nil {
 		return false, err
 	}
 	if page.Next == 0 {
@@ -114,12 +122,53 @@ func (r *Restorer) step(ctx context.Context, at *place, out *contract.Restored) 
 	return false, nil
 }
 
+// parts returns what of a page to restore now, by shard. When all shards are restored, each gets its own hosts first:
+// a former place of a host might have an older state of it.
+func (r *Restorer) parts(at *place, page frontier.Snapshot) map[int]frontier.Snapshot {
+	all := split(page, r.Frontier.Shards)
+	if at.Only {
+		return all
+	}
+	n, _ := frontier.ShardNumber(at.Shard)
+	own, has := all[n]
+	delete(all, n)
+	if at.Second {
+		return all
+	}
+	at.Strays = at.Strays || len(all) > 0
+	if !has {
+		return nil
+	}
+	return map[int]frontier.Snapshot{n: own}
+}
+
+// noSnapshot returns the error for a shard without a snapshot.
+func (r *Restorer) noSnapshot(ctx context.Context, shard string) error {
+	numbers, err := r.snapshotted(ctx)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, n := range numbers {
+		names = append(names, r.Frontier.Shard(n).Name())
+	}
+	if len(names) == 0 {
+		return contract.Invalid("shard", "%s has no snapshot, and no other shard has one; shards store them daily", shard)
+	}
+	return contract.Invalid("shard", "%s has no snapshot; send one of %s", shard, strings.Join(names, ", "))
+}
+
 // move moves the next page of a shard's content that belongs to other shards.
 func (r *Restorer) move(ctx context.Context, at *place, out *contract.Restored) (done bool, err error) {
 	n, _ := frontier.ShardNumber(at.Shard)
 	page, err := r.Frontier.Shard(n).Export(ctx, at.From)
 	if err != nil {
 		return false, err
+	}
+	if at.Only && at.From == 0 && n >= r.Frontier.Shards && page.Next == 0 && len(page.Hosts)+len(page.Domains) == 0 {
+		return false, contract.Invalid("shard",
+			"%s has nothing; send the name of a shard up to shard-%d, or of a former one that has hosts", at.Shard,
+			r.Frontier.Shards-1)
 	}
 	parts := split(page, r.Frontier.Shards)
 	delete(parts, n)
@@ -140,20 +189,52 @@ func (r *Restorer) after(ctx context.Context, at *place, err error) (done bool, 
 	return r.next(ctx, at)
 }
 
-// next continues with the next shard that has snapshots, in the order of keys.
+// next continues with the next shard, in the order of their numbers. Live shards need no snapshots.
 func (r *Restorer) next(ctx context.Context, at *place) (done bool, err error) {
-	o := r2.ListOptions{Prefix: contract.SnapshotRoot, Delimiter: "/"}
-	dirs, err := r.dirs(ctx, o)
+	numbers, err := r.snapshotted(ctx)
 	if err != nil {
 		return false, err
 	}
+	if at.Live {
+		for n := range r.Frontier.Shards {
+			numbers = append(numbers, n)
+		}
+		slices.Sort(numbers)
+	}
+	last := -1
+	if at.Shard != "" {
+		last, _ = frontier.ShardNumber(at.Shard)
+	}
+	for ; ; last = -1 {
+		for _, n := range numbers {
+			if n > last && at.visits(n, r.Frontier.Shards) {
+				*at = place{Shard: r.Frontier.Shard(n).Name(), Live: at.Live, Strays: at.Strays, Second: at.Second}
+				return false, nil
+			}
+		}
+		if at.Live || at.Second {
+			return true, nil
+		}
+		at.Second = true
+	}
+}
+
+// visits reports whether a shard's snapshots are to be read: former shards have no hosts of their own.
+func (at *place) visits(n, shards int) bool {
+	return at.Live || at.Second == (n >= shards) || at.Second && at.Strays
+}
+
+// snapshotted returns the numbers of the shards that have snapshots, in ascending order.
+func (r *Restorer) snapshotted(ctx context.Context) (numbers []int, err error) {
+	dirs, err := r.dirs(ctx, r2.ListOptions{Prefix: contract.SnapshotRoot, Delimiter: "/"})
 	for _, dir := range dirs {
-		if at.Shard == "" || dir > contract.SnapshotDir(at.Shard) {
-			*at = place{Shard: strings.TrimSuffix(strings.TrimPrefix(dir, contract.SnapshotRoot), "/"), Live: at.Live}
-			return false, nil
+		name := strings.TrimSuffix(strings.TrimPrefix(dir, contract.SnapshotRoot), "/")
+		if n, ok := frontier.ShardNumber(name); ok {
+			numbers = append(numbers, n)
 		}
 	}
-	return true, nil
+	slices.Sort(numbers)
+	return numbers, err
 }
 
 // latest returns the day of the last snapshot of a shard, before a day unless that is "".

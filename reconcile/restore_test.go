@@ -3,6 +3,7 @@ package reconcile_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -69,7 +70,6 @@ func TestRestore(t *testing.T) {
 	}{
 		{"", "a.example b.example c.example d.example e.example f.example", 6},
 		{"shard-1", "e.example", 1},
-		{"shard-3", "", 0},
 	} {
 		got := shards{}
 		r := &reconcile.Restorer{Bucket: b, Frontier: frontier.Remotes{Caller: got, Shards: 4}, MaxPages: 2}
@@ -102,6 +102,84 @@ func TestRestore(t *testing.T) {
 				sum.Snapshots) != "[{shard-0 2026-01-28} {shard-0 2026-01-27} {shard-1 2026-01-28} {shard-12 2026-01-28}]" {
 			t.Errorf("snapshots %v", sum.Snapshots)
 		}
+	}
+}
+
+// TestRestore_OwnSnapshotsFirst: former places keep what moved away, so their snapshots have hosts as they were then. A
+// shard gets what its own snapshot says of a host before it.
+func TestRestore_OwnSnapshotsFirst(t *testing.T) {
+	b := r2.NewMemory()
+	const host = "a.example"
+	own := placement.ShardOf(host, 4)
+	for _, n := range []int{0, 1, 2, 3, 7} {
+		page := frontier.Snapshot{Version: 1, Hosts: []frontier.HostSnapshot{{Host: host, Domain: host,
+			Record: fmt.Append(nil, "of ", n)}}}
+		key := contract.SnapshotPage(contract.Snapshot(fmt.Sprint("shard-", n), time.Now()), 1)
+		if _, err := b.Put(t.Context(), key, contract.Encode(page), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, pages := range []int{1, 20} {
+		var order []string
+		remotes := frontier.Remotes{Shards: 4, Caller: called(func(shard string, page frontier.Snapshot) {
+			order = append(order, shard+" "+string(page.Hosts[0].Record))
+		})}
+		r := &reconcile.Restorer{Bucket: b, Frontier: remotes, MaxPages: pages}
+		for cursor := ""; ; {
+			out, err := r.Run(t.Context(), "", false, cursor)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out.Done {
+				break
+			}
+			cursor = *out.Cursor
+		}
+		if len(order) != 5 || order[0] != fmt.Sprintf("shard-%d of %d", own, own) || order[4] != fmt.Sprintf("shard-%d of 7", own) {
+			t.Errorf("%d pages a call: %q", pages, order)
+		}
+	}
+}
+
+// called is a caller that notes what is restored.
+type called func(shard string, page frontier.Snapshot)
+
+func (c called) Call(_ context.Context, shard, operation string, request []byte) ([]byte, error) {
+	if operation == "export" {
+		return []byte(`{"answer":{"version":1}}`), nil
+	}
+	var page frontier.Snapshot
+	if err := json.Unmarshal(request, &page); err != nil {
+		return nil, err
+	}
+	c(shard, page)
+	return fmt.Appendf(nil, `{"answer":%d}`, len(page.Hosts)), nil
+}
+
+// TestRestore_Nothing: a shard without a snapshot cannot be restored, and the error says which can.
+func TestRestore_Nothing(t *testing.T) {
+	b := r2.NewMemory()
+	for _, n := range []int{0, 12} {
+		snapshot(t, b, fmt.Sprint("shard-", n), "2026-01-28", true, "a.example")
+	}
+	r := &reconcile.Restorer{Bucket: b, Frontier: frontier.Remotes{Shards: 4, Caller: called(nil)}}
+	for _, c := range []struct {
+		shard string
+		live  bool
+		want  string
+	}{
+		{"shard-99", false, "shard-99 has no snapshot; send one of shard-0, shard-12"},
+		{"shard-3", false, "shard-3 has no snapshot; send one of shard-0, shard-12"},
+		{"shard-99", true, "shard-99 has nothing; send the name of a shard up to shard-3, or of a former one"},
+	} {
+		_, err := r.Run(t.Context(), c.shard, c.live, "")
+		var e *contract.Error
+		if !errors.As(err, &e) || e.Kind != contract.Validation || e.Field != "shard" || !strings.Contains(e.Message, c.want) {
+			t.Errorf("%s, live %v: %v", c.shard, c.live, err)
+		}
+	}
+	if out, err := r.Run(t.Context(), "shard-3", true, ""); err != nil || !out.Done {
+		t.Errorf("an empty shard: %+v, %v", out, err)
 	}
 }
 
