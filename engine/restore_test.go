@@ -92,6 +92,59 @@ func TestRestore_KeepsExclusions(t *testing.T) {
 	})
 }
 
+// TestRestore_SnapshotOfSeveralAlarms: a snapshot that takes several alarms goes on where it stopped, also when alarms die,
+// leases are given meanwhile, and it restores all that was there.
+func TestRestore_SnapshotOfSeveralAlarms(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Variables["FRONTIER_SHARDS"] = "1"
+		w.SnapshotPages = 1
+		const hosts = 1200 // 500 a page
+		shard := w.Frontier.Remotes().Shard(0)
+		for i := range hosts {
+			domain := fmt.Sprintf("d%d.example", i)
+			_, err := shard.Put(t.Context(), frontier.Put{Domain: domain, Partition: day,
+				Pages: []frontier.NewPage{{URL: "https://" + domain + "/1", Priority: 0.5}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		pages := func() int { return len(w.Keys("frontier/shard-0/", "")) }
+		for alarms := 0; ; alarms++ {
+			had := pages()
+			killed := alarms%2 == 1
+			if killed { // before it notes the page that it has stored
+				w.Kill = func(int) bool { return pages() > had }
+			}
+			next, err := w.Alarm("shard-0")
+			w.Kill = nil
+			if !killed && err != nil {
+				t.Fatal(err)
+			}
+			if n := pages(); n > had+1 {
+				t.Fatalf("one alarm stored %d pages", n-had)
+			}
+			if !killed && time.Until(next) > time.Minute {
+				break
+			}
+			if alarms > 20 {
+				t.Fatal("it does not end")
+			}
+			lease, err := shard.Lease(t.Context(), frontier.LeaseRequest{Max: 1, Seconds: 10})
+			if err != nil || len(lease.Items) != 1 {
+				t.Errorf("%+v, %v", lease, err)
+			}
+			time.Sleep(time.Minute)
+		}
+		if n := pages(); n < 3 {
+			t.Errorf("%d pages", n)
+		}
+		w.Frontier.Wipe("shard-0")
+		if n := restoreAll(w, func() {}); n != hosts {
+			t.Errorf("%d hosts were restored, want %d", n, hosts)
+		}
+	})
+}
+
 // TestRestore_AppliesAllExclusions: one that shards lost while they were restored is confirmed afterwards.
 func TestRestore_AppliesAllExclusions(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {

@@ -71,7 +71,12 @@ type (
 		Taken epoch.Millis
 	}
 	EntriesRequest struct{ Domain string }
-	StoredRequest  struct{ Date string }
+	StoredRequest  struct {
+		Date  string // of the snapshot
+		Taken epoch.Millis
+		Page  int   // number of the last page that is stored, from 1
+		Next  int64 // start of the next page; 0 when all are stored
+	}
 )
 
 // None is the request or answer of an operation that has nothing to say.

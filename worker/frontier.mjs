@@ -89,7 +89,7 @@ export class Frontier extends DurableObject {
     const [paused, oldest] = await Promise.all([this.#paused(), this.#oldest()]);
     const tick = this.#ask("tick", { shard: this.ctx.id.name, paused, oldest });
     await this.#send(tick.messages);
-    if (tick.snapshot) await this.#store(tick.snapshot);
+    if (tick.snapshot && !(await this.#store(tick.snapshot))) return Math.min(tick.alarm_at, tick.snapshot.again);
     return tick.alarm_at;
   }
 
@@ -140,17 +140,22 @@ export class Frontier extends DurableObject {
     if (batch.length) await queue.sendBatch(batch);
   }
 
-  // Stores a snapshot page by page, so that the shard answers calls in between, and deletes the oldest snapshots.
-  async #store({ taken, date, dir, prefix, keep }) {
+  // Stores the next pages of a snapshot, so that the shard answers calls in between, and notes how far it came. Once all
+  // are stored, it deletes the oldest snapshots. Returns whether all are.
+  async #store({ taken, date, dir, prefix, keep, page, from, for_ms }) {
     const bucket = this.env.DATASETS_BUCKET;
-    for (let n = 1, from = 0; n === 1 || from; n++) {
-      const page = this.#ask("export", { From: from, Taken: taken });
-      await bucket.put(`${prefix}${String(n).padStart(4, "0")}.json`, JSON.stringify(page), {
+    const until = Date.now() + for_ms;
+    for (let next = from; ; page++) {
+      const content = this.#ask("export", { From: next, Taken: taken });
+      await bucket.put(`${prefix}${String(page).padStart(4, "0")}.json`, JSON.stringify(content), {
         httpMetadata: { contentType: "application/json" },
       });
-      from = page.next;
+      next = content.next ?? 0;
+      if (next && Date.now() < until) continue;
+      this.#ask("stored", { Date: date, Taken: taken, Page: page, Next: next });
+      if (next) return false;
+      break;
     }
-    this.#ask("stored", { Date: date });
     for (let cursor, more = true; more;) {
       const listed = await bucket.list({ prefix: dir, limit: maxKeys, cursor });
       const old = listed.objects.map(({ key }) => key).filter((key) => key < keep);
@@ -158,6 +163,7 @@ export class Frontier extends DurableObject {
       more = listed.truncated && old.length === listed.objects.length; // keys are sorted
       cursor = listed.cursor;
     }
+    return true;
   }
 
   #log(event, error) {

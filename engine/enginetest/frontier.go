@@ -193,7 +193,11 @@ func (w *World) Alarm(name string) (next time.Time, err error) {
 		next = tick.AlarmAt.Time()
 		err = send(ctx, producer{w.Broker.Producer(Domains), &i.life}, tick.Messages)
 		if err == nil && tick.Snapshot != nil {
-			err = o.store(ctx, w, bucket{w.Bucket, &i.life}, tick.Snapshot)
+			var complete bool
+			complete, err = o.store(ctx, w, bucket{w.Bucket, &i.life}, tick.Snapshot)
+			if again := tick.Snapshot.Again.Time(); !complete && again.Before(next) {
+				next = again
+			}
 		}
 	})
 	if died {
@@ -232,29 +236,31 @@ func send(ctx context.Context, to queues.Producer, messages []json.RawMessage) e
 	return to.Send(ctx, &batch)
 }
 
-// store stores a snapshot.
-func (o *shard) store(ctx context.Context, w *World, b bucket, order *rules.SnapshotOrder) error {
-	for n, from := 1, int64(0); n == 1 || from > 0; n++ {
-		page, err := ask[frontier.Snapshot](o, w, "export", frontier.ExportRequest{From: from, Taken: order.Taken})
+// store stores the next pages of a snapshot, at most World.SnapshotPages, and reports whether it is complete.
+func (o *shard) store(ctx context.Context, w *World, b bucket, order *rules.SnapshotOrder) (complete bool, err error) {
+	stored := frontier.StoredRequest{Date: order.Date, Taken: order.Taken, Page: order.Page - 1, Next: order.From}
+	for n := 0; n == 0 || stored.Next > 0 && n != w.SnapshotPages; n++ {
+		page, err := ask[frontier.Snapshot](o, w, "export", frontier.ExportRequest{From: stored.Next, Taken: order.Taken})
 		if err != nil {
-			return err
+			return false, err
 		}
-		if _, err := b.Put(ctx, fmt.Sprintf("%s%04d.json", order.Prefix, n), contract.Encode(page), nil); err != nil {
-			return err
+		stored.Page++
+		if _, err := b.Put(ctx, fmt.Sprintf("%s%04d.json", order.Prefix, stored.Page), contract.Encode(page), nil); err != nil {
+			return false, err
 		}
-		from = page.Next
+		stored.Next = page.Next
 	}
-	if _, err := ask[struct{}](o, w, "stored", map[string]string{"Date": order.Date}); err != nil {
-		return err
+	if _, err := ask[struct{}](o, w, "stored", stored); err != nil || stored.Next > 0 {
+		return false, err
 	}
 	for _, key := range w.Keys(order.Dir, "") {
 		if key < order.Keep {
 			if err := b.Delete(ctx, key); err != nil {
-				return err
+				return true, err
 			}
 		}
 	}
-	return nil
+	return true, nil
 }
 
 // ask runs an internal operation of a shard.

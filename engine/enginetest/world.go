@@ -56,6 +56,8 @@ type World struct {
 	// Slow, if set, returns the duration of an operation of the platform, such as "R2.put", "D1.batch" or
 	// "object.call". Requests take the time of the Web. An event then has six connections, as on the platform.
 	Slow func(operation string) time.Duration
+	// SnapshotPages is the number of pages of a snapshot that an alarm stores, 0 for all of them.
+	SnapshotPages int
 
 	t     *testing.T
 	mu    sync.Mutex

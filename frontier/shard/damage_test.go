@@ -157,7 +157,7 @@ func (w *world) everything() {
 			}
 		}
 	})
-	must("stored", func() error { return s.Stored(w.now, "2026-01-28") })
+	must("stored", func() error { return s.Stored(w.now, frontier.StoredRequest{Date: "2026-01-28"}) })
 }
 
 // An operator sees damaged rows, restores those that can be read after all, and drops the others.

@@ -55,7 +55,7 @@ var operations = map[string]func(s *Shard, now epoch.Millis, request []byte) (an
 	}),
 	"tick": operation((*Shard).Tick),
 	"stored": operation(func(s *Shard, now epoch.Millis, r frontier.StoredRequest) (frontier.None, error) {
-		return frontier.None{}, s.Stored(now, r.Date)
+		return frontier.None{}, s.Stored(now, r)
 	}),
 
 	"pages": operation((*Shard).Pages),

@@ -6,11 +6,16 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/placement"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
 // snapshotDays is the number of days of snapshots are kept.
 const snapshotDays = 7
+
+// snapshotTime is how long one tick stores pages of a snapshot: a third of the time between two.
+const snapshotTime = 20 * time.Second
 
 const day = 24 * time.Hour
 
@@ -35,15 +40,20 @@ type Tick struct {
 	AlarmAt  epoch.Millis      `json:"alarm_at"` // of the next alarm
 }
 
-// SnapshotOrder requests a snapshot: each page of Export is stored as Prefix + "0001.json" and so on, then Stored is
-// called and whatever sorts before Keep in Dir is deleted. Taken goes into each page, so that pages of a repeated
-// order are not mixed with those of the first.
+// SnapshotOrder requests the next pages of a snapshot, from number Page on, which begins at From. Each page of Export is
+// stored as Prefix + "0001.json" and so on, and after For Stored is told how far that came: the next tick goes on from
+// there, at Again. After the last page, Stored is told, and whatever sorts before Keep in Dir is deleted. Taken goes into
+// each page, so that pages of a repeated order are not mixed with those of the first.
 type SnapshotOrder struct {
-	Taken  epoch.Millis `json:"taken"` // of the order
+	Taken  epoch.Millis `json:"taken"` // of the snapshot's first order
 	Date   string       `json:"date"`
 	Dir    string       `json:"dir"`
 	Prefix string       `json:"prefix"`
 	Keep   string       `json:"keep"`
+	Page   int          `json:"page"`
+	From   int64        `json:"from"`
+	For    int64        `json:"for_ms"` // after so many ms the next tick goes on
+	Again  epoch.Millis `json:"again"`
 }
 
 // Tick returns the work that is due now.
@@ -73,25 +83,43 @@ func (s *Shard) Tick(now epoch.Millis, r TickRequest) (tick Tick, err error) {
 				return err
 			}
 		}
-		if date := today.Format(time.DateOnly); date > c.tx.State().Snapshot {
-			dir := contract.Snapshot(r.Shard, today)
-			tick.Snapshot = &SnapshotOrder{
-				Taken: now, Date: date, Dir: contract.SnapshotDir(r.Shard), Prefix: contract.SnapshotPrefix(dir),
-				Keep: contract.Snapshot(r.Shard, today.Add(-(snapshotDays-1)*day)),
-			}
-		}
+		tick.Snapshot = c.orderSnapshot(r.Shard, today)
 		return nil
 	})
 	return tick, err
 }
 
-// Stored notes that all pages of the snapshot of a day are stored.
-func (s *Shard) Stored(now epoch.Millis, date string) error {
-	if _, err := time.Parse(time.DateOnly, date); err != nil {
-		return contract.Invalid("date", "%.20q is no date", date)
+// orderSnapshot orders the snapshot of a day, or goes on with one that is underway, also when its day is over: nil if
+// there is nothing to store.
+func (c *call) orderSnapshot(shard string, today time.Time) *SnapshotOrder {
+	s := c.tx.State()
+	underway := s.Underway
+	if underway.Date == "" {
+		if underway.Date, underway.Taken = today.Format(time.DateOnly), c.now; underway.Date <= s.Snapshot {
+			return nil
+		}
+	}
+	date, _ := time.Parse(time.DateOnly, underway.Date)
+	dir := contract.Snapshot(shard, date)
+	return &SnapshotOrder{
+		Taken: underway.Taken, Date: underway.Date, Dir: contract.SnapshotDir(shard), Prefix: contract.SnapshotPrefix(dir),
+		Keep: contract.Snapshot(shard, date.Add(-(snapshotDays-1)*day)),
+		Page: underway.Page + 1, From: underway.Next, For: snapshotTime.Milliseconds(), Again: c.now.Add(c.settings.tickSpacing()),
+	}
+}
+
+// Stored notes which pages of a snapshot are stored.
+func (s *Shard) Stored(now epoch.Millis, r frontier.StoredRequest) error {
+	if _, err := time.Parse(time.DateOnly, r.Date); err != nil {
+		return contract.Invalid("date", "%.20q is no date", r.Date)
 	}
 	return s.run(now, func(c *call) error {
-		c.tx.State().Snapshot = date
+		state := c.tx.State()
+		if state.Underway = (store.UnderwaySnapshot{}); r.Next > 0 {
+			state.Underway = store.UnderwaySnapshot{Date: r.Date, Taken: r.Taken, Page: r.Page, Next: r.Next}
+			return nil
+		}
+		state.Snapshot = r.Date
 		return nil
 	})
 }

@@ -57,7 +57,7 @@ func TestTick_SnapshotsAreDaily(t *testing.T) {
 		if keep := day.AddDate(0, 0, -6).Format(time.DateOnly); s.Keep != s.Dir+"date="+keep+"/" {
 			t.Errorf("of %s it keeps from %s on", s.Date, s.Keep)
 		}
-		w.do(func() error { return w.shard.Stored(w.now, s.Date) })
+		w.do(func() error { return w.shard.Stored(w.now, frontier.StoredRequest{Date: s.Date}) })
 		if again := tick(); again.Snapshot != nil {
 			t.Errorf("once more: %+v", again.Snapshot)
 		}
@@ -85,9 +85,53 @@ func TestTick_SnapshotsAreDaily(t *testing.T) {
 	if same == 24 {
 		t.Error("two shards have their day begin at the same time")
 	}
-	err := w.shard.Stored(w.now, "some day")
+	err := w.shard.Stored(w.now, frontier.StoredRequest{Date: "some day"})
 	if err == nil {
 		t.Error("a date that is none is stored")
+	}
+}
+
+// TestTick_SnapshotGoesOn: a snapshot that one tick did not finish goes on in the next ones where it stopped, also when its
+// day is over, and repeats what was not noted; then that of the new day begins.
+func TestTick_SnapshotGoesOn(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.example", articles("a.example", 0, 1))
+	order := func() *shard.SnapshotOrder {
+		t.Helper()
+		var tick shard.Tick
+		w.do(func() (err error) {
+			tick, err = w.shard.Tick(w.now, shard.TickRequest{Shard: "shard-3"})
+			return err
+		})
+		if tick.Snapshot != nil && (tick.Snapshot.Again <= w.now || tick.Snapshot.Again > w.now+60_000) {
+			t.Errorf("it goes on in %v", tick.Snapshot.Again.Sub(w.now))
+		}
+		return tick.Snapshot
+	}
+	stored := func(o *shard.SnapshotOrder, page int, next int64) {
+		w.do(func() error {
+			return w.shard.Stored(w.now, frontier.StoredRequest{Date: o.Date, Taken: o.Taken, Page: page, Next: next})
+		})
+	}
+	first := order()
+	if first.Page != 1 || first.From != 0 || first.Taken != w.now {
+		t.Fatalf("%+v", first)
+	}
+	stored(first, 7, 4711)
+	for range 3 { // what one of them stores is not noted, or no tick happens for a day
+		w.now += 15 * 3_600_000
+		if o := order(); o == nil || o.Page != 8 || o.From != 4711 || o.Taken != first.Taken || o.Date != first.Date {
+			t.Fatalf("%+v", o)
+		}
+	}
+	stored(first, 9, 0)
+	next := order()
+	if next == nil || next.Date <= first.Date || next.Page != 1 || next.From != 0 || next.Taken != w.now {
+		t.Fatalf("then %+v", next)
+	}
+	stored(next, 1, 0)
+	if o := order(); o != nil {
+		t.Errorf("at last %+v", o)
 	}
 }
 

@@ -176,11 +176,38 @@ test("an alarm sends due messages in valid batches, and goes off again at the pr
   assert.ok(await eventually(async () => near(await alarm("sender"), hour)));
 });
 
+/** The order of a day's snapshot. */
+const order = (day, more) => ({
+  taken: 7,
+  date: `${day}`,
+  dir: "snapshots/",
+  prefix: `snapshots/date=${day}/page-`,
+  page: 1,
+  from: 0,
+  again: Date.now() + 1800_000,
+  ...more,
+});
+
+test("an alarm that has no time left for all pages of a snapshot leaves the next ones to the next alarm", async () => {
+  const bucket = await fixture.bucket();
+  const keys = async () => (await bucket.list({ prefix: "snapshots/date=9" })).objects.map(({ key }) => key.slice(17));
+  const snapshot = order(9, { keep: "snapshots/date=9/", for_ms: 0 });
+  await plan("slow", { snapshot: { ...snapshot, page: 2, from: 1 }, alarm_at: Date.now() + hour });
+  await fixture.method("slow", "goOff");
+  assert.ok(await eventually(async () => near(await alarm("slow"), 1800_000)));
+  assert.deepEqual(await keys(), ["page-0002.json"]);
+  await plan("slower", { snapshot: { ...snapshot, page: 3, from: 2 }, alarm_at: Date.now() + hour });
+  await fixture.method("slower", "goOff");
+  assert.ok(await eventually(async () => near(await alarm("slower"), hour)));
+  assert.deepEqual(await keys(), ["page-0002.json", "page-0003.json"]);
+  for (const key of await keys()) await bucket.delete(`snapshots/date=9/${key}`);
+});
+
 test("an alarm stores a snapshot page by page, and deletes the oldest", async () => {
   const bucket = await fixture.bucket();
   const keys = async () => (await bucket.list({ prefix: "snapshots/" })).objects.map(({ key }) => key);
   for (const day of [1, 2, 3]) await bucket.put(`snapshots/date=${day}/page-0001.json`, "{}");
-  const snapshot = { date: "4", dir: "snapshots/", prefix: "snapshots/date=4/page-", keep: "snapshots/date=3/" };
+  const snapshot = order(4, { keep: "snapshots/date=3/", for_ms: 60_000 });
   await plan("keeper", { snapshot, alarm_at: Date.now() + hour });
 
   await fixture.method("keeper", "fail", "put");
@@ -197,8 +224,8 @@ test("an alarm stores a snapshot page by page, and deletes the oldest", async ()
     await keys(),
     ["3/page-0001", "4/page-0001", "4/page-0002", "4/page-0003"].map((key) => `snapshots/date=${key}.json`),
   );
-  const pages = await Promise.all((await keys()).slice(1).map(async (key) => (await bucket.get(key)).json()));
-  assert.deepEqual(pages, [{ hosts: [0], next: 1 }, { hosts: [1], next: 2 }, { hosts: [2] }]);
+  const stored = await Promise.all((await keys()).slice(1).map(async (key) => (await bucket.get(key)).json()));
+  assert.deepEqual(stored, [{ taken: 7, pages: 3 }, { hosts: [0], next: 1 }, { hosts: [1], next: 2 }, { hosts: [2] }]);
   assert.ok(await eventually(async () => near(await alarm("keeper"), hour)));
   await fixture.method("keeper", "goOff");
   assert.ok(await eventually(async () => near(await alarm("keeper"), 2 * hour)), "it was stored again");

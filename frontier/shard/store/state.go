@@ -48,6 +48,7 @@ const (
 	stateQuarantine // see QuarantineCounters
 	stateSecret     // State.Secret
 	stateWithheld   // State.Withheld
+	stateUnderway   // State.Underway
 	stateRows
 )
 
@@ -68,6 +69,7 @@ type State struct {
 	Tail            string
 
 	Snapshot string           // the day of the last one; "" before the first one
+	Underway UnderwaySnapshot // the one that is being stored
 	Classes  []frontier.Class // the class with id i+1
 	Patterns []string
 	Excludes *contract.Exclusions
@@ -84,6 +86,14 @@ type State struct {
 	walks     []walk    // the latest last
 
 	stored [stateRows]string // as they were loaded
+}
+
+// UnderwaySnapshot is a snapshot of which some pages are stored.
+type UnderwaySnapshot struct {
+	Date  string
+	Taken epoch.Millis // when it began
+	Page  int          // the last that is stored
+	Next  int64        // start of the next one
 }
 
 // counters begin the record. It goes on with lately; what is added later stands behind that.
@@ -103,6 +113,10 @@ func (s *State) encode() (rows [stateRows][]byte) {
 		rows[stateClasses] = appendString(appendString(rows[stateClasses], class.Country), class.Category)
 	}
 	rows[stateSnapshot] = []byte(s.Snapshot)
+	if p := &s.Underway; p.Date != "" {
+		rows[stateUnderway] = appendUint(appendUint(appendUint(nil, p.Taken), int64(p.Page)), p.Next)
+		rows[stateUnderway] = append(rows[stateUnderway], p.Date...)
+	}
 	if s.Refreshing != (RefreshCounters{}) {
 		for _, v := range s.Refreshing.counters() {
 			rows[stateRefreshing] = appendUint(rows[stateRefreshing], *v)
@@ -168,6 +182,13 @@ func (s *State) decode(key int64, data []byte) error {
 	case stateSnapshot:
 		if isDate(string(data)) { // else no day would be later
 			s.Snapshot = string(data)
+		}
+	case stateUnderway:
+		if len(data) > 0 {
+			p := UnderwaySnapshot{Taken: d.millis(), Page: int(d.int()), Next: d.int()}
+			if p.Date = d.text[d.at:]; isDate(p.Date) { // else it begins anew
+				s.Underway = p
+			}
 		}
 	case stateRefreshing:
 		for _, v := range s.Refreshing.counters() {
