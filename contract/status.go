@@ -189,9 +189,20 @@ type DomainQueued struct {
 type Restored struct {
 	Snapshots []Snapshotted `json:"snapshots"` // begun by this call
 	Pages     int64         `json:"pages"`
-	Hosts     int64         `json:"hosts"` // that were missing in their shards
+	Hosts     int64         `json:"hosts"` // to which something was added
 	Done      bool          `json:"done"`
 	Cursor    *string       `json:"cursor"` // to send with the next call; null when done
+}
+
+// SnapshotsOrdered answers POST /api/v1/frontier/snapshot.
+type SnapshotsOrdered struct {
+	Shards      []string `json:"shards"`      // that store a snapshot within a minute or so
+	Unavailable []string `json:"unavailable"` // that did not answer
+}
+
+// FrontierImported answers POST /api/v1/frontier/import.
+type FrontierImported struct {
+	Hosts int64 `json:"hosts"` // to which something was added
 }
 
 // Snapshotted names a snapshot of a shard.

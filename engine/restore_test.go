@@ -316,3 +316,86 @@ func TestRestore_CursorExpires(t *testing.T) {
 		}
 	})
 }
+
+// TestRestore_SnapshotOnDemand: what came after the day's snapshot is restored, too, when operators asked for another.
+func TestRestore_SnapshotOnDemand(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Variables["FRONTIER_SHARDS"] = "3"
+		alarms := func() {
+			for _, name := range w.Frontier.Names() {
+				if _, err := w.Alarm(name); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(time.Minute)
+		}
+		verdictOf(t, w, "a.example", "https://a.example/1")
+		alarms()
+		verdictOf(t, w, "a.example", "https://a.example/2")
+		name := w.Frontier.Remotes().Of("a.example").Name()
+		if a := enginetest.Data[contract.SnapshotsOrdered](w, "POST", "/api/v1/frontier/snapshot", "{}"); len(a.Shards) != 1 ||
+			a.Shards[0] != name || len(a.Unavailable) != 0 {
+			t.Errorf("ordered %+v", a)
+		}
+		alarms()
+		w.Frontier.Wipe(name)
+		if n := restoreAll(w, func() {}); n != 1 {
+			t.Errorf("%d hosts restored", n)
+		}
+		if v := verdictOf(t, w, "a.example", "https://a.example/2"); v != frontier.Duplicate {
+			t.Errorf("what came after the day's snapshot: %s", v)
+		}
+		for _, shard := range []string{"shard-99", "a"} {
+			a := w.Ask("POST", "/api/v1/frontier/snapshot", fmt.Sprintf(`{"shard":%q}`, shard))
+			if a.Success || a.Error.Field != "shard" {
+				t.Errorf("%s: %+v", shard, a)
+			}
+		}
+	})
+}
+
+// TestRestore_Import: lines of an export go to the shards to which their hosts belong, twice as well as once, and
+// damaged ones name what is wrong.
+func TestRestore_Import(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Variables["FRONTIER_SHARDS"] = "2"
+		var lines []string
+		for i := range 20 {
+			domain := fmt.Sprintf("import-%d.example", i)
+			verdictOf(t, w, domain, "https://"+domain+"/a")
+		}
+		for n := range 2 {
+			e := enginetest.Data[contract.FrontierExport](w, "GET", fmt.Sprintf("/api/v1/frontier/shards/shard-%d/export", n), "")
+			lines = append(lines, string(e.Snapshot))
+		}
+		for _, name := range w.Frontier.Names() {
+			w.Frontier.Wipe(name)
+		}
+		w.Variables["FRONTIER_SHARDS"] = "3"
+		w.Deploy()
+		for _, want := range []int64{20, 0} {
+			hosts := int64(0)
+			for _, line := range lines {
+				hosts += enginetest.Data[contract.FrontierImported](w, "POST", "/api/v1/frontier/import", line).Hosts
+			}
+			if hosts != want {
+				t.Errorf("%d hosts imported, want %d", hosts, want)
+			}
+		}
+		for i := range 20 {
+			domain := fmt.Sprintf("import-%d.example", i)
+			if v := verdictOf(t, w, domain, "https://"+domain+"/a"); v != frontier.Duplicate {
+				t.Errorf("%s: %s", domain, v)
+			}
+		}
+		for body, field := range map[string]string{
+			`{}`: "version", `{"version":99,"hosts":[{"host":"c.example","domain":"c.example"}]}`: "version",
+			 `{"version":1,"hosts":[{"host":"a","domain":"b"}]}`: "hosts",
+			`{"version":1,"hosts":[{"host":"c.example","domain":"c.example","record":"AAAA"}]}`: "hosts",
+		} {
+			if a := w.Ask("POST", "/api/v1/frontier/import", body); a.Success || a.Error.Field != field {
+				t.Errorf("%s: %+v", body, a.Error)
+			}
+		}
+	})
+}

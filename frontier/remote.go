@@ -135,6 +135,11 @@ func (r Remote) Restore(ctx context.Context, page Snapshot) (restored int, err e
 	return ask[int](ctx, r, "restore", page)
 }
 
+// OrderSnapshot makes the shard store a snapshot soon, and reports whether it has anything to store.
+func (r Remote) OrderSnapshot(ctx context.Context) (ordered bool, err error) {
+	return ask[bool](ctx, r, "snapshot", None{})
+}
+
 func (r Remote) Feed(ctx context.Context, f FeedRequest) (FeedPage, error) {
 	return ask[FeedPage](ctx, r, "feed", f)
 }

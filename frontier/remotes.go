@@ -107,6 +107,28 @@ func (r Remotes) SetHost(ctx context.Context, host string, change HostChange) (f
 	return r.Of(domain).SetHost(ctx, host, change)
 }
 
+// OrderSnapshots makes all shards store a snapshot soon. It returns the names of those that do, and of those that do not
+// answer. It is an error only if none answers.
+func (r Remotes) OrderSnapshots(ctx context.Context) (ordered, silent []string, err error) {
+	orders := make([]bool, r.Shards)
+	errs := each(r.Shards, func(n int) (err error) {
+		orders[n], err = r.Shard(n).OrderSnapshot(ctx)
+		return err
+	})
+	if !slices.Contains(errs, nil) {
+		return nil, nil, errSilent("frontier.OrderSnapshots", errs...)
+	}
+	for n, err := range errs {
+		switch {
+		case err != nil:
+			silent = append(silent, shardName(n))
+		case orders[n]:
+			ordered = append(ordered, shardName(n))
+		}
+	}
+	return ordered, silent, nil
+}
+
 // Exclude rules something out, or allows it again: a domain or host at its shard, URLs by a pattern
 // at all of them. It may be repeated when a shard did not answer.
 func (r Remotes) Exclude(ctx context.Context, x Exclusion, excluded bool) error {

@@ -95,6 +95,7 @@ type FeedWebhook interface {
 // Restorer restores a shard of the frontier from its snapshot in steps, or all shards for "".
 type Restorer interface {
 	Run(ctx context.Context, shard string, live bool, cursor string) (contract.Restored, error)
+	Import(ctx context.Context, page frontier.Snapshot) (hosts int64, err error)
 }
 
 // API serves the routes.
@@ -170,6 +171,8 @@ func (a *API) routes() []httpapi.Route {
 		{Path: "/api/v1/exclusions/{kind}/{value}", Access: httpapi.Readers,
 			Methods: methods{"GET": controls.showExclusion, "PUT": controls.exclude, "DELETE": controls.include}},
 		{Path: "/api/v1/frontier/restore", Access: httpapi.Readers, Methods: methods{"POST": shards.restore}},
+		{Path: "/api/v1/frontier/snapshot", Access: httpapi.Readers, Methods: methods{"POST": shards.snapshot}},
+		{Path: "/api/v1/frontier/import", Access: httpapi.Readers, Methods: methods{"POST": shards.importPage}},
 		{Path: "/api/v1/frontier/lease", Access: httpapi.Scrapers, Methods: methods{"POST": shards.leaseURLs}},
 		{Path: "/api/v1/frontier/report", Access: httpapi.Scrapers, Methods: methods{"POST": shards.reportURLs}},
 		{Path: "/api/v1/frontier/urls", Access: httpapi.Scrapers, Methods: methods{"POST": shards.putURLs}},

@@ -112,11 +112,13 @@ func spoiled(t *testing.T, body string) (list []string) {
 
 // bodies have every field of their requests.
 var bodies = map[string][]string{
-	"orchestrate":     {`{"country":"sg","category":"news","date":"2026-01-28","force":true}`},
-	"collect":         {`{"country":"sg","category":"news","date":"2026-01-29"}`},
-	"reconcile":       {`{"country":"sg","category":"news","date":"2026-01-28","cursor":"cursor"}`},
-	"restoreFrontier": {`{"shard":"shard-3","live":true,"cursor":"cursor"}`, `{"shard":"shard-3","cursor":"cursor"}`},
-	"leaseURLs":       {`{"max":1,"lease_seconds":60,"per_host":1,"country":"sg","category":"news","types":["news"],"kinds":["page"]}`},
+	"orchestrate":      {`{"country":"sg","category":"news","date":"2026-01-28","force":true}`},
+	"collect":          {`{"country":"sg","category":"news","date":"2026-01-29"}`},
+	"reconcile":        {`{"country":"sg","category":"news","date":"2026-01-28","cursor":"cursor"}`},
+	"restoreFrontier":  {`{"shard":"shard-3","live":true,"cursor":"cursor"}`, `{"shard":"shard-3","cursor":"cursor"}`},
+	"snapshotFrontier": {`{"shard":"shard-0"}`},
+	"importFrontier":   {`{"version":1,"hosts":[{"host":"a.sg","domain":"a.sg","record":"AAAA","parts":[]}],"next":0}`},
+	"leaseURLs":        {`{"max":1,"lease_seconds":60,"per_host":1,"country":"sg","category":"news","types":["news"],"kinds":["page"]}`},
 	"reportURLs": {`{"lease_id":"0.1","results":[{"id":"0.1.0000000001-000000000001","status":200,"fetched_at":"2026-01-28T10:00:00Z","etag":"x","last_modified":"x","sha256":"` + strings.Repeat("0", 64) + `","redirected_to":"https://a.sg/2","retry_after_seconds":1,"urls":[{"url":"https://a.sg/b","title":"x"}]},` +
 		`{"id":"x","error":"x"}]}`},
 	"putURLs":    {`{"urls":[{"url":"https://b.sg/1","title":"x","type":"news","priority":0.5,"lastmod":"2026-01-28"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`},

@@ -210,10 +210,13 @@ var requests = map[string][2]request{
 		{"/api/v1/seeds/domains/none.sg/sitemap.xml", ""}},
 	"domainURLs": {{"/api/v1/seeds/domains/a.sg/urls?min_score=0.1", ""},
 		{"/api/v1/seeds/domains/b.sg/urls", ""}},
-	"collect":         {{"/api/v1/seeds/domains/a.sg/collect", ""}, {"/api/v1/seeds/domains/b.sg/collect", ""}},
-	"reconcile":       {{"/api/v1/seeds/reconcile", `{"country":"sg","category":"news","date":"2026-01-28"}`}},
-	"restoreFrontier": {{"/api/v1/frontier/restore", `{}`}},
-	"leaseURLs":       {{"/api/v1/frontier/lease", `{"max":1,"lease_seconds":60}`}},
+	"collect":          {{"/api/v1/seeds/domains/a.sg/collect", ""}, {"/api/v1/seeds/domains/b.sg/collect", ""}},
+	"reconcile":        {{"/api/v1/seeds/reconcile", `{"country":"sg","category":"news","date":"2026-01-28"}`}},
+	"restoreFrontier":  {{"/api/v1/frontier/restore", `{}`}},
+	"snapshotFrontier": {{"/api/v1/frontier/snapshot", `{}`}},
+	"importFrontier": {{"/api/v1/frontier/import",
+		`{"version":1,"hosts":[],"domains":[{"domain":"a.sg","evidence":{"at":0}}]}`}},
+	"leaseURLs": {{"/api/v1/frontier/lease", `{"max":1,"lease_seconds":60}`}},
 	"reportURLs": {{"/api/v1/frontier/report",
 		`{"lease_id":"0.1","results":[{"id":"0.1.0000000001-000000000001","status":200,"urls":[{"url":"https://a.example/b"}]}]}`}},
 	"putURLs": {{"/api/v1/frontier/urls",
@@ -324,6 +327,8 @@ func TestOpenAPI_Answers(t *testing.T) {
 					send(method, ok, header...)
 				case status == "413" && strings.HasSuffix(o.Responses[status].Ref, "/TooLargeList"):
 					send(method, request{ok.target, `{"x":"` + strings.Repeat("x", 1_100_000) + `"}`}, header...)
+				case status == "413" && strings.HasSuffix(o.Responses[status].Ref, "/TooLargePage"):
+					send(method, request{ok.target, `{"x":"` + strings.Repeat("x", 12<<20) + `"}`}, header...)
 				case status == "413":
 					send(method, request{ok.target, `{"x":"` + strings.Repeat("x", 70_000) + `"}`}, header...)
 				case status == "415":
@@ -360,6 +365,7 @@ func TestStores_Failing(t *testing.T) {
 		"orchestrate": "r2", "listDataset": "r2", "upload": "r2", "deleteRawFile": "r2", "status": "d1 r2",
 		"domains": "d1", "domain": "d1 r2", "robots": "d1 r2", "sitemap": "d1 r2", "domainURLs": "d1 r2",
 		"collect": "d1 r2", "reconcile": "d1 r2", "restoreFrontier": "r2",
+		"snapshotFrontier": "shards", "importFrontier": "r2 shards",
 		"deadLetters": "d1", "deadLetter": "d1 r2", "replay": "d1 r2", "discard": "d1", "exclusions": "r2",
 		"exclusion": "r2", "exclude": "r2",
 		"openapi": "assets", "schema": "assets",

@@ -1,8 +1,11 @@
 package handlers
 
 import (
+	"errors"
 	"net/http"
 
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/httpapi"
 )
 
@@ -32,5 +35,73 @@ func (a frontierRoutes) restore(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	httpapi.Succeed(w, http.StatusOK, done)
+	return nil
+}
+
+// snapshot makes a shard, or all of them, store a snapshot soon.
+func (a frontierRoutes) snapshot(w http.ResponseWriter, r *http.Request) error {
+	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	var body struct {
+		Shard *string `json:"shard"`
+	}
+	if err := httpapi.ReadJSON(r, &body); err != nil {
+		return err
+	}
+	answer := contract.SnapshotsOrdered{Shards: []string{}, Unavailable: []string{}}
+	if body.Shard == nil {
+		ordered, silent, err := a.Frontier.OrderSnapshots(r.Context())
+		if err != nil {
+			return shardAway(w, err)
+		}
+		answer.Shards, answer.Unavailable = append(answer.Shards, ordered...), append(answer.Unavailable, silent...)
+		httpapi.Succeed(w, http.StatusAccepted, answer)
+		return nil
+	}
+	n, ok := frontier.ShardNumber(*body.Shard)
+	if !ok {
+		return contract.Invalid("shard", "%.80q is not the name of a shard; send a name such as \"shard-3\", or none for all",
+			*body.Shard)
+	}
+	ordered, err := a.Frontier.Shard(n).OrderSnapshot(r.Context())
+	if err != nil {
+		return shardAway(w, err)
+	}
+	if !ordered {
+		return contract.Invalid("shard", "%s has no hosts; send the name of one that has, up to shard-%d", *body.Shard,
+			a.Frontier.Shards-1)
+	}
+	answer.Shards = append(answer.Shards, *body.Shard)
+	httpapi.Succeed(w, http.StatusAccepted, answer)
+	return nil
+}
+
+// maxImportBytes limits an imported page: a shard takes 16 MB, and a host is never divided.
+const maxImportBytes = 12 << 20
+
+// importPage restores a line of an export, or some of its hosts.
+func (a frontierRoutes) importPage(w http.ResponseWriter, r *http.Request) error {
+	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	var page frontier.Snapshot
+	if err := httpapi.ReadJSONUpTo(r, maxImportBytes, &page); err != nil {
+		return err
+	}
+	if page.Version < 1 {
+		return contract.Invalid("version", "is missing; send a line as the export of a shard has it")
+	}
+	hosts, err := a.Restorer.Import(r.Context(), page)
+	if errors.Is(err, frontier.ErrNewer) {
+		return contract.Invalid("version", "%d is of a later version of the engine; deploy that first", page.Version)
+	}
+	if err == nil && page.Next == 0 { // the last page: exclusions made since the export
+		err = a.excludeAgain(r)
+	}
+	if err != nil {
+		return shardAway(w, err)
+	}
+	httpapi.Succeed(w, http.StatusOK, contract.FrontierImported{Hosts: hosts})
 	return nil
 }

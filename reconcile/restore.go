@@ -300,6 +300,13 @@ func (r *Restorer) restore(ctx context.Context, parts map[int]frontier.Snapshot,
 	return nil
 }
 
+// Import restores a page of an export, and returns the number of hosts to which something was added.
+func (r *Restorer) Import(ctx context.Context, page frontier.Snapshot) (hosts int64, err error) {
+	var out contract.Restored
+	err = r.restore(ctx, split(page, r.Frontier.Shards), &out)
+	return out.Hosts, err
+}
+
 // split divides a page of a snapshot by the shards to which its hosts and domains belong.
 func split(s frontier.Snapshot, shards int) map[int]frontier.Snapshot {
 	parts := map[int]frontier.Snapshot{}

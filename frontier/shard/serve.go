@@ -42,7 +42,8 @@ var operations = map[string]func(s *Shard, now epoch.Millis, request []byte) (an
 		page.Taken = r.Taken
 		return page, err
 	}),
-	"restore": operation((*Shard).Restore),
+	"restore":  operation((*Shard).Restore),
+	"snapshot": operation((*Shard).OrderSnapshot),
 
 	"quarantine":  operation((*Shard).Quarantine),
 	"drop_row":    operation((*Shard).DropRow),

@@ -1,6 +1,8 @@
 package shard
 
 import (
+	"errors"
+
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
@@ -89,6 +91,9 @@ func restoreHost(c *call, r *frontier.HostSnapshot, classes []frontier.Class) (b
 		return mergeHost(c, made, r, classes)
 	}
 	h, err := made.Restore(there != nil, r.Record, r.Parts, classes)
+	if errors.Is(err, store.ErrDamaged) {
+		return false, damagedHost(r)
+	}
 	if err != nil || h == nil {
 		return false, err
 	}
@@ -102,9 +107,16 @@ func mergeHost(c *call, h *store.Host, r *frontier.HostSnapshot, classes []front
 	}
 	before := h.NextDue()
 	merged, err := h.Merge(r.Record, r.Parts, classes, c.settings.URLsPerHost-h.URLs)
+	if errors.Is(err, store.ErrDamaged) {
+		return false, damagedHost(r)
+	}
 	if err != nil || !merged {
 		return false, err
 	}
 	c.watch(h, before)
 	return true, c.queue(h)
+}
+
+func damagedHost(r *frontier.HostSnapshot) error {
+	return contract.Invalid("hosts", "the record of %.80q is damaged; send it as it was exported, or leave the host out", r.Host)
 }

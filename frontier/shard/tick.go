@@ -108,6 +108,20 @@ func (c *call) orderSnapshot(shard string, today time.Time) *SnapshotOrder {
 	}
 }
 
+// OrderSnapshot makes the next tick begin a snapshot, and reports whether there is anything to store. One that is
+// underway is begun again: the operator wants what the shard has now.
+func (s *Shard) OrderSnapshot(now epoch.Millis, _ frontier.None) (ordered bool, err error) {
+	err = s.run(now, func(c *call) error {
+		state := c.tx.State()
+		if ordered = state.Hosts > 0; ordered {
+			state.Snapshot, state.Underway = "", store.UnderwaySnapshot{}
+			c.alarm = c.now
+		}
+		return nil
+	})
+	return ordered, err
+}
+
 // Stored notes which pages of a snapshot are stored.
 func (s *Shard) Stored(now epoch.Millis, r frontier.StoredRequest) error {
 	if _, err := time.Parse(time.DateOnly, r.Date); err != nil {

@@ -28,7 +28,7 @@ func TestWire(t *testing.T) {
 		"url":      {frontier.UrlRequest{}, frontier.URLState{}},
 		"set_host": {frontier.SetHostRequest{}, false}, "exclude": {frontier.ExcludeRequest{}, frontier.None{}},
 		"export":  {frontier.ExportRequest{}, frontier.Snapshot{}},
-		"restore": {frontier.Snapshot{}, 0}, "tick": {TickRequest{}, Tick{}},
+		"restore": {frontier.Snapshot{}, 0}, "snapshot": {frontier.None{}, false}, "tick": {TickRequest{}, Tick{}},
 		"stored":  {frontier.StoredRequest{}, frontier.None{}},
 		"feed":    {frontier.FeedRequest{}, frontier.FeedPage{}},
 		"changes": {frontier.ChangesRequest{}, frontier.ChangesPage{}}, "changed": {frontier.Changed{}, frontier.None{}},
