@@ -390,7 +390,7 @@ func TestRestore_Import(t *testing.T) {
 		}
 		for body, field := range map[string]string{
 			`{}`: "version", `{"version":99,"hosts":[{"host":"c.example","domain":"c.example"}]}`: "version",
-			 `{"version":1,"hosts":[{"host":"a","domain":"b"}]}`: "hosts",
+			`{"version":1,"hosts":[{"host":"a","domain":"b"}]}`:                                 "hosts",
 			`{"version":1,"hosts":[{"host":"c.example","domain":"c.example","record":"AAAA"}]}`: "hosts",
 		} {
 			if a := w.Ask("POST", "/api/v1/frontier/import", body); a.Success || a.Error.Field != field {
