@@ -96,6 +96,8 @@ func newEngine(t *testing.T) *playedEngine {
 		"DELETE /api/v1/frontier/shards/{shard}/quarantine/{id}":       e.quarantineRow,
 		"POST /api/v1/frontier/shards/{shard}/quarantine/{id}/restore": e.quarantineRow,
 		"POST /api/v1/frontier/restore":                                e.restore,
+		"POST /api/v1/frontier/snapshot":                               e.snapshot,
+		"POST /api/v1/frontier/import":                                 e.importPage,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			status, data := handle(r)

@@ -156,10 +156,10 @@ func frontierRestoreCommand() *cobra.Command {
 		Use:   "restore [flags] SHARD | --all",
 		Short: "give shards back what their last snapshots have",
 		Long: `Restores a shard that was lost, or all of them, in as many calls as that takes. What a shard has
-already stays as it is, so this may run while the pipeline does, and be repeated. Each host goes to
-the shard that its domain has now. With --live it moves what the shards have now, instead of what
-their snapshots have: after a change of FRONTIER_SHARDS, while the pipeline is paused. When it is
-interrupted it says the cursor with which to go on.
+already stays, and hosts that exist get what they lack, so this may run while the pipeline does, and
+be repeated. Each host goes to the shard that its domain has now. With --live it moves what the
+shards have now, instead of what their snapshots have: after a change of FRONTIER_SHARDS, while the
+pipeline is paused. When it is interrupted it says the cursor with which to go on.
 
 With --json it prints {"snapshots": [{"shard", "date"}], "pages", "hosts", "done", "cursor"}, summed
 over the calls.`,

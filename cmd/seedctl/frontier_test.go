@@ -181,6 +181,61 @@ func (e *playedEngine) restore(r *http.Request) (int, any) {
 	return 200, contract.Restored{Snapshots: []contract.Snapshotted{}, Pages: 4, Hosts: 1750, Done: true}
 }
 
+// snapshot orders one of the named shard, or of two.
+func (e *playedEngine) snapshot(r *http.Request) (int, any) {
+	var body struct{ Shard string }
+	json.NewDecoder(r.Body).Decode(&body)
+	if body.Shard != "" {
+		return 202, contract.SnapshotsOrdered{Shards: []string{body.Shard}, Unavailable: []string{}}
+	}
+	return 202, contract.SnapshotsOrdered{Shards: []string{"shard-0", "shard-2"}, Unavailable: []string{}}
+}
+
+// importPage refuses hosts that are wrong.
+func (e *playedEngine) importPage(r *http.Request) (int, any) {
+	var page struct{ Hosts []struct{ Host string } }
+	if err := json.NewDecoder(r.Body).Decode(&page); err != nil {
+		return 400, &client.Error{Code: "parse_error", Message: err.Error()}
+	}
+	for _, h := range page.Hosts {
+		if h.Host == "wrong" {
+			return 400, &client.Error{Code: "validation_error", Field: "hosts", Message: "is damaged"}
+		}
+	}
+	return 200, contract.FrontierImported{Hosts: int64(len(page.Hosts))}
+}
+
+// TestFrontierImport_Parts: lines are sent in parts that the engine takes, of which the last of a page alone may be
+// the last one of all, and bad lines are named while the others are sent.
+func TestFrontierImport_Parts(t *testing.T) {
+	e := newEngine(t)
+	large := strings.Repeat("A", 500_000)
+	host := func(name string) string {
+		return `{"host":"` + name + `","domain":"a.example","record":"` + large + `"}`
+	}
+	in := `{"version":1,"classes":[{"country":"sg","category":"news"}],"hosts":[` + host("a") + "," + host("b") + "," + host("c") +
+		`],"domains":[{"domain":"a.example"}]}` + "\n\n{]\n" + `{"version":1,"hosts":[{"host":"wrong","domain":"a","record":""}],"next":7}` + "\n[]\n" +
+		`{"version":1,"hosts":[{"host":"d","domain":"d","record":""}],"next":7}`
+	code, out, errOut := seedctl(in, "frontier", "import")
+	const name = "seedctl frontier import: -, line "
+	if code != exitFailed || out != "4 hosts restored from 2 lines\n" ||
+		errOut != name+"3: is not a line of an export\n"+name+"4: hosts: is damaged (validation_error)\n"+name+
+			"5: is not a line of an export\n" {
+		t.Errorf("%d %q %q", code, out, errOut)
+	}
+	var nexts []string
+	for _, asked := range e.asked() {
+		if len(asked) > 1<<20 {
+			t.Errorf("a part of %d bytes", len(asked))
+		}
+		nexts = append(nexts, asked[max(len(asked)-12, 0):])
+	}
+	if len(nexts) != 5 || !strings.HasSuffix(nexts[0], `"next":1}`) || !strings.HasSuffix(nexts[1], `"next":1}`) ||
+		strings.Contains(nexts[2], "next") || !strings.HasSuffix(nexts[4], `"next":7}`) {
+		t.Errorf("%q", nexts)
+	}
+}
+
 // TestFrontier_Lines: what is read line by line is sent in pieces that the engine takes, and what it says of an
 // element is said of the line.
 func TestFrontier_Lines(t *testing.T) {

@@ -60,7 +60,7 @@ func newRoot() *cobra.Command {
 		group("frontier", "what is fetched next, and who may ask a host",
 			frontierStatsCommand(), frontierLeaseCommand(), frontierReportCommand(), frontierPutCommand(),
 			frontierURLCommand(), frontierHostsCommand(), frontierHostCommand(), frontierExportCommand(),
-			frontierQuarantineCommand(), frontierRestoreCommand()),
+			frontierImportCommand(), frontierQuarantineCommand(), frontierSnapshotCommand(), frontierRestoreCommand()),
 		feedCommand(),
 		changesCommand(),
 		group("webhook", "the webhook of the feed, and what its receiver does not accept",

@@ -82,6 +82,10 @@ var remoteCommands = []struct {
 	{"frontier host a.example b.example:8080 --unblock --delay 2.5 --empty", []string{
 		`POST /frontier/hosts/a.example {"block_until":null,"delay_seconds":2.5,"empty":true}`,
 		`POST /frontier/hosts/b.example:8080 {"block_until":null,"delay_seconds":2.5,"empty":true}`}},
+	{"frontier snapshot", []string{`POST /frontier/snapshot {}`}},
+	{"frontier snapshot shard-1 shard-2", []string{`POST /frontier/snapshot {"shard":"shard-1"}`,
+		`POST /frontier/snapshot {"shard":"shard-2"}`}},
+	{"frontier import", nil},
 	{"frontier restore shard-3", []string{`POST /frontier/restore {"shard":"shard-3"}`,
 		`POST /frontier/restore {"shard":"shard-3","cursor":"c1"}`}},
 	{"frontier restore --all --cursor c0", []string{`POST /frontier/restore {"cursor":"c0"}`}},

@@ -16,7 +16,7 @@ var ofTheProgram = regexp.MustCompile(
 var readers = map[string][]string{
 	"robots": {""}, "sitemap": {"", "--json "}, "upload": {"", "--country sg --category news --date 2026-01-28 "},
 	"classify": {"--site "}, "inspect": {"a.example --web "},
-	"frontier put": {"--country sg --category news --date 2026-01-28 "}, "frontier report": {"--lease x "},
+	"frontier put": {"--country sg --category news --date 2026-01-28 "}, "frontier report": {"--lease x "}, "frontier import": {""},
 	"feed": {"--cursor-file "}, "changes": {"--cursor-file "},
 }
 
