@@ -167,3 +167,30 @@ func TestRestore_Merges(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// A merged host has no more pages than hosts may have. The others can be put again.
+func TestRestore_MergesUpToTheLimit(t *testing.T) {
+	old, live := newMergeShard(t), newMergeShard(t)
+	live.shard.URLsPerHost = 100
+	var urls []string
+	for i := range 150 {
+		urls = append(urls, fmt.Sprintf("https://a.example/%d", i))
+	}
+	old.put("a.example", "news", urls...)
+	live.put("a.example", "news", "https://a.example/new")
+	live.restore(old.export())
+	live.audit()
+	if s := live.stats(); s.URLs != 100 || s.Done+s.Failed != 0 {
+		t.Errorf("%+v", s)
+	}
+	live.fetch(100, 200)
+	accepted := 0
+	for _, v := range live.put("a.example", "news", urls...).Pages {
+		if v == frontier.Accepted {
+			accepted++
+		}
+	}
+	if accepted != 51 {
+		t.Errorf("%d pages are accepted, want 51", accepted)
+	}
+}
