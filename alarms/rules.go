@@ -77,26 +77,14 @@ var rules = []rule{
 	{
 		name: "frontier_damaged", subject: "Damaged rows of the frontier in quarantine", threshold: 0,
 		unit: contract.Count,
-		value: func(c counts) *float64 {
-			last, known := c.reading.NewestFrontier()
-			if known && !last.Complete {
-				return nil
-			}
-			v := float64(last.Quarantined)
-			return &v
-		},
+		value: ofShards(func(last ledger.FrontierReading) float64 { return float64(last.Quarantined) }),
 	},
 	{
 		name: "frontier_full", subject: "Of the 10 GB that the largest shard of the frontier may have", threshold: 70,
 		unit: contract.Percent,
-		value: func(c counts) *float64 {
-			last, known := c.reading.NewestFrontier()
-			if known && !last.Complete {
-				return nil
-			}
-			v := math.Round(float64(last.LargestShard)/contract.MaxShardBytes*1000) / 10
-			return &v
-		},
+		value: ofShards(func(last ledger.FrontierReading) float64 {
+			return math.Round(float64(last.LargestShard)/contract.MaxShardBytes*1000) / 10
+		}),
 	},
 	{
 		name: "feed_webhook", subject: "The webhook of the feed has taken nothing", threshold: 3_600_000,
@@ -113,6 +101,19 @@ type counts struct {
 	ledger.Window // the rule's
 	DeadLetters   contract.DeadLetterCounts
 	reading       *ledger.AlarmReading
+}
+
+// ofShards returns the value of a rule about all shards of the frontier: that of the newest reading, nil while not all of
+// them answer.
+func ofShards(value func(ledger.FrontierReading) float64) func(counts) *float64 {
+	return func(c counts) *float64 {
+		last, known := c.reading.NewestFrontier()
+		if known && !last.Complete {
+			return nil
+		}
+		v := value(last)
+		return &v
+	}
 }
 
 // finishedShare is the share of files or domains. If all failed, few are enough.

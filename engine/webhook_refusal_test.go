@@ -234,20 +234,7 @@ func TestWebhook_RefusalIsKilled(t *testing.T) {
 		bad := func(url string) bool { return strings.HasSuffix(url, "/7") || strings.HasSuffix(url, "77") }
 		r.refuse(400, bad)
 		random := rand.New(rand.NewPCG(7, 8))
-		deaths := 0
-		w.Kill = func(int) bool {
-			if random.IntN(25) == 0 {
-				deaths++
-				return true
-			}
-			return false
-		}
-		for range 60 {
-			a.write(random.IntN(100), publishers...)
-			time.Sleep(time.Minute)
-			w.CronMayDie()
-		}
-		w.Kill = nil
+		deaths := a.writeWhileRunsDie(random, 100)
 		minutes(w, 10)
 		skipped := slices.Clone(a.written)
 		skipped = slices.DeleteFunc(skipped, func(url string) bool { return !bad(url) })

@@ -226,20 +226,7 @@ func TestWebhook_RunIsKilled(t *testing.T) {
 		w.Variables["ANNOUNCEMENTS_PER_DOMAIN"] = "100000"
 		r, a := receive(t, w), &articles{T: t, w: w}
 		random := rand.New(rand.NewPCG(5, 6))
-		deaths := 0
-		w.Kill = func(int) bool {
-			if random.IntN(25) == 0 {
-				deaths++
-				return true
-			}
-			return false
-		}
-		for range 60 {
-			a.write(random.IntN(250), publishers...)
-			time.Sleep(time.Minute)
-			w.CronMayDie()
-		}
-		w.Kill = nil
+		deaths := a.writeWhileRunsDie(random, 250)
 		minutes(w, 5)
 		a.expect(r, true)
 		if deaths < 10 {
@@ -247,6 +234,25 @@ func TestWebhook_RunIsKilled(t *testing.T) {
 		}
 		t.Logf("%d runs died, %d deliveries were posted %d times", deaths, len(r.taken), len(r.deliveries))
 	})
+}
+
+// writeWhileRunsDie writes up to most articles a minute for an hour, while a call in 25 kills its run, and returns how many
+// runs died.
+func (a *articles) writeWhileRunsDie(random *rand.Rand, most int) (deaths int) {
+	a.w.Kill = func(int) bool {
+		dies := random.IntN(25) == 0
+		if dies {
+			deaths++
+		}
+		return dies
+	}
+	defer func() { a.w.Kill = nil }()
+	for range 60 {
+		a.write(random.IntN(most), publishers...)
+		time.Sleep(time.Minute)
+		a.w.CronMayDie()
+	}
+	return deaths
 }
 
 // Two concurrent runs deliver nothing twice, even if the receiver is slow.
