@@ -76,7 +76,7 @@ var rules = []rule{
 	},
 	{
 		name: "frontier_damaged", subject: "Damaged rows of the frontier in quarantine", threshold: 0,
-		unit: contract.Count,
+		unit:  contract.Count,
 		value: ofShards(func(last ledger.FrontierReading) float64 { return float64(last.Quarantined) }),
 	},
 	{

@@ -47,7 +47,7 @@ func (c *call) list(m *store.Domain) error {
 }
 
 // park takes a queued host out of the queues until its domain lets it in.
-func (c *call) park(m *store.Domain, h *store.Host, kind int) {
+func park(m *store.Domain, h *store.Host, kind int) {
 	p := store.ParkedHost{ID: h.ID, Kind: kind}
 	if slices.Contains(m.Parked, p) {
 		return
@@ -65,7 +65,7 @@ func (c *call) unpark(m *store.Domain) error {
 	}
 	n := c.availableHosts(m)
 	if ends := cmp.Or(m.Closed(c.now), store.FirstEnd(m.Claims)); n == 0 && ends > 0 && m.Changed() {
-		c.wakeAt(m, ends)
+		m.WakeAt(ends)
 	}
 	for n > 0 && len(m.Parked) > 0 {
 		batch := m.Parked[:min(n, len(m.Parked))]
@@ -98,7 +98,7 @@ func (c *call) unparkAll() error {
 }
 
 // leave takes a host off a list of the domain.
-func (c *call) leave(m *store.Domain, list *[]store.ActiveHost, id int64) {
+func leave(m *store.Domain, list *[]store.ActiveHost, id int64) {
 	if i := slices.IndexFunc(*list, func(a store.ActiveHost) bool { return a.ID == id }); i >= 0 {
 		*list = slices.Delete(*list, i, i+1)
 		m.Change()

@@ -222,9 +222,9 @@ func (c *call) visited(m *store.Domain, v *frontier.Visit) error {
 		h.AskedAt = min(v.AskedAt, c.now)
 	}
 	if v.Throttled || v.RetryAfter > 0 {
-		c.slowDown(h)
+		slowDown(h)
 	} else if v.AskedAt > 0 {
-		c.calm(h)
+		calm(h)
 	}
 	if v.AskedAt > 0 {
 		h.Ready = max(h.Ready, min(v.AskedAt, c.now).Add(h.Interval()))

@@ -286,3 +286,25 @@ func (w *world) quarantined() (rows []frontier.QuarantinedRow) {
 	})
 	return rows
 }
+
+// TestDamage_KeepsDelays: a host whose row is damaged keeps the delays that can still be read, so nobody asks it too often.
+func TestDamage_KeepsDelays(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.example", articles("a.example", 0, 1))
+	delay := int64(3_600_000)
+	w.do(func() error {
+		_, err := w.shard.SetHost(w.now, "a.example", frontier.HostChange{Delay: &delay})
+		return err
+	})
+	w.do(func() error {
+		_, err := w.db.Run("UPDATE hosts SET record = substr(record, 1, length(record) - 4)")
+		return err
+	})
+	w.do(func() error {
+		page, err := w.shard.Hosts(w.now, frontier.HostsRequest{Limit: 1})
+		if err == nil && (len(page.Hosts) != 1 || page.Hosts[0].Delay != delay) {
+			t.Errorf("%+v", page.Hosts)
+		}
+		return err
+	})
+}

@@ -14,9 +14,6 @@ const maxTries = 3
 // maxSwept is the number of leases that are over one operation takes back.
 const maxSwept = 16
 
-// wakeAt schedules a check of a domain's parked hosts for the end of a collector's or refresh's time.
-func (c *call) wakeAt(m *store.Domain, ends epoch.Millis) { m.WakeAt(ends) }
-
 // sweep ends the leases whose time is over, and lets in hosts whose domain has become free. Their
 // hosts stand in the queues when it returns.
 func (c *call) sweep() error {
@@ -74,6 +71,6 @@ func (c *call) free(h *store.Host, ready epoch.Millis) error {
 	h.Ready = max(h.Ready, ready)
 	h.Change()
 	m := h.Domain
-	c.leave(m, &m.Active, h.ID)
+	leave(m, &m.Active, h.ID)
 	return c.queue(h)
 }

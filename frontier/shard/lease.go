@@ -192,7 +192,7 @@ func (l *leaser) try(h *store.Host, kind int, at *store.Candidate) (keep bool, e
 		if ends := m.Closed(c.now); ends > 0 {
 			l.passOver(ends)
 		}
-		c.park(m, h, kind)
+		park(m, h, kind)
 		return false, nil
 	}
 	if kind == store.KindEntry {

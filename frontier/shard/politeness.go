@@ -61,7 +61,7 @@ func (c *call) answered(h *store.Host, r *frontier.Result) outcome {
 	case r.Status == 0:
 		return failed
 	}
-	c.calm(h)
+	calm(h)
 	switch {
 	case r.Status >= 500:
 		return failed
@@ -75,10 +75,10 @@ func (c *call) answered(h *store.Host, r *frontier.Result) outcome {
 func throttled(r *frontier.Result) bool { return r.Status == 429 || r.Status == 503 }
 
 // slowDown doubles a host's interval.
-func (c *call) slowDown(h *store.Host) { h.Slow, h.Calm = min(h.Slow+1, store.MaxDoublings), 0 }
+func slowDown(h *store.Host) { h.Slow, h.Calm = min(h.Slow+1, store.MaxDoublings), 0 }
 
 // calm counts a good answer, and halves the interval after calmAnswers of them.
-func (c *call) calm(h *store.Host) {
+func calm(h *store.Host) {
 	if h.Slow == 0 {
 		return
 	}

@@ -178,7 +178,7 @@ func endClaim(c *call, h *store.Host, v *frontier.Visit) error {
 	h.Claim, h.ClaimEnds = 0, 0
 	h.Change()
 	m := h.Domain
-	c.leave(m, &m.Claims, h.ID)
+	leave(m, &m.Claims, h.ID)
 	if v.Host = h.Name; v.RobotsExpires == 0 { // only robots.txt says what the host asks for
 		v.Delay = h.Delay.Milliseconds()
 	}

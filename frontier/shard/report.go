@@ -287,7 +287,7 @@ func (p *reporter) after(h *store.Host, r *frontier.Result) error {
 	h.Delay = max(h.Delay, crawlDelay(r.CrawlDelay)) // only a collector's own look at robots.txt shortens it
 	if (throttled(r) || r.NoRobots && r.RetryAfter > 0) && !p.slowed[h.ID] {
 		p.slowed[h.ID] = true
-		c.slowDown(h)
+		slowDown(h)
 	}
 	if len(h.Leased)+len(h.Asked) == 0 {
 		p.finished[h.ID] = true

@@ -44,13 +44,14 @@ func randomPages(r *rand.Rand, n int) []Page {
 
 func randomHost(r *rand.Rand) *Host {
 	instant := func() epoch.Millis { return epoch.Millis(r.Int64N(1 << 42)) }
-	h := &Host{ID: r.Int64N(1 << 40), Name: "www.a.example", domain: 7, Excluded: r.IntN(2) == 0,
-		Delay:    time.Duration(r.IntN(1e6)) * time.Millisecond,
-		Override: time.Duration(r.IntN(9)) * time.Millisecond, Slow: r.Int64N(12), Calm: r.Int64N(8),
-		Ready: instant(), Blocked: instant(), RobotsEnds: instant(), Unresolved: instant(),
-		URLs: r.Int64N(1e5), Done: 3, Failed: 4, turn: r.IntN(Turns),
-		classes: []hostClass{{1, 20_000}, {2, 20_001}}, seenBits: r.IntN(maxBits + 1), nextSegment: r.Int64N(3000),
-		buffer: randomPages(r, r.IntN(40)), AskedAt: instant(), Traps: r.Int64N(9), tail: "later"}
+	h := newHost(nil, r.Int64N(1<<40), "www.a.example", 7)
+	h.Excluded, h.Delay = r.IntN(2) == 0, time.Duration(r.IntN(1e6))*time.Millisecond
+	h.Override, h.Slow, h.Calm = time.Duration(r.IntN(9))*time.Millisecond, r.Int64N(12), r.Int64N(8)
+	h.Ready, h.Blocked, h.RobotsEnds, h.Unresolved = instant(), instant(), instant(), instant()
+	h.URLs, h.Done, h.Failed, h.turn = r.Int64N(1e5), 3, 4, r.IntN(Turns)
+	h.classes, h.seenBits = []hostClass{{1, 20_000}, {2, 20_001}}, r.IntN(maxBits+1)
+	h.nextSegment, h.buffer = r.Int64N(3000), randomPages(r, r.IntN(40))
+	h.AskedAt, h.Traps, h.tail = instant(), r.Int64N(9), "later"
 	for range r.IntN(maxRecent) {
 		h.recent = append(h.recent, r.Uint64()>>16)
 	}

@@ -56,32 +56,32 @@ func (f *Filter) pointer(p pointer) bool {
 
 // TakePage takes the page of the host whose turn it is: its bands take turns like the front queues, so that no band
 // starves behind the urgent ones. Excluded pages are dropped.
-func (h *Host) TakePage(f *Filter) (p Page, ok bool, err error) {
-	if err := h.refill(waiting); err != nil {
+func (q *pageQueue) TakePage(f *Filter) (p Page, ok bool, err error) {
+	if err := q.refill(waiting); err != nil {
 		return p, false, err
 	}
-	turn := BandOfTurn(h.turn)
-	h.turn = (h.turn + 1) % Turns
+	turn := BandOfTurn(q.turn)
+	q.turn = (q.turn + 1) % Turns
 	for _, band := range [...]int{turn, 0, 1, 2, 3} {
-		if p, ok = h.takeFromBuffer(f, band); ok {
+		if p, ok = q.takeFromBuffer(f, band); ok {
 			return p, true, nil
 		}
-		for more := f.all; more && h.has(band); more = !h.anyDue(h.tx.seconds()) { // again when all were dropped
-			if err := h.refill(band); err != nil {
+		for more := f.all; more && q.has(band); more = !q.anyDue(q.host.tx.seconds()) { // again when all were dropped
+			if err := q.refill(band); err != nil {
 				return p, false, err
 			}
-			if p, ok = h.takeFromBuffer(f, band); ok {
+			if p, ok = q.takeFromBuffer(f, band); ok {
 				return p, true, nil
 			}
 		}
 	}
 	if !f.all {
-		if found, err := h.extract(f); !found {
+		if found, err := q.extract(f); !found {
 			return p, false, err
 		}
 	}
 	for band := range frontier.Bands { // what has aged into a lower band since it was put
-		if p, ok = h.takeFromBuffer(f, band); ok {
+		if p, ok = q.takeFromBuffer(f, band); ok {
 			return p, true, nil
 		}
 	}
@@ -89,18 +89,18 @@ func (h *Host) TakePage(f *Filter) (p Page, ok bool, err error) {
 }
 
 // takeFromBuffer takes the page with the highest score of a band from the buffer.
-func (h *Host) takeFromBuffer(f *Filter, band int) (p Page, ok bool) {
-	s := &h.tx.state
+func (q *pageQueue) takeFromBuffer(f *Filter, band int) (p Page, ok bool) {
+	s := &q.host.tx.state
 	for {
-		p, ok = h.popBand(band, h.tx.seconds(), func(p *Page) bool { return f.Page(h, p) })
+		p, ok = q.popBand(band, q.host.tx.seconds(), func(p *Page) bool { return f.Page(q.host, p) })
 		if !ok {
 			return p, false
 		}
-		if len(s.Patterns) == 0 || !s.Excludes.URL(h.URL(&p)) {
+		if len(s.Patterns) == 0 || !s.Excludes.URL(q.host.URL(&p)) {
 			return p, true
 		}
-		h.URLs--
+		q.host.URLs--
 		s.URLs--
-		h.Change()
+		q.host.Change()
 	}
 }

@@ -34,15 +34,11 @@ type Host struct {
 	URLs    int64 // pages that are not done, the leased ones included
 	Done    int64
 	Failed  int64
-	turn    int
 	classes []hostClass
 	places  [Kinds]place // where it is queued: for pages, for entry points
 
-	seenBits    int
-	recent      []uint64
-	buffer      []Page // the next pages
-	segments    []segment
-	nextSegment int64
+	pageQueue
+	seenSet
 
 	packedEntries string // until entries are needed
 	Entries       []Entry
@@ -59,9 +55,15 @@ type Host struct {
 
 	tx      *Tx
 	changed bool
-	grown   bool   // pages were added, which may be too many for the row
 	stored  []byte // the record as it was loaded
 	tail    string // what a later version appended to the record; kept as it is
+}
+
+// newHost returns a host, which its parts know.
+func newHost(c *Tx, id int64, name string, domain int64) *Host {
+	h := &Host{tx: c, ID: id, Name: name, domain: domain}
+	h.pageQueue.host, h.seenSet.host = h, h
+	return h
 }
 
 // Change marks the host to be written at the end of the transaction.
@@ -178,7 +180,7 @@ func (d *decoder) lease(h *Host) {
 
 func decodeHost(id int64, name string, domain int64, record []byte) (*Host, error) {
 	d := decode(record)
-	h := &Host{ID: id, Name: name, domain: domain}
+	h := newHost(nil, id, name, domain)
 	if version := d.byte(); version != hostVersion {
 		d.fail()
 	}
@@ -295,26 +297,6 @@ func (h *Host) inSchedule(class uint8) bool {
 // maxHostClasses is the number of classes a host has; pages of further ones count to its first.
 const maxHostClasses = 16
 
-// pageTypes returns the types of the host's pages. It might include types that it had before.
-func (h *Host) pageTypes() uint32 {
-	mask := typesOf(h.buffer)
-	for i := range h.segments {
-		mask |= h.segments[i].types
-	}
-	return mask
-}
-
-// pageClasses returns the ids of the classes of the host's pages. It might include classes that it had before.
-func (h *Host) pageClasses() []int64 {
-	mask := classesOf(h.buffer)
-	for i := range h.segments {
-		if mask |= h.segments[i].classes; h.segments[i].classes == 0 {
-			mask = 1<<maxHostClasses - 1
-		}
-	}
-	return h.classIDs(mask)
-}
-
 // entryClasses returns the ids of the classes of the host's entry points.
 func (h *Host) entryClasses() []int64 {
 	mask := uint16(0)
@@ -343,22 +325,9 @@ func (h *Host) classMask(wanted func(id int64) bool) (mask uint16) {
 	return mask
 }
 
-// Enqueue adds a page to those that wait.
-func (h *Host) Enqueue(p Page) {
-	h.buffer = append(h.buffer, p)
-	h.grown = true
-	h.Change()
-}
-
 func (h *Host) LeasedPage(hash uint64) int {
 	return slices.IndexFunc(h.Leased, func(p Page) bool { return Hash48(p.Path) == hash })
 }
-
-// HasPages reports whether pages of the host wait.
-func (h *Host) HasPages() bool { return len(h.buffer) > 0 || len(h.segments) > 0 }
-
-// Full reports whether the host can take no more pages.
-func (h *Host) Full() bool { return len(h.segments) >= maxSegments }
 
 func (h *Host) URL(p *Page) string {
 	return link.URL{HTTP: p.HTTP, Host: h.Name, Path: p.Path}.String()

@@ -15,30 +15,73 @@ type partTable struct {
 	changed map[int64]bool
 }
 
+// pageQueue is the back queue of a host: its pages that wait. The next ones are in the host's row, the others in segments.
+type pageQueue struct {
+	host        *Host
+	buffer      []Page // the next pages
+	segments    []segment
+	nextSegment int64 // number of the next segment
+	turn        int   // of the bands, see TakePage
+	grown       bool  // pages were added, which may be too many for the row
+}
+
+// Enqueue adds a page to those that wait.
+func (q *pageQueue) Enqueue(p Page) {
+	q.buffer = append(q.buffer, p)
+	q.grown = true
+	q.host.Change()
+}
+
+// HasPages reports whether pages of the host wait.
+func (q *pageQueue) HasPages() bool { return len(q.buffer) > 0 || len(q.segments) > 0 }
+
+// Full reports whether the host can take no more pages.
+func (q *pageQueue) Full() bool { return len(q.segments) >= maxSegments }
+
+// pageTypes returns the types of the host's pages. It might include types that it had before.
+func (q *pageQueue) pageTypes() uint32 {
+	mask := typesOf(q.buffer)
+	for i := range q.segments {
+		mask |= q.segments[i].types
+	}
+	return mask
+}
+
+// pageClasses returns the ids of the classes of the host's pages. It might include classes that it had before.
+func (q *pageQueue) pageClasses() []int64 {
+	mask := classesOf(q.buffer)
+	for i := range q.segments {
+		if mask |= q.segments[i].classes; q.segments[i].classes == 0 {
+			mask = 1<<maxHostClasses - 1
+		}
+	}
+	return q.host.classIDs(mask)
+}
+
 // maxThinnedSegments is the number of a host's segments from which pages may be taken; those in older ones stay.
 const maxThinnedSegments = 32
 
 // thinnedSegment is the index of the first segment of a host from which pages may be taken.
-func (h *Host) thinnedSegment() int { return max(0, len(h.segments)-maxThinnedSegments) }
+func (q *pageQueue) thinnedSegment() int { return max(0, len(q.segments)-maxThinnedSegments) }
 
 // Thinnable returns the pages of the host's buffer and newest segments.
-func (h *Host) Thinnable() ([]Page, error) { return h.unread(h.thinnedSegment()) }
+func (q *pageQueue) Thinnable() ([]Page, error) { return q.unread(q.thinnedSegment()) }
 
 // unread returns the pages of a host's buffer and of its segments from one on.
-func (h *Host) unread(first int) ([]Page, error) {
+func (q *pageQueue) unread(first int) ([]Page, error) {
 	var keys []int64
-	for _, s := range h.segments[first:] {
-		keys = append(keys, h.segmentKey(s.number))
+	for _, s := range q.segments[first:] {
+		keys = append(keys, q.segmentKey(s.number))
 	}
-	if err := h.tx.parts.Load(keys); err != nil {
+	if err := q.host.tx.parts.Load(keys); err != nil {
 		return nil, err
 	}
-	pages := slices.Clone(h.buffer)
-	for i := first; i < len(h.segments); {
-		s := &h.segments[i]
-		left, err := s.unread(h.tx.parts.rows[h.segmentKey(s.number)])
+	pages := slices.Clone(q.buffer)
+	for i := first; i < len(q.segments); {
+		s := &q.segments[i]
+		left, err := s.unread(q.host.tx.parts.rows[q.segmentKey(s.number)])
 		if err != nil {
-			h.dropSegment(i)
+			q.dropSegment(i)
 			continue
 		}
 		pages = append(pages, left...)
@@ -48,55 +91,55 @@ func (h *Host) unread(first int) ([]Page, error) {
 }
 
 // Thin drops pages that wait, by their hashes. What is left gathers in the buffer until the end of the transaction.
-func (h *Host) Thin(out map[uint64]bool) error {
-	pages, err := h.Thinnable()
+func (q *pageQueue) Thin(out map[uint64]bool) error {
+	pages, err := q.Thinnable()
 	if err != nil {
 		return err
 	}
-	segments := h.segments[h.thinnedSegment():]
+	segments := q.segments[q.thinnedSegment():]
 	for i := range segments {
-		h.tx.parts.set(h.segmentKey(segments[i].number), nil)
+		q.host.tx.parts.set(q.segmentKey(segments[i].number), nil)
 	}
 	if len(segments) > 0 {
-		h.nextSegment = segments[0].number // whose row is written again
+		q.nextSegment = segments[0].number // whose row is written again
 	}
-	h.segments = slices.Clone(h.segments[:len(h.segments)-len(segments)])
-	h.grown = true
-	h.buffer = slices.DeleteFunc(pages, func(p Page) bool { return out[Hash48(p.Path)] })
-	h.URLs -= int64(len(out))
-	h.tx.state.URLs -= int64(len(out))
-	h.Change()
+	q.segments = slices.Clone(q.segments[:len(q.segments)-len(segments)])
+	q.grown = true
+	q.buffer = slices.DeleteFunc(pages, func(p Page) bool { return out[Hash48(p.Path)] })
+	q.host.URLs -= int64(len(out))
+	q.host.tx.state.URLs -= int64(len(out))
+	q.host.Change()
 	return nil
 }
 
 // Empty drops the pages that wait. Entry points and what was seen stay.
-func (h *Host) Empty() {
-	dropped := int64(len(h.buffer))
-	for i := range h.segments {
-		dropped += int64(h.segments[i].left())
-		h.tx.parts.set(h.segmentKey(h.segments[i].number), nil)
+func (q *pageQueue) Empty() {
+	dropped := int64(len(q.buffer))
+	for i := range q.segments {
+		dropped += int64(q.segments[i].left())
+		q.host.tx.parts.set(q.segmentKey(q.segments[i].number), nil)
 	}
-	h.buffer, h.segments = nil, nil
-	h.URLs -= dropped
-	h.tx.state.URLs -= dropped
-	h.places[KindPage] = place{}
-	h.Change()
+	q.buffer, q.segments = nil, nil
+	q.host.URLs -= dropped
+	q.host.tx.state.URLs -= dropped
+	q.host.places[KindPage] = place{}
+	q.host.Change()
 }
 
 // CountDue counts what a host has that does not wait for a time of its own.
-func (h *Host) CountDue(now epoch.Seconds) (due int64) {
-	for i := range h.buffer {
-		if h.buffer[i].Due <= now {
+func (q *pageQueue) CountDue(now epoch.Seconds) (due int64) {
+	for i := range q.buffer {
+		if q.buffer[i].Due <= now {
 			due++
 		}
 	}
-	for i := range h.segments {
+	for i := range q.segments {
 		for band := range frontier.Bands {
-			due += int64(h.segments[i].region[band].left)
+			due += int64(q.segments[i].region[band].left)
 		}
 	}
-	for i := range h.Entries {
-		if h.Entries[i].Due <= now {
+	for i := range q.host.Entries {
+		if q.host.Entries[i].Due <= now {
 			due++
 		}
 	}
@@ -104,20 +147,20 @@ func (h *Host) CountDue(now epoch.Seconds) (due int64) {
 }
 
 // Find reports whether a page waits in the host's queue, and when it is due, in seconds.
-func (h *Host) Find(hash uint64) (found bool, due epoch.Seconds, err error) {
+func (q *pageQueue) Find(hash uint64) (found bool, due epoch.Seconds, err error) {
 	is := func(p Page) bool { return Hash48(p.Path) == hash }
-	if i := slices.IndexFunc(h.buffer, is); i >= 0 {
-		return true, h.buffer[i].Due, nil
+	if i := slices.IndexFunc(q.buffer, is); i >= 0 {
+		return true, q.buffer[i].Due, nil
 	}
-	for i := len(h.segments) - 1; i >= 0; i-- {
-		s := &h.segments[i]
-		data, err := h.tx.parts.get(h.segmentKey(s.number))
+	for i := len(q.segments) - 1; i >= 0; i-- {
+		s := &q.segments[i]
+		data, err := q.host.tx.parts.get(q.segmentKey(s.number))
 		if err != nil {
 			return false, 0, err
 		}
 		pages, err := s.unread(data)
 		if err != nil {
-			h.dropSegment(i)
+			q.dropSegment(i)
 			continue
 		}
 		if i := slices.IndexFunc(pages, is); i >= 0 {
@@ -134,43 +177,43 @@ func (h *Host) Pages() ([]Page, error) {
 }
 
 // anyDue reports whether the buffer has a page that may be fetched now.
-func (h *Host) anyDue(now epoch.Seconds) bool {
-	return slices.ContainsFunc(h.buffer, func(p Page) bool { return p.Due <= now })
+func (q *pageQueue) anyDue(now epoch.Seconds) bool {
+	return slices.ContainsFunc(q.buffer, func(p Page) bool { return p.Due <= now })
 }
 
 // popBand takes the best of the wanted pages of a band out of the buffer.
-func (h *Host) popBand(band int, now epoch.Seconds, wanted func(*Page) bool) (p Page, ok bool) {
+func (q *pageQueue) popBand(band int, now epoch.Seconds, wanted func(*Page) bool) (p Page, ok bool) {
 	best, most := -1, -1
-	for i := range h.buffer {
-		q := &h.buffer[i]
-		if q.Due > now || !wanted(q) {
+	for i := range q.buffer {
+		page := &q.buffer[i]
+		if page.Due > now || !wanted(page) {
 			continue
 		}
-		if score := q.Score(now); score > most && bandOf(score) == band {
+		if score := page.Score(now); score > most && bandOf(score) == band {
 			best, most = i, score
 		}
 	}
 	if best < 0 {
 		return p, false
 	}
-	p = h.buffer[best]
-	h.buffer = slices.Delete(h.buffer, best, best+1)
+	p = q.buffer[best]
+	q.buffer = slices.Delete(q.buffer, best, best+1)
 	return p, true
 }
 
 // NextPage returns the lane of the host's most urgent due page, or the second at which its first page becomes due.
 // The lane is -1 without pages.
-func (h *Host) NextPage(now epoch.Seconds) (lane int, at epoch.Seconds) {
+func (q *pageQueue) NextPage(now epoch.Seconds) (lane int, at epoch.Seconds) {
 	for band := range frontier.Bands {
-		if h.has(band) {
+		if q.has(band) {
 			lane = band
 			break
 		}
 		lane = frontier.Bands
 	}
 	first := epoch.Seconds(-1)
-	for i := range h.buffer {
-		p := &h.buffer[i]
+	for i := range q.buffer {
+		p := &q.buffer[i]
 		if p.Due <= now {
 			lane = min(lane, p.band(now))
 		} else if first < 0 || p.Due < first {
@@ -180,8 +223,8 @@ func (h *Host) NextPage(now epoch.Seconds) (lane int, at epoch.Seconds) {
 	if lane < frontier.Bands {
 		return lane, now
 	}
-	for i := range h.segments {
-		if s := &h.segments[i]; s.region[waiting].left > 0 && (first < 0 || s.due < first) {
+	for i := range q.segments {
+		if s := &q.segments[i]; s.region[waiting].left > 0 && (first < 0 || s.due < first) {
 			first = s.due
 		}
 	}
@@ -192,26 +235,26 @@ func (h *Host) NextPage(now epoch.Seconds) (lane int, at epoch.Seconds) {
 }
 
 // refill takes the next group of a region into the host's buffer, from its oldest segment.
-func (h *Host) refill(region int) error {
-	for i := range h.segments {
-		s := &h.segments[i]
-		if s.region[region].left == 0 || region == waiting && s.due > h.tx.seconds() {
+func (q *pageQueue) refill(region int) error {
+	for i := range q.segments {
+		s := &q.segments[i]
+		if s.region[region].left == 0 || region == waiting && s.due > q.host.tx.seconds() {
 			continue
 		}
-		data, err := h.tx.parts.get(h.segmentKey(s.number))
+		data, err := q.host.tx.parts.get(q.segmentKey(s.number))
 		if err != nil {
 			return err
 		}
 		group, err := s.take(data, region)
 		if err != nil {
-			h.dropSegment(i)
+			q.dropSegment(i)
 			return nil
 		}
-		h.buffer = append(h.buffer, group...)
-		h.Change()
+		q.buffer = append(q.buffer, group...)
+		q.host.Change()
 		if s.left() == 0 {
-			h.tx.parts.set(h.segmentKey(s.number), nil)
-			h.segments = slices.Delete(h.segments, i, i+1)
+			q.host.tx.parts.set(q.segmentKey(s.number), nil)
+			q.segments = slices.Delete(q.segments, i, i+1)
 		}
 		return nil
 	}
@@ -221,32 +264,32 @@ func (h *Host) refill(region int) error {
 // extract takes up to maxExtract pages that match into the buffer, wherever in the segments they are. It passes over
 // segments without pages that match. It reports whether it found one; otherwise what the segments say of
 // their types and classes is exact afterwards, unless the transaction may load no more.
-func (h *Host) extract(f *Filter) (bool, error) {
-	classes := h.classMask(f.class)
-	for i := 0; i < len(h.segments); i++ {
-		s := &h.segments[i]
+func (q *pageQueue) extract(f *Filter) (bool, error) {
+	classes := q.host.classMask(f.class)
+	for i := 0; i < len(q.segments); i++ {
+		s := &q.segments[i]
 		if s.types&f.types == 0 || s.classes != 0 && s.classes&classes == 0 {
 			continue
 		}
-		key := h.segmentKey(s.number)
-		if h.tx.full() && !h.tx.parts.loaded(key) {
+		key := q.segmentKey(s.number)
+		if q.host.tx.full() && !q.host.tx.parts.loaded(key) {
 			return false, nil
 		}
-		data, err := h.tx.parts.get(key)
+		data, err := q.host.tx.parts.get(key)
 		if err != nil {
 			return false, err
 		}
 		pages, err := s.unread(data)
 		if err != nil {
-			h.dropSegment(i)
+			q.dropSegment(i)
 			i--
 			continue
 		}
 		found := 0
 		others := pages[:0:0]
 		for _, p := range pages {
-			if found < maxExtract && p.Due <= h.tx.seconds() && f.Page(h, &p) {
-				h.buffer = append(h.buffer, p)
+			if found < maxExtract && p.Due <= q.host.tx.seconds() && f.Page(q.host, &p) {
+				q.buffer = append(q.buffer, p)
 				found++
 			} else {
 				others = append(others, p)
@@ -255,16 +298,16 @@ func (h *Host) extract(f *Filter) (bool, error) {
 		if found == 0 {
 			if exact := (segment{types: typesOf(pages), classes: classesOf(pages)}); exact.types != s.types || exact.classes != s.classes {
 				s.types, s.classes = exact.types, exact.classes
-				h.Change()
+				q.host.Change()
 			}
 			continue
 		}
-		h.Change()
+		q.host.Change()
 		if len(others) == 0 {
-			h.tx.parts.set(key, nil)
-			h.segments = slices.Delete(h.segments, i, i+1)
+			q.host.tx.parts.set(key, nil)
+			q.segments = slices.Delete(q.segments, i, i+1)
 		} else {
-			h.replace(i, others)
+			q.replace(i, others)
 		}
 		return true, nil
 	}
@@ -272,19 +315,19 @@ func (h *Host) extract(f *Filter) (bool, error) {
 }
 
 // replace writes the pages of a host's segment again. What an earlier version wrote may make several.
-func (h *Host) replace(i int, pages []Page) {
+func (q *pageQueue) replace(i int, pages []Page) {
 	n := firstSegmentOf(pages)
-	s := &h.segments[i]
-	h.tx.parts.set(h.segmentKey(s.number), s.encode(pages[:n], h.tx.seconds()))
-	h.segments = slices.Insert(h.segments, i+1, h.newSegments(pages[n:])...)
+	s := &q.segments[i]
+	q.host.tx.parts.set(q.segmentKey(s.number), s.encode(pages[:n], q.host.tx.seconds()))
+	q.segments = slices.Insert(q.segments, i+1, q.newSegments(pages[n:])...)
 }
 
 // newSegments writes pages into new segments of a host.
-func (h *Host) newSegments(pages []Page) (made []segment) {
+func (q *pageQueue) newSegments(pages []Page) (made []segment) {
 	for len(pages) > 0 {
 		n := firstSegmentOf(pages)
-		s := segment{number: h.freeSegment()}
-		h.tx.parts.set(h.segmentKey(s.number), s.encode(pages[:n], h.tx.seconds()))
+		s := segment{number: q.freeSegment()}
+		q.host.tx.parts.set(q.segmentKey(s.number), s.encode(pages[:n], q.host.tx.seconds()))
 		made = append(made, s)
 		pages = pages[n:]
 	}
@@ -293,31 +336,31 @@ func (h *Host) newSegments(pages []Page) (made []segment) {
 
 // spill moves pages that exceed the buffer into the newest segment, or a new one. The most urgent pages stay, then
 // those that become due first.
-func (h *Host) spill() error {
-	if len(h.buffer) <= maxBuffer {
+func (q *pageQueue) spill() error {
+	if len(q.buffer) <= maxBuffer {
 		return nil
 	}
-	now := h.tx.seconds()
-	slices.SortStableFunc(h.buffer, func(a, b Page) int {
+	now := q.host.tx.seconds()
+	slices.SortStableFunc(q.buffer, func(a, b Page) int {
 		return cmp.Or(cmp.Compare(max(a.Due, now), max(b.Due, now)), cmp.Compare(b.Score(now), a.Score(now)))
 	})
-	over := slices.Clone(h.buffer[minBuffer:])
-	h.buffer = h.buffer[:minBuffer]
-	h.Change()
-	if n := len(h.segments); n > 0 && h.segments[n-1].left()+len(over) <= maxSegment {
-		last := &h.segments[n-1]
-		data, err := h.tx.parts.get(h.segmentKey(last.number))
+	over := slices.Clone(q.buffer[minBuffer:])
+	q.buffer = q.buffer[:minBuffer]
+	q.host.Change()
+	if n := len(q.segments); n > 0 && q.segments[n-1].left()+len(over) <= maxSegment {
+		last := &q.segments[n-1]
+		data, err := q.host.tx.parts.get(q.segmentKey(last.number))
 		if err != nil {
 			return err
 		}
 		if len(data)+bytesOf(over) <= maxSegmentBytes {
 			if pages, err := last.unread(data); err == nil {
-				h.tx.parts.set(h.segmentKey(last.number), last.encode(append(pages, over...), now))
+				q.host.tx.parts.set(q.segmentKey(last.number), last.encode(append(pages, over...), now))
 				return nil
 			}
-			h.dropSegment(n - 1)
+			q.dropSegment(n - 1)
 		}
 	}
-	h.segments = append(h.segments, h.newSegments(over)...)
+	q.segments = append(q.segments, q.newSegments(over)...)
 	return nil
 }

@@ -115,10 +115,10 @@ const blankFor = frontier.MaxLeaseSeconds * time.Second
 func (c *Tx) replaceHost(damaged *Host, record []byte, urls int64, blocked epoch.Millis) *Host {
 	c.quarantine.add(damagedRow{"hosts", damaged.ID, damaged.Name, ErrDamaged.Error(), record})
 	c.state.URLs = max(c.state.URLs-urls, 0)
-	const longest = frontier.MaxWait * 1000
-	h := &Host{tx: c, ID: damaged.ID, Name: damaged.Name, domain: damaged.domain, Excluded: damaged.Excluded,
-		Delay: min(damaged.Delay, longest), Override: min(damaged.Override, longest),
-		Ready: c.now.Add(blankFor), Blocked: blocked}
+	const longest = frontier.MaxWait * time.Second
+	h := newHost(c, damaged.ID, damaged.Name, damaged.domain)
+	h.Excluded, h.Delay, h.Override = damaged.Excluded, min(damaged.Delay, longest), min(damaged.Override, longest)
+	h.Ready, h.Blocked = c.now.Add(blankFor), blocked
 	c.hosts[h.ID] = h
 	h.Change()
 	return h
@@ -164,20 +164,20 @@ func (c *Tx) replaceMissingDomains(hosts []*Host) error {
 }
 
 // dropSegment takes a damaged segment of a host away, with the pages that it has left.
-func (h *Host) dropSegment(i int) {
-	s := h.segments[i]
-	key := h.segmentKey(s.number)
-	data := append(appendString(nil, string(s.append(nil))), h.tx.parts.rows[key]...) // the entry is needed to read it
-	h.tx.quarantine.add(damagedRow{"parts", key, h.Name, ErrDamaged.Error(), data})
-	h.segments = slices.Delete(h.segments, i, i+1)
-	h.tx.parts.set(key, nil)
-	left := int64(len(h.buffer) + len(h.Leased))
-	for i := range h.segments {
-		left += int64(h.segments[i].left())
+func (q *pageQueue) dropSegment(i int) {
+	s := q.segments[i]
+	key := q.segmentKey(s.number)
+	data := append(appendString(nil, string(s.append(nil))), q.host.tx.parts.rows[key]...) // the entry is needed to read it
+	q.host.tx.quarantine.add(damagedRow{"parts", key, q.host.Name, ErrDamaged.Error(), data})
+	q.segments = slices.Delete(q.segments, i, i+1)
+	q.host.tx.parts.set(key, nil)
+	left := int64(len(q.buffer) + len(q.host.Leased))
+	for i := range q.segments {
+		left += int64(q.segments[i].left())
 	}
-	h.tx.state.URLs = max(h.tx.state.URLs+left-h.URLs, 0)
-	h.URLs = left
-	h.Change()
+	q.host.tx.state.URLs = max(q.host.tx.state.URLs+left-q.host.URLs, 0)
+	q.host.URLs = left
+	q.host.Change()
 }
 
 // dropBlock takes a damaged block of the queue away. Hosts that say that they stand there get other pointers.

@@ -15,9 +15,16 @@ const (
 	maxBits   = 10   // the chunks are parts 0 to 1023 of a host
 )
 
+// seenSet is the seen-set of a host.
+type seenSet struct {
+	host     *Host
+	seenBits int // first bits of a hash that choose its chunk
+	recent   []uint64
+}
+
 // chunkKey returns the key of the chunk that holds the hash of a host's URL.
-func (h *Host) chunkKey(hash uint64) int64 {
-	return h.ID<<partBits | int64(hash>>(48-h.seenBits))
+func (s *seenSet) chunkKey(hash uint64) int64 {
+	return s.host.ID<<partBits | int64(hash>>(48-s.seenBits))
 }
 
 func chunkIndex(chunk []byte, hash uint64) (int, bool) {
@@ -27,58 +34,58 @@ func chunkIndex(chunk []byte, hash uint64) (int, bool) {
 }
 
 // Seen reports whether the host has had a URL. LoadSeen must have loaded what is known of the URL.
-func (h *Host) Seen(hash uint64) bool {
-	if slices.Contains(h.recent, hash) {
+func (s *seenSet) Seen(hash uint64) bool {
+	if slices.Contains(s.recent, hash) {
 		return true
 	}
-	_, ok := chunkIndex(h.tx.parts.rows[h.chunkKey(hash)], hash)
+	_, ok := chunkIndex(s.host.tx.parts.rows[s.chunkKey(hash)], hash)
 	return ok
 }
 
 // Remember notes that the host has had a URL.
-func (h *Host) Remember(hash uint64) error {
-	h.recent = append(h.recent, hash)
-	h.Change()
-	if len(h.recent) <= maxRecent {
+func (s *seenSet) Remember(hash uint64) error {
+	s.recent = append(s.recent, hash)
+	s.host.Change()
+	if len(s.recent) <= maxRecent {
 		return nil
 	}
-	return h.mergeRecent()
+	return s.mergeRecent()
 }
 
 // mergeRecent moves the recent hashes into their chunks.
-func (h *Host) mergeRecent() error {
+func (s *seenSet) mergeRecent() error {
 	for {
-		if err := h.loadSeen(h.recent); err != nil {
+		if err := s.loadSeen(s.recent); err != nil {
 			return err
 		}
-		if h.seenBits == maxBits || !h.overfull() {
+		if s.seenBits == maxBits || !s.overfull() {
 			break
 		}
-		if err := h.splitChunks(); err != nil {
+		if err := s.splitChunks(); err != nil {
 			return err
 		}
 	}
-	slices.Sort(h.recent)
-	for len(h.recent) > 0 {
-		key := h.chunkKey(h.recent[0])
+	slices.Sort(s.recent)
+	for len(s.recent) > 0 {
+		key := s.chunkKey(s.recent[0])
 		n := 1
-		for n < len(h.recent) && h.chunkKey(h.recent[n]) == key {
+		for n < len(s.recent) && s.chunkKey(s.recent[n]) == key {
 			n++
 		}
-		h.tx.parts.set(key, mergeHashes(h.tx.parts.rows[key], h.recent[:n]))
-		h.recent = h.recent[n:]
+		s.host.tx.parts.set(key, mergeHashes(s.host.tx.parts.rows[key], s.recent[:n]))
+		s.recent = s.recent[n:]
 	}
-	h.recent = nil
-	h.Change()
+	s.recent = nil
+	s.host.Change()
 	return nil
 }
 
 // overfull reports whether the recent hashes would make a chunk too large.
-func (h *Host) overfull() bool {
+func (s *seenSet) overfull() bool {
 	more := map[int64]int{}
-	for _, v := range h.recent {
-		key := h.chunkKey(v)
-		if more[key]++; len(h.tx.parts.rows[key])/hashBytes+more[key] > maxChunk {
+	for _, v := range s.recent {
+		key := s.chunkKey(v)
+		if more[key]++; len(s.host.tx.parts.rows[key])/hashBytes+more[key] > maxChunk {
 			return true
 		}
 	}
@@ -86,24 +93,24 @@ func (h *Host) overfull() bool {
 }
 
 // splitChunks divides every chunk in two.
-func (h *Host) splitChunks() error {
-	old := make([]int64, 1<<h.seenBits)
+func (s *seenSet) splitChunks() error {
+	old := make([]int64, 1<<s.seenBits)
 	for i := range old {
-		old[i] = h.ID<<partBits | int64(i)
+		old[i] = s.host.ID<<partBits | int64(i)
 	}
-	if err := h.tx.parts.Load(old); err != nil {
+	if err := s.host.tx.parts.Load(old); err != nil {
 		return err
 	}
-	h.seenBits++
+	s.seenBits++
 	halves := map[int64][]byte{}
 	for i, key := range old {
-		chunk := h.tx.parts.rows[key]
-		at, _ := chunkIndex(chunk, uint64(2*i+1)<<(48-h.seenBits))
-		halves[h.ID<<partBits|int64(2*i)] = slices.Clone(chunk[:at*hashBytes])
-		halves[h.ID<<partBits|int64(2*i+1)] = slices.Clone(chunk[at*hashBytes:])
+		chunk := s.host.tx.parts.rows[key]
+		at, _ := chunkIndex(chunk, uint64(2*i+1)<<(48-s.seenBits))
+		halves[s.host.ID<<partBits|int64(2*i)] = slices.Clone(chunk[:at*hashBytes])
+		halves[s.host.ID<<partBits|int64(2*i+1)] = slices.Clone(chunk[at*hashBytes:])
 	}
 	for key, half := range halves {
-		h.tx.parts.set(key, half)
+		s.host.tx.parts.set(key, half)
 	}
 	return nil
 }
@@ -121,12 +128,12 @@ func mergeHashes(chunk []byte, sorted []uint64) []byte {
 }
 
 // loadSeen loads the chunks to which hashes of the host belong.
-func (h *Host) loadSeen(hashes []uint64) error {
+func (s *seenSet) loadSeen(hashes []uint64) error {
 	keys := make([]int64, len(hashes))
 	for i, v := range hashes {
-		keys[i] = h.chunkKey(v)
+		keys[i] = s.chunkKey(v)
 	}
-	return h.tx.parts.Load(keys)
+	return s.host.tx.parts.Load(keys)
 }
 
 // URLKey identifies a URL of the shard.

@@ -46,16 +46,16 @@ func (s *segment) left() (n int) {
 	return n
 }
 
-func (h *Host) segmentKey(number int64) int64 {
-	return h.ID<<partBits | firstSegment + number
+func (q *pageQueue) segmentKey(number int64) int64 {
+	return q.host.ID<<partBits | firstSegment + number
 }
 
 // freeSegment returns the number of a new segment, whose part no segment has that is still read.
-func (h *Host) freeSegment() int64 {
+func (q *pageQueue) freeSegment() int64 {
 	for {
-		number := h.nextSegment
-		h.nextSegment = (number + 1) % (parts - firstSegment)
-		if !slices.ContainsFunc(h.segments, func(s segment) bool { return s.number == number }) {
+		number := q.nextSegment
+		q.nextSegment = (number + 1) % (parts - firstSegment)
+		if !slices.ContainsFunc(q.segments, func(s segment) bool { return s.number == number }) {
 			return number
 		}
 	}
@@ -184,8 +184,8 @@ func firstSegmentOf(pages []Page) (n int) {
 }
 
 // has reports whether the host has pages in a region of a segment.
-func (h *Host) has(region int) bool {
-	return slices.ContainsFunc(h.segments, func(s segment) bool { return s.region[region].left > 0 })
+func (q *pageQueue) has(region int) bool {
+	return slices.ContainsFunc(q.segments, func(s segment) bool { return s.region[region].left > 0 })
 }
 
 // maxExtract is the number of pages a lease with filters takes out of a segment, which it then writes.

@@ -313,7 +313,8 @@ func (m *Domain) MakeHost(name string, delay time.Duration) (h *Host, added bool
 	if len(m.Hosts) >= MaxHosts {
 		return nil, false, nil
 	}
-	h = &Host{tx: c, ID: ids[0], Name: name, domain: m.ID, Domain: m, Delay: delay}
+	h = newHost(c, ids[0], name, m.ID)
+	h.Domain, h.Delay = m, delay
 	c.hosts[h.ID] = h
 	c.parts.rows[h.ID<<partBits] = nil // there is nothing to load
 	h.Change()
