@@ -131,7 +131,7 @@ func (c *Tx) ReadChanges(after int64, limit int) (changes []ChangedContract, pag
 		for taken < len(records) && len(changes) < limit && err == nil {
 			// No more than fit on the page, so that only the needed domains are loaded.
 			next := records[taken:min(taken+limit-len(changes), len(records))]
-			changes, err = c.followPointers(changes, next)
+			changes, err = c.logs.followPointers(changes, next)
 			taken += len(next)
 		}
 		return taken, err
@@ -140,7 +140,7 @@ func (c *Tx) ReadChanges(after int64, limit int) (changes []ChangedContract, pag
 }
 
 // followPointers adds the contracts to which records of the log lead.
-func (c *Tx) followPointers(changes []ChangedContract, records []logRecord) ([]ChangedContract, error) {
+func (c *logTables) followPointers(changes []ChangedContract, records []logRecord) ([]ChangedContract, error) {
 	ids := make([]int64, len(records))
 	for i, r := range records {
 		d := &decoder{text: r.data}
@@ -148,7 +148,7 @@ func (c *Tx) followPointers(changes []ChangedContract, records []logRecord) ([]C
 			return changes, d.err
 		}
 	}
-	domains, err := c.loadDomains(ids)
+	domains, err := c.tx.loadDomains(ids)
 	if err != nil {
 		return changes, err
 	}

@@ -148,10 +148,10 @@ func (c *logTables) read(log string, after int64, each func([]logRecord) (taken 
 // deletedLogs are the numbers of the last records that were deleted of each log; 0 where none was.
 type deletedLogs struct{ Feed, Changes int64 }
 
-// beginLogs makes cursors from before now expire, as the shard is new: it might replace one that was lost.
-func (c *Tx) beginLogs() {
-	before := max(int64(c.now)-1, 0)
-	c.state.deleted = deletedLogs{Feed: before, Changes: before}
+// begin makes cursors from before now expire, as the shard is new: it might replace one that was lost.
+func (c *logTables) begin() {
+	before := max(int64(c.tx.now)-1, 0)
+	c.tx.state.deleted = deletedLogs{Feed: before, Changes: before}
 }
 
 func (d *deletedLogs) numbers() []*int64 { return []*int64{&d.Feed, &d.Changes} }

@@ -112,25 +112,25 @@ const blankFor = frontier.MaxLeaseSeconds * time.Second
 
 // replaceHost puts a host without pages and entry points in the place of a damaged one. Exclusion and delays stay as
 // far as they could be read. The columns of the row say how many pages it had.
-func (c *Tx) replaceHost(damaged *Host, record []byte, urls int64, blocked epoch.Millis) *Host {
-	c.quarantine.add(damagedRow{"hosts", damaged.ID, damaged.Name, ErrDamaged.Error(), record})
-	c.state.URLs = max(c.state.URLs-urls, 0)
+func (c *quarantine) replaceHost(damaged *Host, record []byte, urls int64, blocked epoch.Millis) *Host {
+	c.add(damagedRow{"hosts", damaged.ID, damaged.Name, ErrDamaged.Error(), record})
+	c.tx.state.URLs = max(c.tx.state.URLs-urls, 0)
 	const longest = frontier.MaxWait * time.Second
-	h := newHost(c, damaged.ID, damaged.Name, damaged.domain)
+	h := newHost(c.tx, damaged.ID, damaged.Name, damaged.domain)
 	h.Excluded, h.Delay, h.Override = damaged.Excluded, min(damaged.Delay, longest), min(damaged.Override, longest)
-	h.Ready, h.Blocked = c.now.Add(blankFor), blocked
-	c.hosts[h.ID] = h
+	h.Ready, h.Blocked = c.tx.now.Add(blankFor), blocked
+	c.tx.hosts[h.ID] = h
 	h.Change()
 	return h
 }
 
 // replaceDomain puts a domain with the same hosts in the place of a damaged one. Scrapers get none of them until
 // whoever had the domain must have lost it.
-func (c *Tx) replaceDomain(damaged *Domain, record []byte, reason string) (*Domain, error) {
-	c.quarantine.add(damagedRow{"domains", damaged.ID, damaged.Name, reason, record})
-	m := &Domain{tx: c, ID: damaged.ID, Name: damaged.Name, Excluded: damaged.Excluded, WaitEnds: c.now.Add(blankFor),
-		LostAt: c.now}
-	rows, err := c.db.Run(`SELECT id FROM hosts WHERE domain = ?1 LIMIT ?2`, m.ID, int64(MaxHosts))
+func (c *quarantine) replaceDomain(damaged *Domain, record []byte, reason string) (*Domain, error) {
+	c.add(damagedRow{"domains", damaged.ID, damaged.Name, reason, record})
+	m := &Domain{tx: c.tx, ID: damaged.ID, Name: damaged.Name, Excluded: damaged.Excluded, WaitEnds: c.tx.now.Add(blankFor),
+		LostAt: c.tx.now}
+	rows, err := c.tx.db.Run(`SELECT id FROM hosts WHERE domain = ?1 LIMIT ?2`, m.ID, int64(MaxHosts))
 	if err != nil {
 		return nil, err
 	}
@@ -141,15 +141,15 @@ func (c *Tx) replaceDomain(damaged *Domain, record []byte, reason string) (*Doma
 			m.Parked = append(m.Parked, ParkedHost{id, kind})
 		}
 	}
-	c.domains[m.ID] = m
+	c.tx.domains[m.ID] = m
 	m.Change()
 	return m, rows.Err()
 }
 
 // replaceMissingDomains makes the domains of hosts that have none.
-func (c *Tx) replaceMissingDomains(hosts []*Host) error {
+func (c *quarantine) replaceMissingDomains(hosts []*Host) error {
 	for _, h := range hosts {
-		if h == nil || c.domains[h.domain] != nil {
+		if h == nil || c.tx.domains[h.domain] != nil {
 			continue
 		}
 		name, ok := contract.RegistrableDomain(link.Hostname(h.Name))
@@ -223,9 +223,9 @@ func (c *logTables) dropBlock(log string, key int64, data []byte) error {
 }
 
 // replaceState makes up for a damaged row of the table state.
-func (c *Tx) replaceState(key int64, data []byte) error {
-	s := &c.state
-	c.quarantine.add(damagedRow{table: "state", key: key, reason: ErrDamaged.Error(), data: data})
+func (c *quarantine) replaceState(key int64, data []byte) error {
+	s := &c.tx.state
+	c.add(damagedRow{table: "state", key: key, reason: ErrDamaged.Error(), data: data})
 	s.stored[key] = ""
 	switch key {
 	case stateCounters:
@@ -233,7 +233,7 @@ func (c *Tx) replaceState(key int64, data []byte) error {
 			*v = 0
 		}
 		s.lately, s.Tail = nil, ""
-		s.Version, s.Reader, s.Lease = Version, oldestReader, int64(c.now)
+		s.Version, s.Reader, s.Lease = Version, oldestReader, int64(c.tx.now)
 		return c.recount()
 	case stateClasses: // others must not get the ids of those that are not known any more
 		for len(s.Classes) < min(len(data)/2, maxClasses) {
@@ -255,29 +255,29 @@ func (c *Tx) replaceState(key int64, data []byte) error {
 }
 
 // recount counts what the columns of the tables tell.
-func (c *Tx) recount() error {
-	rows, err := c.db.Run(`SELECT count(*), coalesce(sum(urls), 0), (SELECT coalesce(min(ends), 0) FROM leases)
+func (c *quarantine) recount() error {
+	rows, err := c.tx.db.Run(`SELECT count(*), coalesce(sum(urls), 0), (SELECT coalesce(min(ends), 0) FROM leases)
 FROM hosts`)
 	if err != nil {
 		return err
 	}
 	if rows.Next() {
-		c.state.Hosts, c.state.URLs, c.state.FirstEnd = rows.Int(), rows.Int(), epoch.Millis(rows.Int())
+		c.tx.state.Hosts, c.tx.state.URLs, c.tx.state.FirstEnd = rows.Int(), rows.Int(), epoch.Millis(rows.Int())
 	}
 	return rows.Err()
 }
 
-func (c *Tx) recountQuarantine() error {
-	if _, err := c.db.Run(quarantineTable); err != nil {
+func (c *quarantine) recountQuarantine() error {
+	if _, err := c.tx.db.Run(quarantineTable); err != nil {
 		return err
 	}
-	rows, err := c.db.Run(`SELECT count(*), coalesce(sum(length(data)), 0), coalesce(max(id), 0) FROM quarantine
+	rows, err := c.tx.db.Run(`SELECT count(*), coalesce(sum(length(data)), 0), coalesce(max(id), 0) FROM quarantine
 WHERE owner = 0`)
 	if err != nil {
 		return err
 	}
 	if rows.Next() {
-		n := &c.state.Quarantine
+		n := &c.tx.state.Quarantine
 		n.Rows, n.Bytes, n.Total = rows.Int(), rows.Int(), rows.Int()
 	}
 	return rows.Err()

@@ -20,34 +20,42 @@ const domainPages = idMask + 1
 
 // Export returns a page of a snapshot, which begins at 0.
 func (c *Tx) Export(from int64) (page frontier.Snapshot, err error) {
+	x := exporter{tx: c, page: &page}
 	page = frontier.Snapshot{Version: Version, Classes: c.state.Classes, Patterns: c.state.Patterns}
 	if from < domainPages {
-		if err := c.exportHosts(&page, from); err != nil || page.Next > 0 {
+		if err := x.hosts(from); err != nil || page.Next > 0 {
 			return page, err
 		}
 		from = domainPages
 	}
-	return page, c.exportDomains(&page, from-domainPages)
+	return page, x.domains(from - domainPages)
 }
 
-func (c *Tx) exportHosts(page *frontier.Snapshot, from int64) error {
-	ids, next, err := c.hostsFrom(from)
+// exporter makes a page of a snapshot.
+type exporter struct {
+	tx   *Tx
+	page *frontier.Snapshot
+}
+
+// hosts adds hosts with their domains and parts.
+func (x exporter) hosts(from int64) error {
+	ids, next, err := x.hostsFrom(from)
 	if err != nil {
 		return err
 	}
-	page.Next = next
-	hosts, err := c.Hosts(ids)
+	x.page.Next = next
+	hosts, err := x.tx.Hosts(ids)
 	if err != nil {
 		return err
 	}
-	page.Hosts = make([]frontier.HostSnapshot, len(hosts))
+	x.page.Hosts = make([]frontier.HostSnapshot, len(hosts))
 	index := map[int64]int{}
 	for i, h := range hosts {
-		page.Hosts[i] = frontier.HostSnapshot{Host: h.Name, Domain: h.Domain.Name, DomainExcluded: h.Domain.Excluded,
+		x.page.Hosts[i] = frontier.HostSnapshot{Host: h.Name, Domain: h.Domain.Name, DomainExcluded: h.Domain.Excluded,
 			Record: h.encode()}
 		index[h.ID] = i
 	}
-	rows, err := c.db.Run(
+	rows, err := x.tx.db.Run(
 		`SELECT p.key, p.data FROM json_each(?1) j JOIN parts p ON p.key BETWEEN j.value << 12 AND (j.value << 12) + 4095`,
 		numbers(ids))
 	if err != nil {
@@ -55,15 +63,15 @@ func (c *Tx) exportHosts(page *frontier.Snapshot, from int64) error {
 	}
 	for rows.Next() {
 		key, data := rows.Int(), rows.Blob()
-		h := &page.Hosts[index[key>>partBits]]
+		h := &x.page.Hosts[index[key>>partBits]]
 		h.Parts = append(h.Parts, frontier.Part{Number: int(key & (parts - 1)), Data: data})
 	}
 	return rows.Err()
 }
 
 // hostsFrom returns the ids of hosts from one on, as many as a page has, and the id of the next one; 0 means not set.
-func (c *Tx) hostsFrom(from int64) (ids []int64, next int64, err error) {
-	rows, err := c.db.Run(
+func (x exporter) hostsFrom(from int64) (ids []int64, next int64, err error) {
+	rows, err := x.tx.db.Run(
 		`SELECT h.id, length(h.record) + (SELECT coalesce(sum(length(p.data)), 0) FROM parts p WHERE p.key BETWEEN h.id << 12 AND (h.id << 12) + 4095)
 FROM hosts h WHERE h.id >= ?1 ORDER BY h.id LIMIT ?2`, from, int64(MaxSnapshotHosts+1))
 	if err != nil {
@@ -80,9 +88,9 @@ FROM hosts h WHERE h.id >= ?1 ORDER BY h.id LIMIT ?2`, from, int64(MaxSnapshotHo
 	return ids, 0, rows.Err()
 }
 
-// exportDomains adds the domains of which something is to be kept.
-func (c *Tx) exportDomains(page *frontier.Snapshot, from int64) error {
-	rows, err := c.db.Run(`SELECT id FROM domains WHERE id >= ?1 ORDER BY id LIMIT ?2`, from, int64(MaxSnapshotDomains))
+// domains adds the domains of which something is to be kept.
+func (x exporter) domains(from int64) error {
+	rows, err := x.tx.db.Run(`SELECT id FROM domains WHERE id >= ?1 ORDER BY id LIMIT ?2`, from, int64(MaxSnapshotDomains))
 	if err != nil {
 		return err
 	}
@@ -93,18 +101,18 @@ func (c *Tx) exportDomains(page *frontier.Snapshot, from int64) error {
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	domains, err := c.loadDomains(ids)
+	domains, err := x.tx.loadDomains(ids)
 	if err != nil {
 		return err
 	}
 	for _, m := range domains {
 		if m.Excluded || m.MirrorOf != "" || m.Evidence.At > 0 {
-			page.Domains = append(page.Domains, frontier.DomainSnapshot{Domain: m.Name, Excluded: m.Excluded,
+			x.page.Domains = append(x.page.Domains, frontier.DomainSnapshot{Domain: m.Name, Excluded: m.Excluded,
 				Evidence: m.Evidence, MirrorOf: m.MirrorOf})
 		}
 	}
 	if len(domains) == MaxSnapshotDomains {
-		page.Next = domainPages + domains[len(domains)-1].ID + 1
+		x.page.Next = domainPages + domains[len(domains)-1].ID + 1
 	}
 	return nil
 }

@@ -249,14 +249,14 @@ func (c *Tx) open() error {
 		key, data := rows.Int(), rows.Blob()
 		err := s.decode(key, data)
 		if errors.Is(err, ErrDamaged) {
-			err = c.replaceState(key, data)
+			err = c.quarantine.replaceState(key, data)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	if isNew {
-		c.beginLogs()
+		c.logs.begin()
 	}
 	for ; s.Version < Version; s.Version++ {
 		for _, sql := range migrations[s.Version] {

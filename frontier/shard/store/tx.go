@@ -125,7 +125,7 @@ func (c *Tx) loadHosts(ids []int64) ([]*Host, error) {
 			c.loaded += int64(len(record))
 			h, err := decodeHost(id, name, domain, record)
 			if err != nil {
-				c.replaceHost(h, record, urls, epoch.Millis(blocked))
+				c.quarantine.replaceHost(h, record, urls, epoch.Millis(blocked))
 				continue
 			}
 			h.tx, h.stored = c, record
@@ -165,7 +165,7 @@ func (c *Tx) loadDomains(ids []int64) ([]*Domain, error) {
 			id, name, record := rows.Int(), rows.Text(), rows.Blob()
 			m, err := decodeDomain(id, name, record)
 			if err != nil {
-				if _, err := c.replaceDomain(m, record, err.Error()); err != nil {
+				if _, err := c.quarantine.replaceDomain(m, record, err.Error()); err != nil {
 					return nil, err
 				}
 				continue
@@ -206,7 +206,7 @@ func (c *Tx) loadDomainsOf(hosts []*Host) error {
 		return err
 	}
 	if slices.Contains(domains, nil) {
-		if err := c.replaceMissingDomains(without); err != nil {
+		if err := c.quarantine.replaceMissingDomains(without); err != nil {
 			return err
 		}
 	}
