@@ -81,7 +81,7 @@ func stableCmpFunc[E any](data []E, n int, cmp func(a, b E) int) {
 
 /**
  * Lets slices.SortFunc and SortStableFunc share one sort, that of package sort, which Go generates from the same template.
- * Compiled for each type, they would be a sixteenth of the program's code, and of the time that a cold isolate compiles it.
+ * Compiled for each type, they would be a twentieth of the program's code, and of the time that a cold isolate compiles it.
  */
 export function oneSort(source = readFileSync(goSource("sort/zsortfunc.go"), "utf8")) {
   const file = join(root, "build", "zsortanyfunc.go.txt"); // a .go file would be a package of the project
