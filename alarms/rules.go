@@ -77,12 +77,12 @@ var rules = []rule{
 	{
 		name: "frontier_damaged", subject: "Damaged rows of the frontier in quarantine", threshold: 0,
 		unit:  contract.Count,
-		value: ofShards(func(last ledger.FrontierReading) float64 { return float64(last.Quarantined) }),
+		value: ofShards(0, func(last ledger.FrontierReading) float64 { return float64(last.Quarantined) }),
 	},
 	{
 		name: "frontier_full", subject: "Of the 10 GB that the largest shard of the frontier may have", threshold: 70,
 		unit: contract.Percent,
-		value: ofShards(func(last ledger.FrontierReading) float64 {
+		value: ofShards(70, func(last ledger.FrontierReading) float64 {
 			return math.Round(float64(last.LargestShard)/contract.MaxShardBytes*1000) / 10
 		}),
 	},
@@ -103,15 +103,15 @@ type counts struct {
 	reading       *ledger.AlarmReading
 }
 
-// ofShards returns the value of a rule about all shards of the frontier: that of the newest reading, nil while not all of
-// them answer.
-func ofShards(value func(ledger.FrontierReading) float64) func(counts) *float64 {
+// ofShards returns the value of a rule about all shards of the frontier: that of the newest reading. While not all of them
+// answer, it is known only if it is above the threshold already.
+func ofShards(threshold float64, value func(ledger.FrontierReading) float64) func(counts) *float64 {
 	return func(c counts) *float64 {
 		last, known := c.reading.NewestFrontier()
-		if known && !last.Complete {
+		v := value(last)
+		if known && !last.Complete && v <= threshold {
 			return nil
 		}
-		v := value(last)
 		return &v
 	}
 }

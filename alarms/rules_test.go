@@ -228,7 +228,11 @@ func TestAlarms_Frontier(t *testing.T) {
 	w.expect("ten minutes later", at(110), "frontier_damaged ok")
 	w.frontier.LargestShard = 7_060_000_000
 	w.expect("a shard has more than 70 % of its 10 GB", at(115), "frontier_full firing")
+	w.frontier.Complete = false
+	w.expect("another shard does not answer", at(116))
 	w.frontier.LargestShard = 1_000_000_000
+	w.expect("nor does this one", at(117))
+	w.frontier.Complete = true
 	w.expect("it was divided", at(120))
 	w.expect("ten minutes after that", at(130), "frontier_full ok")
 	w.frontierErr = errors.New("no shard answers")

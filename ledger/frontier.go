@@ -18,8 +18,8 @@ type FrontierReading struct {
 	Answers      int64     // reported ever
 	Faults       int64     // faults among these
 	Used         int64     // share of the daily refreshes, in thousandths
-	Quarantined  int64     // damaged rows of shards
-	LargestShard int64     // bytes of the largest database of a shard
+	Quarantined  int64     // damaged rows of the shards that answered
+	LargestShard int64     // bytes of the largest database of these
 }
 
 // keptReadings is the age limit of readings, in minutes.
@@ -37,9 +37,9 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING`
 
 // SaveFrontierReading saves a reading. The first of a minute stays.
 func (l *Ledger) SaveFrontierReading(ctx context.Context, r FrontierReading) error {
-	args := []any{minuteOf(r.At), epoch.MillisOf(r.OldestEntry), nil, nil, r.Used, nil, nil}
+	args := []any{minuteOf(r.At), epoch.MillisOf(r.OldestEntry), nil, nil, r.Used, r.Quarantined, r.LargestShard}
 	if r.Complete {
-		args[2], args[3], args[5], args[6] = r.Answers, r.Faults, r.Quarantined, r.LargestShard
+		args[2], args[3] = r.Answers, r.Faults
 	}
 	_, err := l.batch(ctx, "ledger.SaveFrontierReading", Statement{insertReading, args})
 	return err
@@ -55,10 +55,10 @@ func readReadings(r *reader, result int) []FrontierReading {
 			At:          time.UnixMilli(row.minute * time.Minute.Milliseconds()).UTC(),
 			OldestEntry: row.oldest.Time(),
 			Used:        row.used,
+			Quarantined: row.quarantined, LargestShard: row.largest,
 		}
 		if row.complete {
 			reading.Complete, reading.Answers, reading.Faults = true, row.answers, row.faults
-			reading.Quarantined, reading.LargestShard = row.quarantined, row.largest
 		}
 		readings = append(readings, reading)
 	}

@@ -17,7 +17,7 @@ export const rules = {
   maxBytes: 90 * MiB, // linear memory of all instances: an isolate has 128 MB for them, its Durable Objects and JavaScript
   fileBytes: 40 * MiB, // what an event that processes a raw file may come to need
   eventBytes: 14 * MiB, // what any other event may come to need
-  maxUploads: 5, // of these: slow clients must not hold all instances
+  maxUploads: 2, // of these: slow clients must not hold all instances, nor the memory that a raw file needs
   maxInstanceBytes: 32 * MiB, // linear memory never shrinks, so a large instance is not kept
   maxIdleBytes: 48 * MiB, // linear memory of all idle instances together
   httpWait: 10_000, // how long an event waits for an instance before it is refused
@@ -346,6 +346,7 @@ function awake() {
 class Lease {
   uploading = false; // whether the request is an upload
   continues = false; // whether the event continues after its answer
+  request; // whether a client waits for the event
   answer; // the answer, if the event continues after it
   #outcome; // { value } or { error }
   #settled; // called with the outcome set
@@ -354,9 +355,10 @@ class Lease {
   #bytes; // of memory that are reserved for the event
   #clientGone = false;
 
-  constructor(env, ctx, limit, bytes) {
+  constructor(env, ctx, limit, { bytes, request }) {
     this.#limit = limit;
     this.#bytes = bytes;
+    this.request = request;
     this.deadline = Date.now() + limit;
     leases.add(this);
     try {
@@ -495,7 +497,9 @@ function oversize(instance) {
   counts.peak = Math.max(counts.peak, sum([instance, ...idle, ...[...leases].map((lease) => lease.instance)]));
   if (instance.bytes > rules.maxInstanceBytes) return "memory";
   const total = sum(idle) + instance.bytes;
-  return total > rules.maxIdleBytes || total + reserved() > rules.maxBytes ? "idle_memory" : null;
+  if (total > rules.maxIdleBytes) return "idle_memory";
+  // One is kept in any case, for calls of Durable Objects: others would start a program each.
+  return idle.length && total + reserved() > rules.maxBytes ? "idle_memory" : null;
 }
 
 const sum = (list) => list.reduce((bytes, one) => bytes + one.bytes, 0);
@@ -511,6 +515,11 @@ function hindrance(event) {
   if (leases.size + granted.size >= rules.maxLive) return "busy";
   const bytes = reserved();
   if (bytes > 0 && bytes + event.bytes > limitOf(event)) return "memory";
+  const [batch] = waiters.filter(({ request }) => !request);
+  if (!event.request || !batch) return;
+  // Requests come and go: if they took all memory again and again, the batch would wait for ever.
+  const requests = sum([...leases, ...granted].filter(({ request }) => request));
+  if (requests > 0 && requests + event.bytes > limitOf(batch) - batch.bytes) return "memory";
 }
 
 /** Bytes of memory up to which an event is admitted. Events of queues and cron leave room for a request. */
@@ -557,12 +566,18 @@ function grant() {
   }
 }
 
+function forget(waiter) {
+  const at = waiters.indexOf(waiter);
+  if (at >= 0) waiters.splice(at, 1);
+}
+
 // A cancelled event runs no more code, neither finally blocks nor timers. So the next event ends leases
-// past their deadline.
+// past their deadline, and forgets events that have waited for longer than they do.
 function sweep() {
   const now = Date.now();
   for (const lease of leases) if (now >= lease.deadline) lease.expire();
   for (const waiter of granted) if (now - waiter.since > sweepEvery) granted.delete(waiter);
+  for (const waiter of waiters.filter(({ until }) => now > until + sweepEvery)) forget(waiter);
   grant();
 }
 
@@ -576,7 +591,7 @@ export function run({ env, ctx, wait, deadline, file = false, request = false },
   const event = { bytes: file ? rules.fileBytes : rules.eventBytes, request };
   const go = () => {
     makeRoom(event);
-    return new Lease(env, ctx, deadline, event.bytes).run(work);
+    return new Lease(env, ctx, deadline, event).run(work);
   };
   sweep(); // afterwards no permit is free while others of its kind wait
   if (!hindrance(event) && !waiters.some((waiter) => waiter.request === request)) return go();
@@ -589,13 +604,15 @@ export function run({ env, ctx, wait, deadline, file = false, request = false },
  * events that wait for it hold all permits. Throws a Failure if the program ends or waits for anything.
  */
 export function runNow(env, ctx, operation, request) {
-  return new Lease(env, ctx, 0, 0).runNow(({ instance }) => instance.call(operation, request));
+  return new Lease(env, ctx, 0, { bytes: 0, request: false }).runNow(({ instance }) =>
+    instance.call(operation, request),
+  );
 }
 
 async function waitForPermit(event, timeout, go) {
   counts.waited++;
   const until = Date.now() + timeout;
-  const waiter = { ...event };
+  const waiter = { ...event, until };
   waiters.push(waiter);
   for (let now = Date.now(); now < until; now = Date.now()) {
     const woken = new Promise((resolve) => (waiter.wake = resolve));
@@ -609,8 +626,9 @@ async function waitForPermit(event, timeout, go) {
     if (granted.delete(waiter)) return go();
     if (!waiters.includes(waiter)) waiters.unshift(waiter); // woke too late for its permit
   }
-  waiters.splice(waiters.indexOf(waiter), 1);
   const why = hindrance(event) ?? "busy"; // others of its kind were first
+  forget(waiter);
+  grant(); // it may have kept others waiting
   count(counts.refused, why);
   throw refused(new Failure("busy", 503, "All instances are busy. Try again in a few seconds."), why);
 }

@@ -93,18 +93,20 @@ func (s *Shard) Tick(now epoch.Millis, r TickRequest) (tick Tick, err error) {
 // there is nothing to store.
 func (c *call) orderSnapshot(shard string, today time.Time) *SnapshotOrder {
 	s := c.tx.State()
-	underway := s.Underway
-	if underway.Date == "" {
-		if underway.Date, underway.Taken = today.Format(time.DateOnly), c.now; underway.Date <= s.Snapshot {
+	if s.Underway.Date == "" {
+		date, tomorrow := today.Format(time.DateOnly), today.Add(day).Format(time.DateOnly)
+		if date <= s.Snapshot && s.Snapshot <= tomorrow { // a later one is of a clock that was ahead
 			return nil
 		}
+		s.Underway = store.UnderwaySnapshot{Date: date, Taken: c.now}
 	}
-	date, _ := time.Parse(time.DateOnly, underway.Date)
+	date, _ := time.Parse(time.DateOnly, s.Underway.Date)
 	dir := contract.Snapshot(shard, date)
 	return &SnapshotOrder{
-		Taken: underway.Taken, Date: underway.Date, Dir: contract.SnapshotDir(shard), Prefix: contract.SnapshotPrefix(dir),
-		Keep: contract.Snapshot(shard, date.Add(-(snapshotDays-1)*day)),
-		Page: underway.Page + 1, From: underway.Next, For: snapshotTime.Milliseconds(), Again: c.now.Add(c.settings.tickSpacing()),
+		Taken: s.Underway.Taken, Date: s.Underway.Date, Dir: contract.SnapshotDir(shard),
+		Prefix: contract.SnapshotPrefix(dir), Keep: contract.Snapshot(shard, date.Add(-(snapshotDays-1)*day)),
+		Page: s.Underway.Page + 1, From: s.Underway.Next, For: snapshotTime.Milliseconds(),
+		Again: c.now.Add(c.settings.tickSpacing()),
 	}
 }
 
@@ -122,18 +124,21 @@ func (s *Shard) OrderSnapshot(now epoch.Millis, _ frontier.None) (ordered bool, 
 	return ordered, err
 }
 
-// Stored notes which pages of a snapshot are stored.
+// Stored notes which pages of a snapshot are stored. It ignores one that is not underway any more, since another was
+// ordered meanwhile.
 func (s *Shard) Stored(now epoch.Millis, r frontier.StoredRequest) error {
 	if _, err := time.Parse(time.DateOnly, r.Date); err != nil {
 		return contract.Invalid("date", "%.20q is no date", r.Date)
 	}
 	return s.run(now, func(c *call) error {
 		state := c.tx.State()
-		if state.Underway = (store.UnderwaySnapshot{}); r.Next > 0 {
-			state.Underway = store.UnderwaySnapshot{Date: r.Date, Taken: r.Taken, Page: r.Page, Next: r.Next}
-			return nil
+		switch {
+		case r.Date != state.Underway.Date || r.Taken != state.Underway.Taken:
+		case r.Next > 0:
+			state.Underway.Page, state.Underway.Next = r.Page, r.Next
+		default:
+			state.Snapshot, state.Underway = r.Date, store.UnderwaySnapshot{}
 		}
-		state.Snapshot = r.Date
 		return nil
 	})
 }

@@ -57,7 +57,7 @@ func TestTick_SnapshotsAreDaily(t *testing.T) {
 		if keep := day.AddDate(0, 0, -6).Format(time.DateOnly); s.Keep != s.Dir+"date="+keep+"/" {
 			t.Errorf("of %s it keeps from %s on", s.Date, s.Keep)
 		}
-		w.do(func() error { return w.shard.Stored(w.now, frontier.StoredRequest{Date: s.Date}) })
+		w.do(func() error { return w.shard.Stored(w.now, frontier.StoredRequest{Date: s.Date, Taken: s.Taken}) })
 		if again := tick(); again.Snapshot != nil {
 			t.Errorf("once more: %+v", again.Snapshot)
 		}
@@ -68,21 +68,25 @@ func TestTick_SnapshotsAreDaily(t *testing.T) {
 			t.Errorf("days %v", dates)
 		}
 	}
-	ordered := func(name string) bool {
-		var other shard.Tick
-		w.do(func() (err error) {
-			other, err = w.shard.Tick(w.now, shard.TickRequest{Shard: name})
-			return err
-		})
-		return other.Snapshot != nil
-	}
-	same := 0
-	for range 24 {
-		if w.now += 3_600_000; ordered("shard-3") == ordered("shard-4") {
-			same++
+	// begins returns the hour of the day at which a shard's snapshot begins.
+	begins := func(name string) int {
+		w := newWorld(t)
+		w.put("a.example", articles("a.example", 0, 1))
+		for first := true; ; w.now += 3_600_000 {
+			var tick shard.Tick
+			w.do(func() (err error) {
+				tick, err = w.shard.Tick(w.now, shard.TickRequest{Shard: name})
+				return err
+			})
+			if o := tick.Snapshot; o != nil && !first {
+				return w.now.Time().Hour()
+			} else if o != nil {
+				w.do(func() error { return w.shard.Stored(w.now, frontier.StoredRequest{Date: o.Date, Taken: o.Taken}) })
+				first = false
+			}
 		}
 	}
-	if same == 24 {
+	if begins("shard-3") == begins("shard-4") {
 		t.Error("two shards have their day begin at the same time")
 	}
 	err := w.shard.Stored(w.now, frontier.StoredRequest{Date: "some day"})
@@ -135,14 +139,64 @@ func TestTick_SnapshotGoesOn(t *testing.T) {
 	}
 }
 
-// TestTick_CostsNothing: the alarm goes off often, and what it asks writes no rows.
+// TestTick_SnapshotOrderedMeanwhile: what an alarm notes of a snapshot does not count once another one was ordered.
+func TestTick_SnapshotOrderedMeanwhile(t *testing.T) {
+	for _, next := range []int64{0, 4711} {
+		w := newWorld(t)
+		w.put("a.example", articles("a.example", 0, 1))
+		tick := func() (tick shard.Tick) {
+			t.Helper()
+			w.do(func() (err error) {
+				tick, err = w.shard.Tick(w.now, shard.TickRequest{Shard: "shard-3"})
+				return err
+			})
+			return tick
+		}
+		old := tick().Snapshot
+		w.now += 5000
+		w.do(func() error {
+			_, err := w.shard.OrderSnapshot(w.now, frontier.None{})
+			return err
+		})
+		w.do(func() error {
+			return w.shard.Stored(w.now, frontier.StoredRequest{Date: old.Date, Taken: old.Taken, Page: 3, Next: next})
+		})
+		if o := tick().Snapshot; o == nil || o.Taken != w.now || o.Page != 1 || o.From != 0 {
+			t.Errorf("after the old one: %+v", o)
+		}
+	}
+}
+
+// TestTick_SnapshotsAfterAClockWasAhead: days that a wrong clock noted do not keep those of the right one from having
+// snapshots.
+func TestTick_SnapshotsAfterAClockWasAhead(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.example", articles("a.example", 0, 1))
+	snapshot := func(now epoch.Millis) (o *shard.SnapshotOrder) {
+		t.Helper()
+		w.do(func() error {
+			tick, err := w.shard.Tick(now, shard.TickRequest{Shard: "shard-3"})
+			o = tick.Snapshot
+			return err
+		})
+		if o != nil {
+			w.do(func() error { return w.shard.Stored(now, frontier.StoredRequest{Date: o.Date, Taken: o.Taken}) })
+		}
+		return o
+	}
+	if snapshot(w.now+400*86_400_000) == nil || snapshot(w.now) == nil || snapshot(w.now) != nil {
+		t.Error("no snapshot, or two")
+	}
+}
+
+// TestTick_CostsNothing: the alarm goes off often, and what it asks writes no rows but one a day, when a snapshot begins.
 func TestTick_CostsNothing(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.example", articles("a.example", 0, 1))
-	for range 10 {
+	for i := range 10 {
 		w.now += 60_000
 		rows := w.do(func() error { _, err := w.shard.Tick(w.now, shard.TickRequest{Shard: "shard-0"}); return err })
-		if rows != 0 {
+		if rows > 1 || rows == 1 && i > 0 {
 			t.Errorf("%d rows", rows)
 		}
 	}

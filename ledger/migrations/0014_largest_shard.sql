@@ -1,2 +1,2 @@
--- The size of the largest shard of the frontier in bytes, for its alarm; null if the reading is incomplete.
+-- The size of the largest shard of the frontier in bytes, for its alarm: of those that answered.
 ALTER TABLE frontier_readings ADD COLUMN largest_shard INTEGER;

@@ -122,6 +122,54 @@ test("a request does not wait for the memory that a batch waits for, nor do batc
   await batches;
 });
 
+test("requests that keep coming leave a batch the memory that it needs", async () => {
+  await fixture.rules({ queueWait: 8000 });
+  let done = false;
+  const requests = (async () => {
+    const answers = [];
+    for (; !done; await pause(130)) answers.push(fixture.text("/wait?ms=600"));
+    return Promise.all(answers);
+  })();
+  assert.ok(await eventually(async () => (await fixture.stats()).live > 2));
+  const before = await fixture.stats();
+  await fixture.deliverTo("newsfork-seed-fixture", { do: "wait", ms: 10 });
+  done = true;
+  assert.deepEqual(new Set(await requests), new Set(["waited"]));
+  const now = await fixture.stats();
+  assert.deepEqual(difference(before.refused, now.refused), {});
+});
+
+test("slow uploads leave the memory that a raw file needs", async () => {
+  const slow = all(5, () => fixture.upload({ path: "/upload", size: 100_000, pieces: 10, ms: 200 }));
+  assert.ok(await eventually(async () => (await fixture.stats()).live > 0));
+  const began = Date.now();
+  await fixture.deliverTo("newsfork-seed-fixture", { do: "wait", ms: 10 });
+  assert.ok(Date.now() - began < 1500, "the batch waited for the uploads");
+  for (const { status } of await slow) assert.ok(status === 200 || status === 503, `${status}`);
+});
+
+test("one idle instance is kept for calls of objects, however much memory events may need", async () => {
+  await fixture.rules({ eventBytes: 28 * MiB });
+  const busy = all(3, () => fixture.text("/wait?ms=1500"));
+  assert.ok(await eventually(async () => (await fixture.stats()).live === 3));
+  await fixture.call("kept", "echo", "1");
+  const { created } = await fixture.stats();
+  for (let i = 0; i < 20; i++) assert.equal(await fixture.call("kept", "echo", `${i}`), `${i}`);
+  assert.equal((await fixture.stats()).created, created);
+  await busy;
+});
+
+test("an event that was cancelled while it waited does not keep others waiting", async () => {
+  await fixture.rules({ eventBytes: 20 * MiB, maxBytes: 50 * MiB, httpWait: 500 });
+  const busy = all(2, () => fixture.text("/wait?ms=4000"));
+  assert.ok(await eventually(async () => (await fixture.stats()).live === 2));
+  await fixture.hangUp("/wait?ms=10", 100, { "x-test-no-wait-until": "1" });
+  await pause(1700); // it has waited for longer than it would, and a second more
+  await fixture.get("/health?swept");
+  assert.equal((await fixture.stats()).waiting, 0);
+  await busy;
+});
+
 test("waiting events are served in order of arrival", async () => {
   await fixture.rules({ maxLive: 1 });
   const began = Date.now();

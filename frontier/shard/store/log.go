@@ -187,9 +187,7 @@ func (c *Tx) PruneLogs(kept epoch.Millis) (more bool, err error) {
 		key, blocks := rows.Int(), rows.Int()
 		more = more || blocks == maxPruned
 		records, _ := logRecords(key, rows.Blob()) // a damaged block is deleted like the others
-		if n := len(records); n > 0 {
-			*c.logs.deleted(log) = records[n-1].number
-		}
+		*c.logs.deleted(log) = key + int64(max(len(records)-1, 0))
 		if _, err := c.db.Run("DELETE FROM "+log+" WHERE key <= ?1", key); err != nil {
 			return false, err
 		}
