@@ -68,6 +68,7 @@ test("the cron reads few rows, and writes only the first time: alarms and the sh
     );
     const later = await counted(engine.worker);
     const [read, written] = [/^D1\.read$/, /^D1\.written$/].map((name) => sum(later, name) - sum(earlier, name));
-    assert.ok(read > 0 && read < 50 && written <= (n === 0 ? 10 : 0), `${read} rows read, ${written} written`);
+    // The first time a row for each of the ten alarms, and the reading of the frontier.
+    assert.ok(read > 0 && read < 50 && written <= (n === 0 ? 11 : 0), `${read} rows read, ${written} written`);
   }
 });
