@@ -10,7 +10,7 @@ import { build, oneSort, overlay, supportCode, tls, withoutTLS } from "../../wor
 import { mergeSegments } from "../../worker/segments.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const out = join(here, "../../build/runtime-fixture");
+const out = join(here, "../../build/runtime-build"); // its own: other files run the fixture meanwhile
 const go = (...args) => execFileSync("go", args, { cwd: here, encoding: "utf8" }).trim();
 const source = readFileSync(join(go("env", "GOROOT"), "lib/wasm/wasm_exec.js"), "utf8");
 
