@@ -98,7 +98,7 @@ type FrontierShard struct {
 // FrontierURL answers GET /api/v1/frontier/url.
 type FrontierURL struct {
 	URL        string          `json:"url"`
-	State      string          `json:"state"` // due, waiting, leased, done, excluded or unknown
+	State      string          `json:"state"` // due, waiting, leased, fetched, gone, known, excluded or unknown
 	DueAt      *Time           `json:"due_at"`
 	LeaseUntil *Time           `json:"lease_until"`
 	LastStatus *int            `json:"last_status"` // of an entry point

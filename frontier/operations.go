@@ -527,7 +527,7 @@ type HostInfo struct {
 
 // URLState is the state of a URL. An instant of 0 is not set.
 type URLState struct {
-	State      string // due, waiting, leased, done, excluded or unknown
+	State      string // due, waiting, leased, fetched, gone, known, excluded or unknown
 	DueAt      epoch.Millis
 	LeaseUntil epoch.Millis
 	Entry      *EntryState // nil unless it is an entry point
@@ -600,7 +600,7 @@ type Exclusion struct {
 
 // ---- Export and restore: snapshots
 
-// Snapshot is a page of what a shard has: first hosts with their queues, seen-sets, delays and entry points as they
+// Snapshot is a page of what a shard has: first hosts with their queues, known URLs, delays and entry points as they
 // are stored, then domains. It can be restored into any number of shards, since ids are made again from the names.
 //
 // Leases and owners are not restored: whatever was leased has been reported or has expired by now, so its pages wait
@@ -625,7 +625,7 @@ type HostSnapshot struct {
 	Parts          []Part `json:"parts,omitempty"`
 }
 
-// Part is a chunk of the seen-set or a segment of the queue.
+// Part is a chunk of the known URLs or a segment of the queue.
 type Part struct {
 	Number int    `json:"number"`
 	Data   []byte `json:"data"`

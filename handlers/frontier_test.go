@@ -661,7 +661,7 @@ func TestFrontier_Operators(t *testing.T) {
 		t.Errorf("leased %v", got)
 	}
 
-	for url, want := range map[string]string{"https://small.example/1": "leased", "https://mid.example/1": "done",
+	for url, want := range map[string]string{"https://small.example/1": "leased", "https://mid.example/1": "gone",
 		"https://none.example/": "unknown", "https://small.example/feed": "waiting"} {
 		s := get[contract.FrontierURL](t, f, "GET", "/api/v1/frontier/url?url="+url, "")
 		if s.State != want || s.URL != url || (s.LeaseUntil != nil) != (want == "leased") ||
@@ -683,21 +683,21 @@ func TestFrontier_Operators(t *testing.T) {
 	}
 }
 
-// Outcomes of pages are counted by host. The frontier remembers only that a page was seen.
+// Outcomes of pages are counted by host. Of a page the frontier remembers what became of it.
 func TestFrontier_DoneURLs(t *testing.T) {
 	f := newFixture(t, nil)
-	for host, status := range map[string]int{"fine.example": 200, "refused.example": 403} {
+	for host, status := range map[string]int{"fine.example": 200, "missing.example": 404} {
 		url := "https://" + host + "/1"
 		put(t, f, url)
 		report(t, f, lease(t, f, `{"max":1,"lease_seconds":60}`), status)
 		s := get[contract.FrontierURL](t, f, "GET", "/api/v1/frontier/url?url="+url, "")
-		if s.State != "done" || s.LastStatus != nil || len(s.Checks) > 0 || s.Entry != nil {
+		if s.State != map[int]string{200: "fetched", 404: "gone"}[status] || s.LastStatus != nil || len(s.Checks) > 0 || s.Entry != nil {
 			t.Errorf("after %d: %+v", status, s)
 		}
 	}
 	for _, h := range get[contract.FrontierHostPage](t, f, "GET", "/api/v1/frontier/hosts", "").Hosts {
 		if want := map[string][2]int64{"fine.example": {1, 0},
-			"refused.example": {0, 1}}[h.Host]; h.Done != want[0] || h.Failed != want[1] {
+			"missing.example": {0, 1}}[h.Host]; h.Done != want[0] || h.Failed != want[1] {
 			t.Errorf("%s: %d done, %d failed", h.Host, h.Done, h.Failed)
 		}
 	}

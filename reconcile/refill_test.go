@@ -96,7 +96,7 @@ func TestFrontier_Refilled(t *testing.T) {
 	if _, err := f.Frontier.Of("small.sg").Report(t.Context(), report); err != nil {
 		t.Fatal(err)
 	}
-	if n := f.queued(t); n != 0 || state("https://small.sg/news/found") != "done" {
+	if n := f.queued(t); n != 0 || state("https://small.sg/news/found") != "fetched" {
 		t.Errorf("again: %d were put back", n)
 	}
 	changes, err := f.Frontier.Changes(t.Context(), make(frontier.Cursor, f.Frontier.Shards), 10)

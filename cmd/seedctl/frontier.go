@@ -219,8 +219,8 @@ func frontierURLCommand() *cobra.Command {
 	r := newRemote(&cobra.Command{
 		Use:   "url [flags] URL…",
 		Short: "the state of a URL",
-		Long: `Shows whether a URL is due, waiting, leased, done, excluded or unknown to the frontier, and of an
-entry point the last checks.
+		Long: `Shows whether a URL is due, waiting, leased, fetched, gone, known (seen, never fetched), excluded or
+unknown to the frontier, and of an entry point the last checks.
 
 With --json each line is a URL as /openapi.json describes its state.`,
 		Example: `  seedctl frontier url https://www.mom.gov.sg/newsroom`,

@@ -521,7 +521,11 @@ func urlState(t T, db DB) {
 	l := s.lease(1)
 	expect(t, "leased", s.state(l.Items[0].URL), frontier.URLState{State: "leased", LeaseUntil: l.ExpiresAt})
 	s.settle(l, 404)
-	expect(t, "done", s.state(l.Items[0].URL), frontier.URLState{State: "done"})
+	expect(t, "gone", s.state(l.Items[0].URL), frontier.URLState{State: "gone"})
+	s.wait(1000)
+	l = s.lease(1)
+	s.settle(l, 200)
+	expect(t, "fetched", s.state(l.Items[0].URL), frontier.URLState{State: "fetched"})
 	expect(t, "another host", s.state("https://b.example/"), frontier.URLState{State: "unknown"})
 	expect(t, "another path", s.state("https://a.example/x"), frontier.URLState{State: "unknown"})
 }

@@ -51,6 +51,7 @@ var Cases = []Case{
 	{"a delay that scrapers, settings and operators change", delayChanges},
 	{"Retry-After", retryAfter},
 	{"429 slows a host down, which recovers slowly", slowDown},
+	{"a host that fails", failingHost},
 	{"a page that fails", failingPage},
 	{"a host that does not resolve", unresolvedHost},
 	{"a robots.txt that cannot be read", noRobots},

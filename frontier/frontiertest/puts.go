@@ -70,7 +70,7 @@ func bestOfDomain(t T, db DB) {
 	expect(t, "better ones", count(a.Pages[:100], frontier.Accepted), 100)
 	expect(t, "worse ones", count(a.Pages[100:], frontier.DomainFull), 100)
 	expect(t, "those for which they made room", []string{s.state("https://a.example/ranked/299").State,
-		s.state("https://a.example/ranked/300").State}, []string{"done", "due"})
+		s.state("https://a.example/ranked/300").State}, []string{"known", "due"})
 	expect(t, "pages", s.stats().URLs, int64(500))
 	expect(t, "of the same score", s.put("a.example",
 		frontier.NewPage{URL: "https://a.example/same", Priority: 0.3}).Pages, []frontier.Verdict{frontier.DomainFull})

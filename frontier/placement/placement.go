@@ -2,7 +2,7 @@
 package placement
 
 // Hash64 is FNV-1a with a finishing mix, so that its upper bits are as good as its lower ones. It is
-// part of what is stored: a change makes every seen-set and every id wrong.
+// part of what is stored: a change makes all known URLs and every id wrong.
 func Hash64(s string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(s) {

@@ -8,9 +8,6 @@ import (
 // The table leases: a lease and its hosts, so that URLs come back that nobody reports. Finished
 // leases are deleted by the report.
 
-// maxTries is the number of attempts a page has: answers that failed and leases that ended without one.
-const maxTries = 3
-
 // maxSwept is the number of leases that are over one operation takes back.
 const maxSwept = 16
 
@@ -41,8 +38,8 @@ func (c *call) expire(hosts []*store.Host) error {
 		if h.Lease == 0 { // it was in two leases that are over
 			continue
 		}
-		for _, p := range h.Leased {
-			c.tryAgain(h, p, 0)
+		for _, p := range h.Leased { // it costs them nothing: scrapers crash
+			h.Enqueue(p)
 		}
 		c.tx.State().Leased -= int64(len(h.Leased) + len(h.Asked))
 		// When the last request was is not recorded, but it was before the end.
@@ -51,18 +48,6 @@ func (c *call) expire(hosts []*store.Host) error {
 		}
 	}
 	return nil
-}
-
-// tryAgain puts a page back that was not fetched, not before due, unless it has had its
-// attempts.
-func (c *call) tryAgain(h *store.Host, p store.Page, due epoch.Seconds) {
-	h.Change()
-	if p.Tries++; p.Tries >= maxTries {
-		c.done(h, &h.Failed, &c.tx.State().Failed)
-		return
-	}
-	p.Due = due
-	h.Enqueue(p)
 }
 
 // free ends the lease of a host, which may be fetched from from ready on.

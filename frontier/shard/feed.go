@@ -119,10 +119,14 @@ func (p *putBatch) publish() error {
 			p.c.tx.AppendFeed(&n.item)
 			p.announced++
 		}
-		if n.host.Seen(n.hash) {
+		known, ok := n.host.Known(n.hash)
+		if known.Listed {
 			continue
 		}
-		if err := n.host.Remember(n.hash); err != nil {
+		if known.Listed = true; !ok {
+			known.At = p.c.hour()
+		}
+		if err := n.host.Remember(n.hash, known); err != nil {
 			return err
 		}
 		p.touch(n.host)

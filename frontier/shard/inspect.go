@@ -161,7 +161,7 @@ func urlState(c *call, state *frontier.URLState, h *store.Host, url string, hash
 		entry := e.State()
 		state.Entry = &entry
 	}
-	if err := c.tx.LoadSeen([]store.URLKey{{Host: h.ID, Hash: hash}}); err != nil {
+	if err := c.tx.LoadKnown([]store.URLKey{{Host: h.ID, Hash: hash}}); err != nil {
 		return err
 	}
 	switch {
@@ -174,11 +174,16 @@ func urlState(c *call, state *frontier.URLState, h *store.Host, url string, hash
 		if state.State = "due"; state.DueAt > c.now {
 			state.State = "waiting"
 		}
-	case h.Seen(hash):
-		state.State = "done"
+	default:
+		if known, ok := h.Known(hash); ok {
+			state.State = lives[known.Life]
+		}
 	}
 	return nil
 }
+
+// lives are the states of known URLs that wait nowhere.
+var lives = [...]string{store.Idle: "known", store.Waiting: "known", store.Fetched: "fetched", store.Gone: "gone"}
 
 // maxListedBytes is about how much of URLs and titles Pages lists: some 30,000 pages as sites usually name them. What
 // is beyond it is left out.

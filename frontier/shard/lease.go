@@ -236,7 +236,7 @@ func (l *leaser) givePages(h *store.Host, m *store.Domain) (keep bool, err error
 // share is the number of pages of a host can be fetched one by one within the lease.
 func (l *leaser) share(h *store.Host) int {
 	n := min(l.request.PerHost, l.missing())
-	if h.Slow > 0 {
+	if probed(h) {
 		return 1
 	}
 	if every := h.Interval(); every > 0 {

@@ -28,7 +28,7 @@ func TestDocs_Limits(t *testing.T) {
 		{"URLs in a report, over all results", []int{frontier.MaxFound}},
 		{"URLs of a put", []int{frontier.MaxPut}},
 		{"a URL", []int{frontier.MaxURL}},
-		{"attempts of a page", []int{maxTries}},
+		{"attempts of a page for which only the server fails", []int{maxTries}},
 		{"pages of a domain that wait", []int{int(Settings{}.withDefaults().URLsPerDomain)}},
 	} {
 		row := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(c.row) + ` \| (.*) \|$`).FindStringSubmatch(limits)

@@ -25,8 +25,7 @@ type modelURL struct {
 	host    string
 	over    bool // fetched, or given up
 	out     bool // leased
-	notYet  epoch.Millis
-	tries   int
+	broken  int  // answers of a broken server
 	leaseID string
 }
 
@@ -112,12 +111,12 @@ func (m *model) dropped(domain string, full bool) {
 			return err
 		})
 		switch {
-		case state.State != "done":
+		case state.State != "known":
 			waiting++
 		case u.out && m.hosts[u.host].leaseEnds > m.now && u.leaseID == m.hosts[u.host].leasedAtID:
 			m.Errorf("%s is leased and dropped", url)
 		default:
-			u.over = true
+			delete(m.urls, url) // it can be put again
 		}
 	}
 	if waiting > m.shard.Settings.URLsPerDomain+200 {
@@ -184,11 +183,8 @@ func (m *model) leased(item frontier.Item, l frontier.Lease) {
 		m.Errorf("%s: its host is leased", item.URL)
 	case m.now < h.ready || h.leaseEnds > 0 && m.now < h.leaseEnds+h.delay:
 		m.Errorf("%s: its host must not be asked yet", item.URL)
-	case m.now < u.notYet:
-		m.Errorf("%s: must not be tried yet", item.URL)
 	}
 	u.out, u.leaseID = true, l.ID
-	u.tries++
 }
 
 func (m *model) report() {
@@ -252,9 +248,9 @@ func (m *model) settle(item frontier.Item, r frontier.Result) {
 	case 200, 404:
 		u.over = true
 	case 500:
-		u.notYet = m.now + 60_000
+		u.broken++
+		h.ready = max(h.ready, m.now+60_000)
 	default:
-		u.tries--
 		h.ready = max(h.ready, m.now+epoch.Millis(r.RetryAfter*1000))
 	}
 }
@@ -381,7 +377,7 @@ func (m *model) drain() {
 	m.invariants()
 	lost := 0
 	for _, u := range m.urls {
-		if !u.over && u.tries < 3 {
+		if !u.over && u.broken < 3 {
 			lost++
 		}
 	}

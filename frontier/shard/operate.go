@@ -32,7 +32,9 @@ func (s *Shard) SetHost(now epoch.Millis, name string, change frontier.HostChang
 			setDelay(c, h, millis(*change.Delay))
 		}
 		if change.Empty {
-			h.Empty()
+			if err := h.Empty(); err != nil {
+				return err
+			}
 		}
 		if change.BlockUntil != nil {
 			setBlock(c, h, *change.BlockUntil)
@@ -59,12 +61,12 @@ func setDelay(c *call, h *store.Host, delay time.Duration) {
 }
 
 // setBlock blocks a host, or ends its block, and with that what its answers had led to: a Retry-After, the slowing
-// down, and the hour after its name did not resolve.
+// down, and the rest after failures.
 func setBlock(c *call, h *store.Host, until epoch.Millis) {
 	if h.Blocked = max(until, 0); h.Blocked > c.now {
 		return
 	}
-	h.Slow, h.Calm, h.Unresolved = 0, 0, 0
+	h.Slow, h.Calm, h.Unresolved, h.Failures, h.Refusals = 0, 0, 0, 0, 0
 	h.Ready = min(h.Ready, c.now.Add(h.Interval()))
 }
 

@@ -13,6 +13,9 @@ import (
 // that was asked under one lease; every calmAnswers other answers halve it again. A Retry-After is obeyed
 // besides: it may ask for more, and one that always asks for less does not keep the host from slowing down.
 // A host whose name does not resolve is left alone for an hour.
+//
+// Failures are the host's, not its pages': one that does not answer, or as a broken server, rests for longer each
+// time, and is probed with one page. So does one that refuses several pages in a row.
 const (
 	calmAnswers   = 8
 	unresolvedFor = time.Hour
@@ -21,55 +24,105 @@ const (
 	// (RFC 9309, 2.3.1.4), which is no fault of its pages.
 	noRobotsFor = time.Hour
 
-	// retryBase is the time after which a page is tried again whose host answered 5xx or not at all; each time it is
-	// 2^retryShift times as long.
+	// maxTries is the number of times that the server may be broken for a page but not for others.
+	maxTries = 3
+	// retryBase is the time after which such a page is tried again; each time it is 2^retryShift times as long, up to
+	// maxRetry.
 	retryBase  = time.Minute
 	retryShift = 3
+	maxRetry   = 24 * time.Hour
+
+	// refusing is the number of pages in a row from which on not the pages but the host refuses.
+	refusing = 3
+	// refusedWait is the time after which a page that was refused is asked for again, and maxRefusals the number of times
+	// in all. One is enough that other pages of the host were not refused between two.
+	refusedWait = time.Hour
+	maxRefusals = 8
 )
 
-// outcome is the meaning of a response for the page.
+// rests are the times for which a host rests after failures in a row. After restsADay more it rests for dailyRest.
+var rests = [...]time.Duration{time.Minute, 5 * time.Minute, 25 * time.Minute, 2 * time.Hour}
+
+const (
+	restsADay = 12
+	dailyRest = 24 * time.Hour
+)
+
+// restAfter returns how long a host rests after failures in a row.
+func restAfter(failures int64) time.Duration {
+	if failures > int64(len(rests)+restsADay) {
+		return dailyRest
+	}
+	return rests[max(0, min(failures, int64(len(rests)))-1)]
+}
+
+// outcome is what a response means for the page.
 type outcome int
 
 const (
 	fetched   outcome = iota
-	gone              // refused for good
-	failed            // to be tried again, a few times
+	gone              // for as long as nothing says that it is back
+	refused           // it, or all of the host
+	broken            // the server failed, for this page or for all
+	missing           // there was no response, to this request or to all
 	postponed         // to be asked for later, which is no fault of the page
 )
 
-// answered updates the host from a response, and returns its outcome.
-func (c *call) answered(h *store.Host, r *frontier.Result) outcome {
-	h.Change()
+// outcomeOf returns what a response means for the page. Statuses 408 and 425 are no answer: RFC 9110, 15.5.9, and
+// RFC 8470, 5.2.
+func outcomeOf(r *frontier.Result) outcome {
 	switch {
-	case r.NotFetched:
+	case r.NotFetched, r.NoRobots, throttled(r), r.Status == 408, r.Status == 425:
 		return postponed
 	case r.Forbidden:
 		return gone
+	case r.Unresolved, r.Status == 0:
+		return missing
+	case r.Status >= 500:
+		return broken
+	case r.Status == 401, r.Status == 403, r.Status == 451:
+		return refused
+	case r.Status >= 400:
+		return gone
+	}
+	return fetched
+}
+
+// answered updates the host from a response.
+func (c *call) answered(h *store.Host, r *frontier.Result) {
+	h.Change()
+	switch o := outcomeOf(r); {
 	case r.NoRobots:
 		wait := seconds(r.RetryAfter) // a 429 or 503, which also slows the host down
 		if wait == 0 {
 			wait = noRobotsFor
 		}
 		h.Ready = max(h.Ready, c.now.Add(wait))
-		return postponed
-	case r.Unresolved:
-		h.Unresolved = c.now.Add(unresolvedFor)
-		return failed
 	case throttled(r):
 		h.Ready = max(h.Ready, c.now.Add(seconds(r.RetryAfter)))
-		return postponed
-	case r.Status == 0:
-		return failed
+	case o == postponed || r.Forbidden: // nobody asked
+	case o == missing || o == broken:
+		if r.Unresolved {
+			h.Unresolved = c.now.Add(unresolvedFor)
+		}
+		if h.Failures == 0 || h.Ready <= c.now { // else it is one of a lease that has counted
+			h.Failures++
+			h.Ready = max(h.Ready, c.now.Add(restAfter(h.Failures)))
+		}
+	case o == refused:
+		calm(h)
+		h.Failures = 0
+		if h.Refusals++; h.Refusals >= refusing {
+			h.Ready = max(h.Ready, c.now.Add(restAfter(h.Refusals)))
+		}
+	default:
+		calm(h)
+		h.Failures, h.Refusals = 0, 0
 	}
-	calm(h)
-	switch {
-	case r.Status >= 500:
-		return failed
-	case r.Status >= 400:
-		return gone
-	}
-	return fetched
 }
+
+// probed reports whether a host is probed with one page only.
+func probed(h *store.Host) bool { return h.Slow > 0 || h.Failures > 0 || h.Refusals >= refusing }
 
 // throttled reports whether the answer asks for fewer requests.
 func throttled(r *frontier.Result) bool { return r.Status == 429 || r.Status == 503 }

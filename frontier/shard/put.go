@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -86,6 +87,8 @@ type putBatch struct {
 	fresh     []freshPage
 	met       map[freshKey]bool // the fresh ones
 	perHost   map[int64]int64   // how many of them are of a host
+	fetched   map[int64]int     // by host: listed pages with a date that were fetched before
+	renewed   map[int64]int     // by host: those of them with a newer date
 	touched   []*store.Host     // that have to be queued
 	added     int
 }
@@ -95,6 +98,7 @@ type freshPage struct {
 	freshKey
 	host    *store.Host
 	page    store.Page
+	life    store.Life // before
 	verdict *frontier.Verdict
 }
 
@@ -105,6 +109,7 @@ type freshKey struct {
 
 func newPutBatch(c *call, domain string, partition contract.Partition) *putBatch {
 	return &putBatch{c: c, name: domain, met: map[freshKey]bool{}, perHost: map[int64]int64{},
+		fetched: map[int64]int{}, renewed: map[int64]int{},
 		class: c.tx.State().Class(frontier.Class{Country: partition.Country, Category: partition.Category}),
 		day:   dayOf(partition)}
 }
@@ -146,7 +151,7 @@ func preparePuts(c *call, puts []*putBatch) error {
 			}
 		}
 	}
-	if err := c.tx.LoadSeen(urls); err != nil {
+	if err := c.tx.LoadKnown(urls); err != nil {
 		return err
 	}
 	counted := make([]*store.Domain, 0, len(puts))
@@ -277,28 +282,40 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 		return err
 	}
 	key := freshKey{h.ID, store.Hash48(l.Path)}
-	mentioned := h.Seen(store.MentionOf(key.hash))
+	known, ok := h.Known(key.hash)
+	back := !ok || p.comesBack(known, n, foreign)
+	if known.Life == store.Fetched && n.LastMod > 0 {
+		if p.fetched[h.ID]++; back {
+			p.renewed[h.ID]++
+		}
+	}
 	switch {
-	case p.met[key] || h.Seen(key.hash) || foreign && mentioned:
+	case p.met[key] || !back && foreign:
 		*verdict = frontier.Duplicate
 		return nil
-	case isTrap(h.Name, l.Path, p.c.seconds()):
+	case !ok && isTrap(h.Name, l.Path, p.c.seconds()):
 		*verdict = frontier.Trapped
 		h.Traps++
 		h.Change()
 		return nil
-	case p.domain.MirrorOf != "":
+	case back && p.domain.MirrorOf != "":
 		*verdict = frontier.Mirrored
 		return nil
 	}
 	p.met[key] = true
-	if p.isNew(n) && !foreign {
-		p.announce(h, l, n)
+	if !foreign {
+		if err := p.list(h, l, n, known, ok); err != nil {
+			return err
+		}
 	}
-	if mentioned { // it waits already, or was fetched; now its own site names it
+	if ok && back {
+		if err := h.UnpackEntries(); err != nil {
+			return err
+		}
+	}
+	if !back || ok && h.Entry(key.hash) >= 0 {
 		*verdict = frontier.Duplicate
-		p.touch(h)
-		return h.Remember(key.hash)
+		return nil
 	}
 	if h.URLs+p.perHost[h.ID] >= p.c.settings.URLsPerHost || h.Full() {
 		*verdict = frontier.HostFull
@@ -310,8 +327,42 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 	if foreign {
 		page.Foreign, page.Title = true, "" // the title is another site's
 	}
-	p.fresh = append(p.fresh, freshPage{key, h, page, verdict})
+	p.fresh = append(p.fresh, freshPage{key, h, page, known.Life, verdict})
 	return nil
+}
+
+// goneFor is the time after which a page that was refused for good may be put again.
+const goneFor = 30 * 24 * time.Hour
+
+// comesBack reports whether a known page is to be fetched that is put once more.
+func (p *putBatch) comesBack(k store.Known, n *frontier.NewPage, foreign bool) bool {
+	// A date that lies ahead would always be newer than the last fetch.
+	dated := n.LastMod > 0 && n.LastMod <= p.c.now.Add(time.Hour).Seconds()
+	switch k.Life {
+	case store.Idle:
+		return true
+	case store.Fetched:
+		return !foreign && dated && n.LastMod >= k.Until()
+	case store.Gone: // it may have been linked before it was published
+		return p.c.seconds() >= k.Until().Add(goneFor) || !foreign && (dated && n.LastMod >= k.Since() || n.Fresh)
+	}
+	return false
+}
+
+// list notes that the site itself has listed a page, and announces it if it is new. So is one that was known, if it
+// has a date for the first time.
+func (p *putBatch) list(h *store.Host, l link.URL, n *frontier.NewPage, k store.Known, known bool) error {
+	dated := n.LastMod > 0
+	first := dated && !k.Listed
+	if p.domain.MirrorOf == "" && p.isNew(n) && (!known || k.Foreign || first && p.c.isFresh(k.Since(), p.since)) {
+		p.announce(h, l, n)
+	}
+	if !known || !first && !k.Foreign {
+		return nil
+	}
+	k.Listed, k.Foreign = k.Listed || dated, false
+	p.touch(h)
+	return h.Remember(store.Hash48(l.Path), k)
 }
 
 func (p *putBatch) newPage(h *store.Host, l link.URL, n *frontier.NewPage) store.Page {
@@ -342,6 +393,9 @@ func (p *putBatch) entry(n *frontier.NewEntry) (frontier.Verdict, error) {
 	case n.Interval <= 0 && at < 0:
 		return frontier.Duplicate, nil
 	case n.Interval <= 0:
+		if err := p.forget(h, hash); err != nil {
+			return "", err
+		}
 		h.Entries = append(h.Entries[:at], h.Entries[at+1:]...)
 		p.c.tx.State().Entries--
 		p.touch(h)
@@ -349,10 +403,12 @@ func (p *putBatch) entry(n *frontier.NewEntry) (frontier.Verdict, error) {
 	case at < 0 && len(h.Entries) >= store.MaxEntries:
 		return frontier.HostFull, nil
 	case at < 0:
-		if !h.Seen(hash) { // it is no page
-			if err := h.Remember(hash); err != nil {
-				return "", err
-			}
+		k, ok := h.Known(hash)
+		if k.Life = store.Waiting; !ok { // it is no page
+			k.At = p.c.hour()
+		}
+		if err := h.Remember(hash, k); err != nil {
+			return "", err
 		}
 		h.Entries = append(h.Entries, store.Entry{Interval: p.c.bound(n.Method, seconds(n.Interval))})
 		at, verdict = len(h.Entries)-1, frontier.Accepted
@@ -364,6 +420,17 @@ func (p *putBatch) entry(n *frontier.NewEntry) (frontier.Verdict, error) {
 	p.update(h, &h.Entries[at], l, n)
 	p.touch(h)
 	return verdict, nil
+}
+
+// forget notes that a URL is no entry point any more: it can be put as a page, unless it waits as one.
+func (p *putBatch) forget(h *store.Host, hash uint64) error {
+	waits, _, err := h.Find(hash)
+	if err != nil || waits || h.LeasedPage(hash) >= 0 {
+		return err
+	}
+	k, _ := h.Known(hash)
+	k.Life = store.Idle
+	return h.Remember(hash, k)
 }
 
 // update takes over what is given of an entry point. A caller that has just looked at it sets its clock.
@@ -399,8 +466,33 @@ func (p *putBatch) touch(h *store.Host) {
 	}
 }
 
+// maxRenewed is the number of pages of a host that one put brings back by their dates, when they are most of what it
+// lists: more were stamped anew, or the host always says today.
+const maxRenewed = 10
+
+// disbelieve refuses the pages of hosts whose dates say nothing. Only later ones count from now on.
+func (p *putBatch) disbelieve() error {
+	believed := p.fresh[:0]
+	for _, f := range p.fresh {
+		if n := p.renewed[f.host.ID]; f.life != store.Fetched || n <= maxRenewed || 2*n <= p.fetched[f.host.ID] {
+			believed = append(believed, f)
+			continue
+		}
+		*f.verdict = frontier.Duplicate
+		if err := f.host.End(f.hash, store.Fetched); err != nil {
+			return err
+		}
+		p.touch(f.host)
+	}
+	p.fresh = believed
+	return nil
+}
+
 // finish queues the fresh pages, only the best if not all fit, and their hosts.
 func (p *putBatch) finish() error {
+	if err := p.disbelieve(); err != nil {
+		return err
+	}
 	if err := p.choose(); err != nil {
 		return err
 	}
@@ -426,15 +518,16 @@ func (p *putBatch) finish() error {
 }
 
 func (p *putBatch) accept(f *freshPage) error {
-	if f.host.Seen(f.hash) { // a redirect of the same report led there
+	known, ok := f.host.Known(f.hash)
+	if known.Life != f.life { // a redirect of the same report led there
 		*f.verdict = frontier.Duplicate
 		return nil
 	}
-	hash := f.hash
-	if f.page.Foreign {
-		hash = store.MentionOf(hash)
+	if !ok {
+		known = store.Known{Foreign: f.page.Foreign, Listed: !f.page.Foreign && f.page.Lastmod > 0, At: p.c.hour()}
 	}
-	if err := f.host.Remember(hash); err != nil {
+	known.Life, known.Foreign = store.Waiting, known.Foreign && f.page.Foreign
+	if err := f.host.Remember(f.hash, known); err != nil {
 		return err
 	}
 	f.host.Enqueue(f.page)

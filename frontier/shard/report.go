@@ -91,7 +91,7 @@ func (p *reporter) prepare(results []frontier.Result) error {
 			urls = append(urls, store.URLKey{Host: h.ID, Hash: store.Hash48(l.Path)})
 		}
 	}
-	if err := c.tx.LoadSeen(urls); err != nil {
+	if err := c.tx.LoadKnown(urls); err != nil {
 		return err
 	}
 	return p.prepareFound(results)
@@ -183,7 +183,7 @@ func (p *reporter) result(r *frontier.Result, item reportedItem) (partition cont
 			return partition, p.entry(h, at, r)
 		}
 	}
-	if p.seal.none() || !h.Seen(hash) && !h.Seen(store.MentionOf(hash)) || p.foreign(h, hash) {
+	if _, known := h.Known(hash); p.seal.none() || !known || p.foreign(h, hash) {
 		p.answer.Unknown++
 		return partition, nil
 	}
@@ -204,47 +204,92 @@ func (p *reporter) page(h *store.Host, at int, r *frontier.Result) error {
 	if !r.NotFetched && !r.Forbidden && !r.NoRobots {
 		c.tx.State().Answers++
 	}
-	switch c.answered(h, r) {
-	case postponed:
-		h.Enqueue(q)
-	case failed:
-		c.tx.State().Faults++
-		c.tryAgain(h, q, (c.now + 999).Seconds().Add(retryBase<<(retryShift*q.Tries)))
-	case gone:
-		c.done(h, &h.Failed, &c.tx.State().Failed)
-	case fetched:
-		c.done(h, &h.Done, &c.tx.State().Done)
-		if q.Foreign {
-			if err := p.fetchedForeign(h, &q, r); err != nil {
+	if err := p.end(h, &q, r); err != nil {
+		return err
+	}
+	if l, ok := c.link(r.RedirectedTo); ok && l.Host == h.Name {
+		hash := store.Hash48(l.Path)
+		if known, ok := h.Known(hash); !ok || known.Life == store.Idle {
+			if err := h.End(hash, store.Fetched); err != nil {
 				return err
 			}
-		}
-	}
-	if l, ok := c.link(r.RedirectedTo); ok && l.Host == h.Name && !h.Seen(store.Hash48(l.Path)) {
-		if err := h.Remember(store.Hash48(l.Path)); err != nil {
-			return err
 		}
 	}
 	return p.after(h, r)
 }
 
+// end notes what became of a page of the lease.
+func (p *reporter) end(h *store.Host, q *store.Page, r *frontier.Result) error {
+	c := p.c
+	well, rested := h.Failures == 0, h.Refusals
+	c.answered(h, r)
+	switch outcomeOf(r) {
+	case postponed:
+		h.Enqueue(*q)
+	case missing:
+		c.tx.State().Faults++
+		p.deferPage(h, q, well)
+	case broken:
+		c.tx.State().Faults++
+		if well && q.Tries+1 >= maxTries {
+			return p.gone(h, q)
+		}
+		p.deferPage(h, q, well)
+	case refused:
+		if q.Refused++; q.Refused > 1 && rested == 0 || q.Refused >= maxRefusals {
+			return p.gone(h, q)
+		}
+		q.Due = c.now.Add(refusedWait).Seconds() + 1
+		if h.Refusals >= refusing { // others are asked for first
+			q.Due = h.Ready.Add(refusedWait << q.Refused).Seconds()
+		}
+		h.Enqueue(*q)
+	case gone:
+		return p.gone(h, q)
+	case fetched:
+		known, _ := h.Known(store.Hash48(q.Path))
+		c.done(h, &h.Done, &c.tx.State().Done)
+		if err := h.End(store.Hash48(q.Path), store.Fetched); err != nil {
+			return err
+		}
+		if q.Foreign && known.Foreign { // its own site has not named it meanwhile
+			return p.fetchedForeign(h, q, r)
+		}
+	}
+	return nil
+}
+
+// deferPage puts a page back that got no useful answer. While its host rests, that is probed with other pages first. If
+// the host was well, it may be the page's fault, which waits longer each time.
+func (p *reporter) deferPage(h *store.Host, q *store.Page, well bool) {
+	q.Due = h.Ready.Add(h.Ready.Sub(p.c.now)/4).Seconds() + 1 // a host's turn comes within an eighth of its wait
+	if well {
+		q.Due = max(q.Due, p.c.now.Add(min(retryBase<<(retryShift*min(q.Tries, maxTries)), maxRetry)).Seconds()+1)
+		q.Tries++
+	}
+	h.Enqueue(*q)
+}
+
+// gone notes that a page of a lease is not fetched any more.
+func (p *reporter) gone(h *store.Host, q *store.Page) error {
+	p.c.done(h, &h.Failed, &p.c.tx.State().Failed)
+	return h.End(store.Hash48(q.Path), store.Gone)
+}
+
 // fetchedForeign notes that a page exists which only other domains had named, and announces it if it is new.
 func (p *reporter) fetchedForeign(h *store.Host, q *store.Page, r *frontier.Result) error {
-	hash := store.Hash48(q.Path)
-	if r.Status >= 300 || h.Seen(hash) { // its own site has named it meanwhile
+	if r.Status >= 300 {
 		return nil
 	}
-	if err := h.Remember(hash); err != nil {
-		return err
+	k := store.Known{Life: store.Fetched, At: p.c.hour()}
+	if r.RedirectedTo == "" && p.c.isFresh(q.Lastmod, 0) && h.Domain.Announce(p.c.settings.Announcements) {
+		k.Listed = true
+		class := h.PageClass(q)
+		p.c.tx.AppendFeed(&store.FeedItem{FoundAt: p.c.now, URL: h.URL(q), Domain: h.Domain.Name,
+			FoundBy: frontier.FoundByScraper, Kind: q.Kind, Lastmod: q.Lastmod, Class: class.ID, Day: class.Day,
+			Score: int64(q.Score(p.c.seconds()))})
 	}
-	if r.RedirectedTo != "" || !p.c.isFresh(q.Lastmod, 0) || !h.Domain.Announce(p.c.settings.Announcements) {
-		return nil
-	}
-	class := h.PageClass(q)
-	p.c.tx.AppendFeed(&store.FeedItem{FoundAt: p.c.now, URL: h.URL(q), Domain: h.Domain.Name,
-		FoundBy: frontier.FoundByScraper, Kind: q.Kind, Lastmod: q.Lastmod, Class: class.ID, Day: class.Day,
-		Score: int64(q.Score(p.c.seconds()))})
-	return nil
+	return h.Remember(store.Hash48(q.Path), k)
 }
 
 func (p *reporter) entry(h *store.Host, at int, r *frontier.Result) error {
@@ -266,7 +311,7 @@ func (p *reporter) entry(h *store.Host, at int, r *frontier.Result) error {
 	return p.after(h, r)
 }
 
-// done counts a page that will not be fetched again.
+// done counts a page that waits no more.
 func (c *call) done(h *store.Host, counters ...*int64) {
 	h.URLs--
 	c.tx.State().URLs--

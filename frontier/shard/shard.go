@@ -51,6 +51,9 @@ var parseLink = link.Parse
 
 func (c *call) seconds() epoch.Seconds { return c.now.Seconds() }
 
+// hour returns the hour, in hours since 1970.
+func (c *call) hour() int64 { return int64(c.seconds() / 3600) }
+
 // today returns the day (UTC), in days since 1970.
 func (c *call) today() int64 { return int64(c.seconds() / 86_400) }
 

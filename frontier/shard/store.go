@@ -22,8 +22,8 @@ type Store interface {
 	MakeDomain(name string) (*store.Domain, error)
 	LoadedDomains() []*store.Domain
 
-	// LoadSeen makes Host.Seen ready for URLs, and CountPages makes Domain.Pages ready.
-	LoadSeen(urls []store.URLKey) error
+	// LoadKnown makes Host.Known ready for URLs, and CountPages makes Domain.Pages ready.
+	LoadKnown(urls []store.URLKey) error
 	CountPages(domains []*store.Domain) error
 
 	// ReadQueue returns the hosts of some lanes whose second has come, the next of each lane by its index. NextSlot

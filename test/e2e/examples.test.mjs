@@ -155,16 +155,16 @@ function assertObedient({ code, output, requests, scraped, states }) {
   assert.ok(robots.length <= 1, "robots.txt is kept between leases");
 
   for (const [url, expected] of Object.entries({
-    "https://www.mom.gov.sg/eservices/login": "done",
-    "https://closed-gazette.sg/notice-1": "done",
-    "https://picky-daily.sg/story-1": "done",
+    "https://www.mom.gov.sg/eservices/login": "gone",
+    "https://closed-gazette.sg/notice-1": "gone",
+    "https://picky-daily.sg/story-1": "gone",
     "https://straits-wire.sg/wire-1": "waiting", // its robots.txt may be readable later
-    "https://new-name.sg/story-1": "done",
-    "https://new-name.sg/missing": "done",
-    "http://new-name.sg/story-2": "done",
+    "https://new-name.sg/story-1": "fetched",
+    "https://new-name.sg/missing": "gone",
+    "http://new-name.sg/story-2": "fetched",
     "https://old-name.sg/story-3": "waiting",
     "https://refused-post.sg/a": "waiting",
-    "https://slowport.sg/shipping-7": "done",
+    "https://slowport.sg/shipping-7": "fetched",
     "https://ica.gov.sg/news-and-publications/media-release-1": "excluded",
   }))
     assert.equal(states[url], expected, url);

@@ -103,7 +103,7 @@ describe("the frontier over HTTP", () => {
     assert.equal(stats.shards.length, 16);
     assert.deepEqual(stats.unavailable, []);
     for (const [url, state] of [
-      [listed[0], "done"],
+      [listed[0], "fetched"],
       ["https://ica.gov.sg/never-seen", "unknown"],
     ])
       assert.equal((await operator("GET", `url?url=${encodeURIComponent(url)}`)).state, state, url);
@@ -153,7 +153,7 @@ describe("the frontier over HTTP", () => {
       [["busy.example", 3, 7]],
     );
     await operator("POST", "hosts/busy.example", { block_until: null, empty: true });
-    assert.equal((await operator("GET", "url?url=https://busy.example/2")).state, "done");
+    assert.equal((await operator("GET", "url?url=https://busy.example/2")).state, "gone");
     const seen = new Set();
     for (const { name } of (await operator("GET", "stats")).shards)
       for (let cursor = ""; cursor !== null;) {

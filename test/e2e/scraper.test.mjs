@@ -171,8 +171,13 @@ test("the documented scraper fetches every page politely, and nothing else", { t
   const limited = log.filter((one) => one.url === "busy.example/limited");
   assert.ok(limited[1].began - limited[0].ended >= 2000 - 5, "Retry-After is obeyed");
 
-  for (const url of [...fetched, "www.a.example/missing", "www.a.example/moved", "www.a.example/private/x"])
-    assert.equal(await state(`https://${url}`), "done", url);
+  for (const [url, expected] of [
+    ...fetched.map((url) => [url, "fetched"]),
+    ["www.a.example/missing", "gone"],
+    ["www.a.example/moved", "fetched"],
+    ["www.a.example/private/x", "gone"],
+  ])
+    assert.equal(await state(`https://${url}`), expected, url);
   for (const host of ["inside.example", "mapped.example"])
     assert.ok(!log.some((one) => one.host === host), `${host} leads to a private network, and is not asked`);
   for (const url of ["gone.example/x", "down.example/x", "elsewhere.example/x", "inside.example/admin"])

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -140,8 +141,8 @@ func (k *auditor) check() {
 		}
 	}
 	for key, data := range c.parts.rows {
-		if key&(1<<partBits-1) < firstSegment && !slices.IsSorted(chunkHashes(data)) {
-			k.errorf("a chunk that is not sorted")
+		if key&(1<<partBits-1) < firstSegment {
+			k.checkChunk(data)
 		}
 	}
 	if ids, _ := k.ids("SELECT key FROM parts"); len(ids) != parts {
@@ -152,11 +153,18 @@ func (k *auditor) check() {
 	}
 }
 
-func chunkHashes(data []byte) (list []uint64) {
-	for at := 0; at+hashBytes <= len(data); at += hashBytes {
-		list = append(list, hashAt(data, at))
+// checkChunk checks a chunk of known URLs; version 1 wrote hashes only.
+func (k *auditor) checkChunk(data []byte) {
+	c := chunk(data)
+	if !c.valid() {
+		if len(data)%hashBytes != 0 {
+			k.errorf("a chunk of %d bytes", len(data))
+		}
+		return
 	}
-	return list
+	if !slices.IsSortedFunc(c.all(), func(a, b recentURL) int { return cmp.Compare(a.hash, b.hash) }) {
+		k.errorf("a chunk that is not sorted")
+	}
 }
 
 // checkHost checks one host and gives how many parts it has.
@@ -181,11 +189,13 @@ func (k *auditor) checkHost(h *Host) (parts int) {
 		if seen[hash] {
 			k.errorf("%s: %s is there twice", h.Name, all[i].Path)
 		}
-		if seen[hash] = true; !h.Seen(hash) && !(all[i].Foreign && h.Seen(MentionOf(hash))) {
-			k.errorf("%s: %s was not seen", h.Name, all[i].Path)
+		if known, ok := h.Known(hash); !h.hashesOnly && (!ok || known.Life != Waiting) {
+			k.errorf("%s: %s waits, and is remembered as %v", h.Name, all[i].Path, known)
 		}
+		seen[hash] = true
 	}
-	for i := range 1 << h.seenBits {
+	k.checkWaiting(h, seen)
+	for i := range 1 << h.bits {
 		if len(c.parts.rows[h.ID<<partBits|int64(i)]) > 0 {
 			parts++
 		}
@@ -217,6 +227,26 @@ func (k *auditor) checkHost(h *Host) (parts int) {
 		}
 	}
 	return parts
+}
+
+// checkWaiting checks that what counts as waiting does.
+func (k *auditor) checkWaiting(h *Host, waits map[uint64]bool) {
+	if h.hashesOnly || h.unsure {
+		return
+	}
+	known := slices.Clone(h.recent)
+	for i := range 1 << h.bits {
+		for _, r := range chunk(k.c.parts.rows[h.ID<<partBits|int64(i)]).all() {
+			if h.recently(r.hash) < 0 {
+				known = append(known, r)
+			}
+		}
+	}
+	for _, r := range known {
+		if r.Life == Waiting && !waits[r.hash] && h.Entry(r.hash) < 0 {
+			k.errorf("%s: a URL counts as waiting and is not there", h.Name)
+		}
+	}
 }
 
 func (k *auditor) checkDomain(m *Domain) {

@@ -19,7 +19,7 @@ import (
 // randomPage makes a page with any of its fields.
 func randomPage(r *rand.Rand) Page {
 	p := Page{Path: strings.Repeat("ab/", r.IntN(5)) + fmt.Sprint(r.IntN(1e6)), Kind: uint8(r.IntN(maxTypes)),
-		Class: uint8(r.IntN(maxHostClasses)), Tries: uint8(r.IntN(16)), base: r.IntN(1151)}
+		Class: uint8(r.IntN(maxHostClasses)), Tries: uint8(r.IntN(16)), Refused: uint8(r.IntN(maxRefused)), base: r.IntN(1151)}
 	if r.IntN(2) == 0 {
 		p.Title = "제목"
 	}
@@ -42,6 +42,10 @@ func randomPages(r *rand.Rand, n int) []Page {
 	return list
 }
 
+func randomKnown(r *rand.Rand) Known {
+	return Known{Life: Life(r.IntN(4)), Listed: r.IntN(2) == 0, Foreign: r.IntN(2) == 0, At: r.Int64N(1e6)}
+}
+
 func randomHost(r *rand.Rand) *Host {
 	instant := func() epoch.Millis { return epoch.Millis(r.Int64N(1 << 42)) }
 	h := newHost(nil, r.Int64N(1<<40), "www.a.example", 7)
@@ -49,11 +53,12 @@ func randomHost(r *rand.Rand) *Host {
 	h.Override, h.Slow, h.Calm = time.Duration(r.IntN(9))*time.Millisecond, r.Int64N(12), r.Int64N(8)
 	h.Ready, h.Blocked, h.RobotsEnds, h.Unresolved = instant(), instant(), instant(), instant()
 	h.URLs, h.Done, h.Failed, h.turn = r.Int64N(1e5), 3, 4, r.IntN(Turns)
-	h.classes, h.seenBits = []hostClass{{1, 20_000}, {2, 20_001}}, r.IntN(maxBits+1)
+	h.classes, h.bits = []hostClass{{1, 20_000}, {2, 20_001}}, r.IntN(maxBits+1)
 	h.nextSegment, h.buffer = r.Int64N(3000), randomPages(r, r.IntN(40))
 	h.AskedAt, h.Traps, h.tail = instant(), r.Int64N(9), "later"
+	h.Failures, h.Refusals, h.unsure = r.Int64N(20), r.Int64N(20), r.IntN(2) == 0
 	for range r.IntN(maxRecent) {
-		h.recent = append(h.recent, r.Uint64()>>16)
+		h.recent = append(h.recent, recentURL{r.Uint64() >> 16, randomKnown(r)})
 	}
 	if r.IntN(2) == 0 {
 		h.Lease, h.LeaseEnds, h.Leased, h.Asked = 1, instant(), randomPages(r, 3), []uint64{5, 1 << 47}

@@ -1,9 +1,9 @@
 // Package store keeps the tables of a shard, packed so that an operation writes few rows: rows written are the price,
 // and an entry of an index is one more. There are no indexes, and what belongs together is one row:
 //
-//	hosts    id → the host: delays, lease, its next pages (buffer), 64 recent hashes, entry points
+//	hosts    id → the host: delays, lease, its next pages (buffer), recently known URLs, entry points
 //	domains  id → the registrable domain: collector, its hosts, leased and parked ones, contracts
-//	parts    host<<12 | n → chunks of the host's seen-set (n < 1024), then its segments of up to 512 pages or 32 KB
+//	parts    host<<12 | n → chunks of the host's known URLs (n < 1024), then its segments of up to 512 pages or 32 KB
 //	queue    lane<<47 | second<<14 | n → a block of up to 256 pointers to hosts
 //	leases   number of a lease → its end and hosts; −1−domain → when its parked hosts are checked
 //	due      second<<14 | n → hosts whose entry points are to be checked then

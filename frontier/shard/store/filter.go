@@ -63,15 +63,15 @@ func (q *pageQueue) TakePage(f *Filter) (p Page, ok bool, err error) {
 	turn := BandOfTurn(q.turn)
 	q.turn = (q.turn + 1) % Turns
 	for _, band := range [...]int{turn, 0, 1, 2, 3} {
-		if p, ok = q.takeFromBuffer(f, band); ok {
-			return p, true, nil
+		if p, ok, err = q.takeFromBuffer(f, band); ok || err != nil {
+			return p, ok, err
 		}
 		for more := f.all; more && q.has(band); more = !q.anyDue(q.host.tx.seconds()) { // again when all were dropped
 			if err := q.refill(band); err != nil {
 				return p, false, err
 			}
-			if p, ok = q.takeFromBuffer(f, band); ok {
-				return p, true, nil
+			if p, ok, err = q.takeFromBuffer(f, band); ok || err != nil {
+				return p, ok, err
 			}
 		}
 	}
@@ -81,26 +81,25 @@ func (q *pageQueue) TakePage(f *Filter) (p Page, ok bool, err error) {
 		}
 	}
 	for band := range frontier.Bands { // what has aged into a lower band since it was put
-		if p, ok = q.takeFromBuffer(f, band); ok {
-			return p, true, nil
+		if p, ok, err = q.takeFromBuffer(f, band); ok || err != nil {
+			return p, ok, err
 		}
 	}
 	return p, false, nil
 }
 
 // takeFromBuffer takes the page with the highest score of a band from the buffer.
-func (q *pageQueue) takeFromBuffer(f *Filter, band int) (p Page, ok bool) {
+func (q *pageQueue) takeFromBuffer(f *Filter, band int) (p Page, ok bool, err error) {
 	s := &q.host.tx.state
 	for {
 		p, ok = q.popBand(band, q.host.tx.seconds(), func(p *Page) bool { return f.Page(q.host, p) })
-		if !ok {
-			return p, false
-		}
-		if len(s.Patterns) == 0 || !s.Excludes.URL(q.host.URL(&p)) {
-			return p, true
+		if !ok || len(s.Patterns) == 0 || !s.Excludes.URL(q.host.URL(&p)) {
+			return p, ok, nil
 		}
 		q.host.URLs--
 		s.URLs--
-		q.host.Change()
+		if err := q.host.End(Hash48(p.Path), Idle); err != nil { // it can be put again when it is allowed again
+			return p, false, err
+		}
 	}
 }

@@ -38,7 +38,7 @@ type Host struct {
 	places  [Kinds]place // where it is queued: for pages, for entry points
 
 	pageQueue
-	seenSet
+	knownURLs
 
 	packedEntries string // until entries are needed
 	Entries       []Entry
@@ -53,6 +53,9 @@ type Host struct {
 
 	Traps int64 // URLs that were refused since their shape is a trap's
 
+	Failures int64 // in a row: requests without an answer, and answers of a broken server
+	Refusals int64 // in a row: 401, 403 and 451
+
 	tx      *Tx
 	changed bool
 	stored  []byte // the record as it was loaded
@@ -62,7 +65,7 @@ type Host struct {
 // newHost returns a host, which its parts know.
 func newHost(c *Tx, id int64, name string, domain int64) *Host {
 	h := &Host{tx: c, ID: id, Name: name, domain: domain}
-	h.pageQueue.host, h.seenSet.host = h, h
+	h.pageQueue.host, h.knownURLs.host = h, h
 	return h
 }
 
@@ -110,7 +113,7 @@ func (h *Host) encode() []byte {
 	b := append(make([]byte, 0, 2048), hostVersion, flags)
 	for _, v := range [...]int64{h.Delay.Milliseconds(), h.Override.Milliseconds(), h.Slow, h.Calm, int64(h.Ready),
 		int64(h.Blocked), int64(h.RobotsEnds), int64(h.Unresolved), h.URLs, h.Done, h.Failed, int64(h.turn),
-		int64(h.seenBits), h.nextSegment} {
+		int64(h.bits), h.nextSegment} {
 		b = appendUint(b, v)
 	}
 	b = appendUint(b, int64(len(h.classes)))
@@ -120,9 +123,13 @@ func (h *Host) encode() []byte {
 	for _, p := range h.places {
 		b = p.append(b)
 	}
-	b = appendUint(b, int64(len(h.recent)))
-	for _, v := range h.recent {
-		b = appendHash(b, v)
+	if h.hashesOnly {
+		b = appendUint(b, int64(len(h.recent)))
+		for _, r := range h.recent {
+			b = appendHash(b, r.hash)
+		}
+	} else {
+		b = append(b, 0)
 	}
 	b = appendUint(b, int64(len(h.segments)))
 	for i := range h.segments {
@@ -139,7 +146,43 @@ func (h *Host) encode() []byte {
 		rewrite = 1
 	}
 	b = appendUint(appendUint(b, rewrite), h.Traps)
+	if h.hashesOnly { // as version 1 wrote it, until it is verified
+		return b
+	}
+	unsure := int64(0)
+	if h.unsure {
+		unsure = 1
+	}
+	b = appendUint(appendUint(appendUint(b, h.Failures), h.Refusals), unsure)
+	b = appendUint(b, int64(len(h.recent)))
+	for i := range h.recent {
+		b = h.recent[i].append(b)
+	}
 	return append(b, h.tail...)
+}
+
+// append packs a URL of the host's row.
+func (r *recentURL) append(b []byte) []byte {
+	flags := int64(r.Life)
+	if r.Listed {
+		flags |= 4
+	}
+	if r.Foreign {
+		flags |= 8
+	}
+	return appendUint(append(appendHash(b, r.hash), byte(flags)), r.At)
+}
+
+// minRecent is the least number of bytes that a recent URL takes.
+const minRecent = hashBytes + 2
+
+func (d *decoder) recentURLs() []recentURL {
+	list := make([]recentURL, d.count(minRecent))
+	for i := range list {
+		hash, flags := d.hash(), d.byte()
+		list[i] = recentURL{hash, Known{Life: Life(flags & 3), Listed: flags&4 != 0, Foreign: flags&8 != 0, At: d.int()}}
+	}
+	return list
 }
 
 func (p place) append(b []byte) []byte {
@@ -192,7 +235,7 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 		(*int64)(&h.RobotsEnds), (*int64)(&h.Unresolved), &h.URLs, &h.Done, &h.Failed, &turn, &bits, &h.nextSegment} {
 		*v = d.int()
 	}
-	h.turn, h.seenBits = int(turn%Turns), int(min(bits, maxBits))
+	h.turn, h.bits = int(turn%Turns), int(min(bits, maxBits))
 	h.classes = make([]hostClass, d.count(2))
 	for i := range h.classes {
 		h.classes[i] = hostClass{d.int(), d.int()}
@@ -200,9 +243,8 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 	for i := range h.places {
 		h.places[i] = d.place()
 	}
-	h.recent = make([]uint64, d.count(hashBytes))
-	for i := range h.recent {
-		h.recent[i] = d.hash()
+	for range d.count(hashBytes) {
+		h.recent = append(h.recent, recentURL{hash: d.hash()})
 	}
 	h.segments = make([]segment, d.count(2+2*regions))
 	for i := range h.segments {
@@ -218,8 +260,12 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 	}
 	h.Claim, h.ClaimEnds, h.AskedAt = d.int(), d.millis(), d.millis()
 	h.Rewrite = d.int() != 0
-	if d.at < len(d.text) { // of this version
+	if d.at < len(d.text) {
 		h.Traps = d.int()
+	}
+	if h.hashesOnly = d.at == len(d.text); !h.hashesOnly { // since version 2
+		h.Failures, h.Refusals, h.unsure = d.int(), d.int(), d.int() != 0
+		h.recent = d.recentURLs()
 	}
 	h.tail = d.text[d.at:]
 	return h, d.err

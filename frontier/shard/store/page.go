@@ -13,7 +13,8 @@ type Page struct {
 	base    int
 	Kind    uint8 // its content type's number, see types
 	Class   uint8 // the index of its class among those of its host
-	Tries   uint8 // attempts that failed, or leases that ended without a report
+	Tries   uint8 // answers that the server is broken, while other pages of the host were answered
+	Refused uint8 // how often it was refused
 	Foreign bool  // only pages of other domains have named it: it is not announced before it was fetched
 }
 
@@ -39,8 +40,12 @@ const (
 	pageDue
 )
 
-// pageForeign is a bit of a page's second number, above those of its priority.
-const pageForeign = 1 << 16
+// Bits of a page's second number, above those of its priority.
+const (
+	pageForeign  = 1 << 16
+	refusedShift = 17
+	maxRefused   = 15
+)
 
 // appendPage packs a page. It writes only the part of the path that differs from the start of the path before.
 func appendPage(b []byte, p *Page, before string) []byte {
@@ -63,7 +68,7 @@ func appendPage(b []byte, p *Page, before string) []byte {
 	if p.Foreign {
 		base |= pageForeign
 	}
-	b = appendUint(b, base)
+	b = appendUint(b, base|int64(min(p.Refused, maxRefused))<<refusedShift)
 	same := 0
 	for same < len(before) && same < len(p.Path) && before[same] == p.Path[same] {
 		same++
@@ -89,6 +94,7 @@ func (d *decoder) page(before string) (p Page) {
 	p.HTTP = flags&pageHTTP != 0
 	base := d.uint()
 	p.base, p.Foreign = int(base&0xffff), base&pageForeign != 0
+	p.Refused = uint8(base >> refusedShift & maxRefused)
 	same := d.uint()
 	if same > uint64(len(before)) {
 		d.fail()

@@ -2,13 +2,14 @@ package store
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// partTable is the table parts: the pages of hosts that wait, and the chunks of their seen-sets.
+// partTable is the table parts: the pages of hosts that wait, and the chunks of their known URLs.
 type partTable struct {
 	tx      *Tx
 	rows    map[int64][]byte // empty: there is no such row
@@ -90,7 +91,7 @@ func (q *pageQueue) unread(first int) ([]Page, error) {
 	return pages, nil
 }
 
-// Thin drops pages that wait, by their hashes. What is left gathers in the buffer until the end of the transaction.
+// Thin drops pages that wait, by their hashes; they can be put again. What is left gathers in the buffer until the end of the transaction.
 func (q *pageQueue) Thin(out map[uint64]bool) error {
 	pages, err := q.Thinnable()
 	if err != nil {
@@ -106,24 +107,34 @@ func (q *pageQueue) Thin(out map[uint64]bool) error {
 	q.segments = slices.Clone(q.segments[:len(q.segments)-len(segments)])
 	q.grown = true
 	q.buffer = slices.DeleteFunc(pages, func(p Page) bool { return out[Hash48(p.Path)] })
-	q.host.URLs -= int64(len(out))
-	q.host.tx.state.URLs -= int64(len(out))
-	q.host.Change()
-	return nil
+	return q.dropped(slices.Sorted(maps.Keys(out)), Idle)
 }
 
-// Empty drops the pages that wait. Entry points and what was seen stay.
-func (q *pageQueue) Empty() {
-	dropped := int64(len(q.buffer))
+// dropped counts pages that wait no more without having been fetched, and remembers what they are now.
+func (q *pageQueue) dropped(hashes []uint64, life Life) error {
+	h := q.host
+	h.URLs -= int64(len(hashes))
+	h.tx.state.URLs -= int64(len(hashes))
+	h.Change()
+	return h.drop(hashes, life)
+}
+
+// Empty drops the pages that wait, as gone.
+func (q *pageQueue) Empty() error {
+	pages, err := q.unread(0)
+	if err != nil {
+		return err
+	}
 	for i := range q.segments {
-		dropped += int64(q.segments[i].left())
 		q.host.tx.parts.set(q.segmentKey(q.segments[i].number), nil)
 	}
 	q.buffer, q.segments = nil, nil
-	q.host.URLs -= dropped
-	q.host.tx.state.URLs -= dropped
 	q.host.places[KindPage] = place{}
-	q.host.Change()
+	hashes := make([]uint64, len(pages))
+	for i := range pages {
+		hashes[i] = Hash48(pages[i].Path)
+	}
+	return q.dropped(hashes, Gone)
 }
 
 // CountDue counts what a host has that does not wait for a time of its own.

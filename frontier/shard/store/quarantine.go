@@ -176,7 +176,7 @@ func (q *pageQueue) dropSegment(i int) {
 		left += int64(q.segments[i].left())
 	}
 	q.host.tx.state.URLs = max(q.host.tx.state.URLs+left-q.host.URLs, 0)
-	q.host.URLs = left
+	q.host.URLs, q.host.unsure = left, true
 	q.host.Change()
 }
 

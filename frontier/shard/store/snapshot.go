@@ -130,7 +130,7 @@ func (blank *Host) Restore(there bool, record []byte, saved []frontier.Part, cla
 	c.hosts[h.ID] = h
 	h.Change()
 	for _, part := range saved {
-		if part.Number < 0 || part.Number >= parts || part.Number < firstSegment && len(part.Data)%hashBytes != 0 {
+		if !h.validPart(&part) {
 			return nil, ErrDamaged
 		}
 		c.parts.set(h.ID<<partBits|int64(part.Number), part.Data)
@@ -154,6 +154,19 @@ func (blank *Host) Restore(there bool, record []byte, saved []frontier.Part, cla
 	return h, nil
 }
 
+// validPart reports whether a stored part is one of the host.
+func (h *Host) validPart(part *frontier.Part) bool {
+	switch {
+	case part.Number < 0 || part.Number >= parts:
+		return false
+	case part.Number >= firstSegment:
+		return true
+	case h.hashesOnly:
+		return len(part.Data)%hashBytes == 0
+	}
+	return chunk(part.Data).valid()
+}
+
 // Merge adds what a stored host has and h lacks, and reports whether that is anything: up to room waiting pages, seen
 // URLs and entry points. What h knows stays, so a host can be merged twice. A block or delay by operators comes back,
 // since a host asked too rarely does no harm.
@@ -171,21 +184,23 @@ func (h *Host) Merge(record []byte, saved []frontier.Part, classes []frontier.Cl
 		h.Delay, h.RobotsEnds = max(h.Delay, m.old.Delay), m.old.RobotsEnds
 	}
 	waiting := m.mergePages(room)
-	entries := m.mergeEntries()
+	m.mergeEntries()
 	h.Change()
 	if len(m.missing) == 0 {
 		return waiting > 0, nil
 	}
-	settled := max(int64(len(m.missing))-waiting-entries, 0)
+	settled := int64(0)
+	for hash, k := range m.missing {
+		if k.Life == Fetched || k.Life == Gone {
+			settled++
+		}
+		h.recent = append(h.recent, recentURL{hash, k})
+	}
 	done := min(m.old.Done, settled)
 	failed := min(m.old.Failed, settled-done)
 	h.Done, h.Failed = h.Done+done, h.Failed+failed
 	h.tx.state.Done += done
 	h.tx.state.Failed += failed
-	h.recent = append(h.recent, slices.Sorted(maps.Keys(m.missing))...)
-	if len(h.recent) > maxRecent {
-		return true, h.mergeRecent()
-	}
 	return true, nil
 }
 
@@ -194,9 +209,9 @@ type merger struct {
 	host    *Host
 	old     *Host
 	classes []frontier.Class // of the snapshot
-	seen    []uint64         // by the stored host
+	known   map[uint64]Known // by the stored host
 	pages   []Page           // that waited or were leased
-	missing map[uint64]bool  // those of seen that the host has not
+	missing map[uint64]Known // what the host is to remember besides
 }
 
 func (h *Host) merger(record []byte, saved []frontier.Part, classes []frontier.Class) (*merger, error) {
@@ -204,19 +219,20 @@ func (h *Host) merger(record []byte, saved []frontier.Part, classes []frontier.C
 	if err != nil {
 		return nil, err
 	}
-	m := &merger{host: h, old: old, classes: classes, seen: old.recent, pages: append(old.buffer, old.Leased...)}
+	m := &merger{host: h, old: old, classes: classes, known: map[uint64]Known{}, pages: append(old.buffer, old.Leased...)}
 	segments := map[int64][]byte{}
 	for _, part := range saved {
-		switch {
-		case part.Number < 0 || part.Number >= parts || part.Number < firstSegment && len(part.Data)%hashBytes != 0:
+		if !old.validPart(&part) {
 			return nil, ErrDamaged
-		case part.Number >= firstSegment:
+		}
+		if part.Number >= firstSegment {
 			segments[int64(part.Number-firstSegment)] = part.Data
 			continue
 		}
-		for at := 0; at < len(part.Data); at += hashBytes {
-			m.seen = append(m.seen, hashAt(part.Data, at))
-		}
+		m.remember(part.Data)
+	}
+	for _, r := range old.recent {
+		m.known[r.hash] = r.Known
 	}
 	for i := range old.segments {
 		pages, err := old.segments[i].unread(segments[old.segments[i].number])
@@ -225,74 +241,92 @@ func (h *Host) merger(record []byte, saved []frontier.Part, classes []frontier.C
 		}
 		m.pages = append(m.pages, pages...)
 	}
+	for hash, k := range m.known {
+		if k.Life == Waiting { // if it still does, it is among the pages or the entry points
+			k.Life = Idle
+		}
+		if old.hashesOnly {
+			k = Known{Life: Fetched, Listed: true, At: hourOf(h.tx.now)}
+		}
+		m.known[hash] = k
+	}
 	return m, old.UnpackEntries()
 }
 
-// load finds out which URLs the host has not seen.
-func (m *merger) load() error {
-	hashes := slices.Clone(m.seen)
-	for i := range m.pages {
-		hash := Hash48(m.pages[i].Path)
-		hashes = append(hashes, hash, MentionOf(hash))
+// remember takes over what a chunk of the stored host says.
+func (m *merger) remember(data []byte) {
+	if !m.old.hashesOnly {
+		for _, r := range chunk(data).all() {
+			m.known[r.hash] = r.Known
+		}
+		return
 	}
-	if err := m.host.loadSeen(hashes); err != nil {
+	for at := 0; at < len(data); at += hashBytes {
+		m.known[hashAt(data, at)] = Known{}
+	}
+}
+
+// load finds out which URLs the host does not know.
+func (m *merger) load() error {
+	hashes := slices.Collect(maps.Keys(m.known))
+	for i := range m.pages {
+		hashes = append(hashes, Hash48(m.pages[i].Path))
+	}
+	if err := m.host.load(hashes); err != nil {
 		return err
 	}
-	m.missing = map[uint64]bool{}
-	for _, hash := range m.seen {
-		if !m.host.Seen(hash) {
-			m.missing[hash] = true
+	m.missing = map[uint64]Known{}
+	for hash, k := range m.known {
+		if _, ok := m.host.Known(hash); !ok {
+			m.missing[hash] = k
 		}
 	}
 	return m.host.UnpackEntries()
 }
 
-// mergePages queues the pages that the host has not seen, and returns how many. Those beyond room are not remembered.
+// mergePages queues the pages that the host does not know, and returns how many. Those beyond room can be put again.
 func (m *merger) mergePages(room int64) (added int64) {
 	h := m.host
 	met := map[uint64]bool{}
 	for _, p := range m.pages {
 		hash := Hash48(p.Path)
-		mention := MentionOf(hash)
-		switch {
-		case met[hash] || h.Seen(hash) || h.Seen(mention):
-			continue
-		case added >= room || h.Full():
-			delete(m.missing, hash)
-			delete(m.missing, mention)
+		if _, ok := h.Known(hash); ok || met[hash] {
 			continue
 		}
 		met[hash] = true
-		if p.Foreign {
-			m.missing[mention] = true
-		} else {
-			m.missing[hash] = true
+		k, ok := m.missing[hash]
+		if !ok || m.old.hashesOnly {
+			delete(m.missing, hash^1) // see verify
+			k = Known{Listed: ok, Foreign: !ok && p.Foreign, At: hourOf(h.tx.now)}
 		}
-		p.Class = m.class(p.Class)
-		h.Enqueue(p)
-		added++
+		if added < room && !h.Full() {
+			k.Life = Waiting
+			p.Class = m.class(p.Class)
+			h.Enqueue(p)
+			added++
+		}
+		m.missing[hash] = k
 	}
 	h.URLs += added
 	h.tx.state.URLs += added
 	return added
 }
 
-// mergeEntries adds the entry points that the host has not seen, and returns how many. An entry point that it has seen
-// but does not have was removed.
-func (m *merger) mergeEntries() (added int64) {
+// mergeEntries adds the entry points that the host does not know. One that it knows but does not have was removed.
+func (m *merger) mergeEntries() {
 	h := m.host
 	for _, e := range m.old.Entries {
 		hash := Hash48(e.Path)
-		if h.Seen(hash) || h.Entry(hash) >= 0 || len(h.Entries) >= MaxEntries {
+		if _, ok := h.Known(hash); ok || h.Entry(hash) >= 0 || len(h.Entries) >= MaxEntries {
 			continue
 		}
-		m.missing[hash] = true
+		k := m.missing[hash]
+		k.Life = Waiting
+		m.missing[hash] = k
 		e.Class, e.Tried = m.class(e.Class), 0
 		h.Entries = append(h.Entries, e)
-		added++
+		h.tx.state.Entries++
 	}
-	h.tx.state.Entries += added
-	return added
 }
 
 // class returns the index among the host's classes for one of the stored host.
@@ -307,7 +341,7 @@ func (m *merger) class(i uint8) uint8 {
 // Blank reports whether nothing is known of the pages and entry points of a host: it is there because it was
 // excluded, or asked for something.
 func (h *Host) Blank() bool {
-	return h.Lease == 0 && h.URLs == 0 && h.packedEntries == "" && len(h.Entries)+len(h.recent) == 0 && h.seenBits == 0 &&
+	return h.Lease == 0 && h.URLs == 0 && h.packedEntries == "" && len(h.Entries)+len(h.recent) == 0 && h.bits == 0 &&
 		h.nextSegment == 0
 }
 

@@ -13,13 +13,14 @@ import (
 
 // Version is the version of the tables and records that this program writes. Migrations only add, so during a deploy
 // the previous program can read the records of the next.
-const Version = 1
+const Version = 2
 
 // latestVersion is a version that will never be reached.
 const latestVersion = 100
 
-// oldestReader is the least version of a program that can work with what this one writes.
-const oldestReader = 1
+// oldestReader is the least version of a program that can work with what this one writes. Version 1 would take what is
+// remembered of URLs for hashes.
+const oldestReader = 2
 
 // migrations are the statements by which version i becomes version i+1. No table has an index
 // besides its integer key: an index entry costs as much as a row.
@@ -33,7 +34,7 @@ var migrations = [Version][]string{{
 	`CREATE TABLE IF NOT EXISTS changes (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS due (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS mirrors (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
-}}
+}, {}} // version 2 remembers what became of URLs
 
 // Keys of the table state.
 const (

@@ -18,7 +18,7 @@ var (
 	ErrCollisions = errors.New("frontier: too many names have the same id")
 )
 
-// Parts of a host: chunks of its seen-set, then segments.
+// Parts of a host: chunks of its known URLs, then segments.
 const (
 	partBits     = 12
 	parts        = 1 << partBits
@@ -372,6 +372,11 @@ func (c *partTable) get(key int64) ([]byte, error) {
 func (c *Tx) Flush() error {
 	for _, id := range idsOf(c.hosts, func(h *Host) bool { return h != nil && h.grown }) {
 		if err := c.hosts[id].spill(); err != nil {
+			return err
+		}
+	}
+	for _, id := range idsOf(c.hosts, func(h *Host) bool { return h != nil && h.changed && h.crowded() }) {
+		if err := c.hosts[id].mergeRecent(); err != nil {
 			return err
 		}
 	}

@@ -221,7 +221,9 @@ export default {
   "state.due": "due",
   "state.waiting": "waiting",
   "state.leased": "leased",
-  "state.done": "done",
+  "state.fetched": "fetched",
+  "state.gone": "gone",
+  "state.known": "seen, not fetched",
   "state.unknown": "not in the frontier",
   "state.ok": "ok",
   "state.firing": "firing",
@@ -573,7 +575,10 @@ export default {
   "frontier.about.waiting":
     "It waits: for its host's delay, for a Retry-After, for a block to end, or for its own next check.",
   "frontier.about.leased": "A scraper has it. If nobody reports it, it comes back when the lease is over.",
-  "frontier.about.done": "It was fetched, refused for good, or given up, and does not come back.",
+  "frontier.about.fetched": "It was fetched. A newer date of its site brings it back.",
+  "frontier.about.gone":
+    "It was refused, is not there, or was taken out. A newer date of its site brings it back, or a listing after 30 days.",
+  "frontier.about.known": "It was seen and never fetched, since better ones took its place. The next listing brings it back.",
   "frontier.about.excluded": "An operator excluded it, its host or its domain. It is not given out.",
   "frontier.about.unknown": "Nobody put it, or it was not among the best of its domain.",
   "frontier.block": "Block…",
@@ -601,7 +606,7 @@ export default {
   "frontier.empty.of": (host) => `Empty the queue of ${host}`,
   "frontier.empty.title": "Empty the queue of this host?",
   "frontier.empty.body":
-    "All its pending pages are dropped and do not return, even if they are found again. Entry points stay.",
+    "All its pending pages are dropped. For 30 days they return only with a newer date. Entry points stay.",
   "frontier.empty.do": "Empty queue",
   "frontier.empty.done": (host) => `The queue of ${host} is empty.`,
 
