@@ -11,10 +11,14 @@ const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
 const quick = process.argv.includes("--quick"); // the crawl that is a test, without figures
 
 function go(...args) {
-  const { status, stdout, stderr } = spawnSync("go", ["test", "./frontier", "-count=1", "-timeout=60m", ...args], {
-    cwd: root,
-    encoding: "utf8",
-  });
+  const { status, stdout, stderr } = spawnSync(
+    "go",
+    ["test", "./frontier/shard", "-count=1", "-timeout=60m", ...args],
+    {
+      cwd: root,
+      encoding: "utf8",
+    },
+  );
   if (status !== 0) throw new Error(`go test ${args.join(" ")}: ${stdout}${stderr}`);
   return stdout;
 }

@@ -91,7 +91,8 @@ export default {
         const prefix = searchParams.get("prefix");
         for (let i = 0; i < n; i++) {
           const key = `${prefix}raw_${String(i).padStart(5, "0")}.json`;
-          await Promise.all([bucket.put(key, "[]"), bucket.put(`${key}.success`, "")]);
+          const { etag } = await bucket.put(key, "[]");
+          await bucket.put(`${key}.success`, etag);
         }
         return Response.json(n);
       }
