@@ -92,11 +92,12 @@ var mayImport = map[string][]string{
 		"processor", "queues", "r2", "reconcile", "settings", "webhook"},
 
 	// The floors of the frontier: its rules, and their tables.
-	"frontier/idle":        {},
-	"frontier/placement":   {},
-	"frontier/link":        {"contract", "markup"},
-	"frontier/shard":       {"contract", "frontier", "frontier/link", "frontier/shard/store", "markup", "frontier/placement"},
-	"frontier/shard/store": {"contract", "frontier", "frontier/link", "frontier/placement"},
+	"frontier/idle":      {},
+	"frontier/placement": {},
+	"frontier/link":      {"contract", "markup"},
+	"frontier/shard": {"contract", "frontier", "frontier/link", "frontier/revisit", "frontier/shard/store", "markup",
+		"frontier/placement"},
+	"frontier/shard/store": {"contract", "frontier", "frontier/link", "frontier/placement", "frontier/revisit"},
 
 	// The Info service.
 	"info":            {"contract", "markup"},

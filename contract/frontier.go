@@ -24,7 +24,10 @@ type FrontierItem struct {
 	Priority     float64   `json:"priority"`
 	Title        *string   `json:"title"`
 	LastMod      *Time     `json:"lastmod"`
-	ETag         *string   `json:"etag"` // of an entry point, for If-None-Match
+	Reason       *string   `json:"reason"` // of a page: new, lastmod, revisit or requested
+	Visit        *int      `json:"visit"`  // of a page: 1 is the first
+	Fetched      *Time     `json:"last_fetched_at"`
+	ETag         *string   `json:"etag"` // of the last fetch, for If-None-Match
 	LastModified *string   `json:"last_modified"`
 	CrawlDelay   float64   `json:"crawl_delay_seconds"` // between two requests to the host
 	UserAgent    string    `json:"user_agent"`

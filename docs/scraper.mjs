@@ -115,6 +115,15 @@ async function follow(result, item, rules, delay) {
   return { redirected_to: url, ...(await fetchPage({ ...item, url })) };
 }
 
+/** The text of a page without what changes though the page does not. */
+function plainText(html) {
+  const rest = html.replace(/<(script|style|nav|header|footer|aside|iframe)\b[^]*?<\/\1\s*>/gi, " ");
+  return rest
+    .replace(/<[^>]*>/g, " ")
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
 /** Fetches a page and says what the frontier wants to know about it. */
 async function fetchPage(item) {
   const result = { id: item.id, fetched_at: new Date().toISOString() };
@@ -128,6 +137,7 @@ async function fetchPage(item) {
       result.etag = etag ?? "";
       result.last_modified = lastModified ?? "";
       result.sha256 = createHash("sha256").update(answer.text).digest("hex");
+      result.text_sha256 = createHash("sha256").update(plainText(answer.text)).digest("hex");
       result.urls = links(answer.text, item.url);
       console.log(JSON.stringify({ url: item.url, type: item.type, bytes: answer.text.length, sha256: result.sha256 }));
     } else if (location && URL.canParse(location, item.url)) {

@@ -118,6 +118,7 @@ func shardSettings(s *settings.Settings) shard.Settings {
 		MaxRefresh:     s.MaxRefresh,
 		Retention:      s.FeedRetention,
 		PerDay:         int64(max(s.RefreshesPerDay/s.FrontierShards, 1)),
+		VisitsPerDay:   int64(s.RevisitsPerDay / s.FrontierShards),
 		Shards:         s.FrontierShards,
 	}
 	if s.Freshness {

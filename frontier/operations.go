@@ -127,6 +127,10 @@ type Item struct {
 	LastModified string
 	CrawlDelay   int64 // ms between requests to the host
 	Partition    contract.Partition
+
+	Reason  string        `json:",omitempty"` // of a page: new, lastmod, revisit or requested
+	Visits  int           `json:",omitempty"` // fetches before, as far as they are known
+	Fetched epoch.Seconds `json:",omitempty"` // last
 }
 
 // Kinds of items.
@@ -160,6 +164,7 @@ type Result struct {
 	ETag         string
 	LastModified string
 	SHA256       string // of the body, in hexadecimal
+	TextSHA256   string `json:",omitempty"` // of the text, which is the same when only an advertisement changed
 	RedirectedTo string // final URL of the redirects
 	Found        []FoundURL
 }
@@ -655,10 +660,11 @@ type Class struct {
 //	0 immediate_crawl ≥ 0.8 · 1 scheduled_crawl ≥ 0.6 · 2 periodic_check ≥ 0.4 · 3 the others
 const Bands = 4
 
-// Lanes are the front queues: one a band, then the entry points.
+// Lanes are the front queues: one a band, then the entry points, then pages that are fetched again.
 const (
 	EntryLane = Bands
-	Lanes     = Bands + 1
+	VisitLane = Bands + 1
+	Lanes     = Bands + 2
 )
 
 // Limits of one operation.

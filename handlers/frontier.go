@@ -112,13 +112,19 @@ func readLease(r *http.Request) (want frontier.LeaseRequest, err error) {
 }
 
 func (a frontierRoutes) item(i *frontier.Item) contract.FrontierItem {
-	return contract.FrontierItem{
+	item := contract.FrontierItem{
 		ID: i.ID, URL: i.URL, Host: i.Host, Domain: i.Domain, Kind: i.Kind, Method: contract.Text(i.Method),
 		Type: i.Type, Priority: i.Priority,
 		Title: contract.Text(i.Title), LastMod: contract.AtMillis(i.LastMod.Millis()), ETag: contract.Text(i.ETag),
 		LastModified: contract.Text(i.LastModified),
 		CrawlDelay:   seconds(i.CrawlDelay), UserAgent: a.Settings.UserAgent, Partition: i.Partition,
+		Reason: contract.Text(i.Reason), Fetched: contract.AtMillis(i.Fetched.Millis()),
 	}
+	if i.Kind == frontier.KindPage {
+		visit := i.Visits + 1
+		item.Visit = &visit
+	}
+	return item
 }
 
 // shardRetryAfter is the Retry-After of requests that a shard did not answer, in seconds.

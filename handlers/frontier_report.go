@@ -105,6 +105,7 @@ type reportResult struct {
 	ETag         string            `json:"etag"`
 	LastModified string            `json:"last_modified"`
 	SHA256       string            `json:"sha256"`
+	TextSHA256   string            `json:"text_sha256"`
 	RedirectedTo string            `json:"redirected_to"`
 	RetryAfter   *int64            `json:"retry_after_seconds"`
 	CrawlDelay   *float64          `json:"crawl_delay_seconds"`
@@ -116,7 +117,8 @@ func (p *reportResult) result(field string, assess assessor, now time.Time) (res
 		return result, err
 	}
 	result = frontier.Result{
-		ID: p.ID, ETag: p.ETag, LastModified: p.LastModified, SHA256: p.SHA256, RedirectedTo: p.RedirectedTo,
+		ID: p.ID, ETag: p.ETag, LastModified: p.LastModified, SHA256: p.SHA256, TextSHA256: p.TextSHA256,
+		RedirectedTo: p.RedirectedTo,
 	}
 	if p.Status != nil {
 		result.Status = *p.Status
@@ -188,10 +190,16 @@ func (p *reportResult) check(field string) error {
 				"2026-01-28T09:00:00Z")
 		}
 	}
-	if p.SHA256 != "" {
-		if b, err := hex.DecodeString(p.SHA256); err != nil || len(b) != 32 {
-			return contract.Invalid(field+"sha256", "%.80q is not a SHA-256; use 64 hexadecimal digits", p.SHA256)
-		}
+	if err := checkDigest(field+"sha256", p.SHA256); err != nil {
+		return err
+	}
+	return checkDigest(field+"text_sha256", p.TextSHA256)
+}
+
+// checkDigest checks a SHA-256, which may be left out.
+func checkDigest(field, digest string) error {
+	if b, err := hex.DecodeString(digest); err != nil || len(b) != 32 && digest != "" {
+		return contract.Invalid(field, "%.80q is not a SHA-256; use 64 hexadecimal digits", digest)
 	}
 	return nil
 }

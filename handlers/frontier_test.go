@@ -110,11 +110,12 @@ func TestFrontier_Scraper(t *testing.T) {
 	item := l.Items[0]
 	item.ID = ""
 	lastmod := contract.Time{Time: time.Date(2026, 1, 27, 0, 0, 0, 0, time.UTC)}
+	first := 1
 	want := contract.FrontierItem{
 		URL: "https://www.mom.gov.sg/newsroom/press-releases/2026/rules", Host: "www.mom.gov.sg",
 		Domain: "mom.gov.sg", Kind: "page", Type: "press_release",
 		Priority: 0.75, Title: contract.Text("Rules"), LastMod: &lastmod, CrawlDelay: 1,
-		UserAgent: f.api.Settings.UserAgent, Partition: place,
+		UserAgent: f.api.Settings.UserAgent, Partition: place, Reason: contract.Text("new"), Visit: &first,
 	}
 	if encode(t, item) != encode(t, want) {
 		t.Errorf("item: %s\nwant %s", encode(t, item), encode(t, want))

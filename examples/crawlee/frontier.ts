@@ -129,6 +129,13 @@ export class Frontier implements IRequestManager {
         const page = this.#pages.get(context.request.uniqueKey);
         if (!page || context.response.statusCode !== 200) return;
         page.result.sha256 = createHash("sha256").update(context.body).digest("hex");
+        if (/html/.test(context.contentType.type)) {
+          // What changes though the page does not is left out.
+          const text = context.$("body").clone();
+          text.find("script, style, nav, header, footer, aside, iframe").remove();
+          const plain = text.text().replace(/\s+/g, " ").trim();
+          page.result.text_sha256 = createHash("sha256").update(plain).digest("hex");
+        }
         if (/html|xml/.test(context.contentType.type)) await this.#current.run(page, async () => handler(context));
       },
     };

@@ -312,6 +312,8 @@ class Visit:
                 for name, field in (("ETag", "etag"), ("Last-Modified", "last_modified")):
                     result[field] = (response.headers.get(name) or b"").decode(errors="replace")
                 result["sha256"] = hashlib.sha256(response.body).hexdigest()
+                if text := plain_text(response):
+                    result["text_sha256"] = hashlib.sha256(text.encode()).hexdigest()
                 for output in iterate_spider_output(self.spider.parse(response)):
                     if isinstance(output, scrapy.Request):
                         links.append(output.url)
@@ -391,6 +393,14 @@ def keep(cache, key, value):
 def product(agent):
     """The product token of a User-Agent, by which robots.txt names it."""
     return agent.split("/")[0]
+
+
+def plain_text(response):
+    """The text of an HTML page without what changes though the page does not; None for anything else."""
+    if not isinstance(response, scrapy.http.HtmlResponse):
+        return None
+    noise = " or ".join(f"ancestor::{tag}" for tag in ("script", "style", "nav", "header", "footer", "aside", "iframe"))
+    return " ".join(" ".join(response.xpath(f"//body//text()[not({noise})]").getall()).split())
 
 
 def redirect(response):

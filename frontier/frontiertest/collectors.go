@@ -471,7 +471,7 @@ func statsAndHosts(t T, db DB) {
 	l := s.lease(3)
 	stats := s.stats()
 	expect(t, "counters", []int64{stats.Hosts, stats.URLs, stats.Entries, stats.Leased}, []int64{25, 325, 25, 3})
-	expect(t, "due", stats.Due, [5]int64{0, 0, 22, 0, 0})
+	expect(t, "due", stats.Due, [6]int64{0, 0, 22, 0, 0, 0})
 	expect(t, "oldest", stats.OldestDue[2], epoch.Millis(noon+3000))
 	s.settle(l, 200)
 	list := func(r frontier.HostsRequest) (names []string) {

@@ -23,7 +23,8 @@ func putLeaseReport(t T, db DB) {
 	item := l.Items[0]
 	expect(t, "item", item, frontier.Item{ID: item.ID, URL: "https://www.a.example/news/1?id=2", Host: "www.a.example",
 		Domain: "a.example", Kind: "page",
-		Type: "press_release", Priority: 0.75, Title: "Title", LastMod: noon/1000 - 3600, CrawlDelay: 1000, Partition: kr})
+		Type: "press_release", Priority: 0.75, Title: "Title", LastMod: noon/1000 - 3600, CrawlDelay: 1000, Partition: kr,
+		Reason: "new"})
 	expect(t, "expiry", l.ExpiresAt, s.now+60_000)
 	expect(t, "while it is leased", len(s.lease(10).Items), 0)
 	expect(t, "leased", s.stats().Leased, int64(1))

@@ -12,6 +12,26 @@ type Trust struct {
 	SilentChanged  float64 `json:"silent_changed"`  //
 }
 
+// TrustNumbers is the number of counts of a Trust.
+const TrustNumbers = 5
+
+// unit is the part of a look that is stored.
+const unit = 1.0 / 256
+
+// Numbers returns the counts as they are stored.
+func (t *Trust) Numbers() (list [TrustNumbers]int64) {
+	for i, v := range [...]float64{t.Newer, t.NewerExpected, t.NewerChanged, t.SilentExpected, t.SilentChanged} {
+		list[i] = int64(math.Round(v / unit))
+	}
+	return list
+}
+
+// TrustOf returns the trust whose counts Numbers returned.
+func TrustOf(list [TrustNumbers]int64) Trust {
+	v := func(i int) float64 { return max(0, min(float64(list[i])*unit, 2*memory)) }
+	return Trust{v(0), v(1), v(2), v(3), v(4)}
+}
+
 // memory bounds the counts, so that a host that changes its ways is believed again, or no more.
 const memory = 64
 

@@ -418,6 +418,7 @@ func TestChaos(t *testing.T) {
 				out: map[string]map[string]string{}, holders: map[string]holder{}, owned: map[string]holder{}, asked: map[string]epoch.Millis{}, lost: map[string]epoch.Millis{}, lostBy: map[string]string{}}
 			x.shard.Settings.URLsPerDomain = []int64{0, 100, 100_000}[seed%3]
 			x.shard.Settings.PerMinute = []int64{60, 0}[seed%2]
+			x.shard.Settings.VisitsPerDay = []int64{1_000_000, 0, 500}[seed/2%3]
 			x.shard.Settings.MinRefresh = time.Minute
 			for step := range 1500 / slowness {
 				x.do(x.step)

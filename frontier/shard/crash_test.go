@@ -41,6 +41,7 @@ var errCrash = errors.New("crash")
 // operation must do afterwards what it would have done.
 func TestCrash(t *testing.T) {
 	w := newWorld(t)
+	w.shard.VisitsPerDay = 1_000_000
 	var lease frontier.Lease
 	var snapshot frontier.Snapshot
 	entry := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://h0.a.example/feed"}, Method: "feed",

@@ -39,7 +39,7 @@ func (c *call) expire(hosts []*store.Host) error {
 			continue
 		}
 		for _, p := range h.Leased { // it costs them nothing: scrapers crash
-			h.Enqueue(p)
+			h.PutBack(p)
 		}
 		c.tx.State().Leased -= int64(len(h.Leased) + len(h.Asked))
 		// When the last request was is not recorded, but it was before the end.

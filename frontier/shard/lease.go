@@ -38,7 +38,7 @@ func (s *Shard) Lease(now epoch.Millis, r frontier.LeaseRequest) (lease frontier
 			}
 		}
 		if len(r.Kinds) == 0 || slices.Contains(r.Kinds, frontier.KindPage) {
-			if err := l.serve(store.KindPage, 0, 1, 2, 3); err != nil {
+			if err := l.servePages(); err != nil {
 				return err
 			}
 		}
@@ -63,12 +63,44 @@ type leaser struct {
 	lanes   []int        // that were served
 	vain    int          // hosts that were looked at and gave nothing
 	partial bool         // only a part of the lanes was looked at
+	most    int          // items, now
+	visits  int          // that may be given now
 }
 
 func newLeaser(c *call, r *frontier.LeaseRequest, f *store.Filter) *leaser {
 	// Numbers grow with the clock, so that they are not given twice after a restore.
 	number := max(c.tx.State().Lease+1, int64(c.now))
-	return &leaser{c: c, request: r, filter: f, number: number, ends: c.now.Add(seconds(r.Seconds))}
+	return &leaser{c: c, request: r, filter: f, number: number, ends: c.now.Add(seconds(r.Seconds)), most: r.Max}
+}
+
+// servePages gives new pages and visits: of these at most a third while new pages wait.
+func (l *leaser) servePages() error {
+	if l.c.settings.VisitsPerDay <= 0 || l.c.tx.State().Visits.Scheduled == 0 {
+		return l.serve(store.KindPage, 0, 1, 2, 3)
+	}
+	if err := adjustVisits(l.c); err != nil {
+		return err
+	}
+	all := l.request.Max
+	l.visits = (all - len(l.items)) / visitShare
+	l.most = all - l.visits
+	if err := l.serve(store.KindPage, 0, 1, 2, 3); err != nil {
+		return err
+	}
+	more := l.missing() == 0 // new pages may wait
+	if !more {
+		l.visits = all
+	}
+	l.most = min(all, len(l.items)+l.visits)
+	if l.c.tx.State().Visits.Allowed >= aVisit {
+		if err := l.serve(store.KindVisit, frontier.VisitLane); err != nil {
+			return err
+		}
+	}
+	if l.most, l.visits = all, 0; more && l.missing() > 0 {
+		return l.serve(store.KindPage, 0, 1, 2, 3)
+	}
+	return nil
 }
 
 // serve takes hosts from lanes until the lease is full or the lanes are at their end.
@@ -104,7 +136,7 @@ const (
 // spent reports whether the lease must not look at more hosts.
 func (l *leaser) spent() bool { return l.vain >= maxVain || l.queue.Full() }
 
-func (l *leaser) missing() int { return l.request.Max - len(l.items) }
+func (l *leaser) missing() int { return l.most - len(l.items) }
 
 // consider returns out what candidates have. The ones that cannot be asked now stay in their queue,
 // are parked at their domain, or move to when they can be asked.
@@ -117,14 +149,14 @@ func (l *leaser) consider(kind int, candidates []store.Candidate) error {
 	if err != nil {
 		return err
 	}
-	if kind == store.KindPage && l.filter.All() {
+	if kind != store.KindEntry && l.filter.All() {
 		var free []*store.Host
 		for _, h := range hosts {
 			if h != nil && h.Lease == 0 && l.c.freeAt(h) <= l.c.now {
 				free = append(free, h)
 			}
 		}
-		if err := l.queue.Prefetch(free); err != nil {
+		if err := l.queue.Prefetch(free, kind); err != nil {
 			return err
 		}
 	}
@@ -181,7 +213,7 @@ func (l *leaser) try(h *store.Host, kind int, at *store.Candidate) (keep bool, e
 		return false, err
 	}
 	m := h.Domain
-	if !owned || kind == store.KindPage && m.MirrorOf != "" {
+	if !owned || kind != store.KindEntry && m.MirrorOf != "" {
 		h.Unqueue(kind)
 		return false, nil
 	}
@@ -195,8 +227,11 @@ func (l *leaser) try(h *store.Host, kind int, at *store.Candidate) (keep bool, e
 		park(m, h, kind)
 		return false, nil
 	}
-	if kind == store.KindEntry {
+	switch kind {
+	case store.KindEntry:
 		return l.giveEntry(h, m)
+	case store.KindVisit:
+		return l.giveVisits(h, m)
 	}
 	return l.givePages(h, m)
 }
@@ -222,6 +257,9 @@ func (l *leaser) givePages(h *store.Host, m *store.Domain) (keep bool, err error
 		l.items = append(l.items, l.item(h, m, &p, frontier.KindPage))
 	}
 	if len(h.Leased) > 0 {
+		if err := l.fill(h, m); err != nil {
+			return false, err
+		}
 		l.take(h, m, len(h.Leased))
 		h.Unqueue(store.KindPage)
 		return false, nil
@@ -233,9 +271,24 @@ func (l *leaser) givePages(h *store.Host, m *store.Domain) (keep bool, err error
 	return false, c.queue(h)
 }
 
-// share is the number of pages of a host can be fetched one by one within the lease.
-func (l *leaser) share(h *store.Host) int {
-	n := min(l.request.PerHost, l.missing())
+// fill adds visits to the new pages of a host, if it gives fewer than may be asked for.
+func (l *leaser) fill(h *store.Host, m *store.Domain) error {
+	room := min(l.perHost(h)-len(h.Leased), l.visits)
+	if room <= 0 || !h.Schedule.HasPages() {
+		return nil
+	}
+	n, err := l.visit(h, m, room, false)
+	l.visits -= n
+	l.most += n // they take no place of new pages
+	return err
+}
+
+// share is the number of pages that the lease takes of a host.
+func (l *leaser) share(h *store.Host) int { return min(l.perHost(h), l.missing()) }
+
+// perHost is the number of pages of a host that can be fetched one by one within the lease.
+func (l *leaser) perHost(h *store.Host) int {
+	n := l.request.PerHost
 	if probed(h) {
 		return 1
 	}
@@ -332,12 +385,19 @@ func (l *leaser) item(h *store.Host, m *store.Domain, p *store.Page, kind string
 	if l.seal.none() {
 		l.seal = c.sealOf(l.number)
 	}
-	return frontier.Item{ID: l.seal.itemID(h.ID, store.Hash48(p.Path)), URL: h.URL(p), Host: h.Name, Domain: m.Name,
+	item := frontier.Item{ID: l.seal.itemID(h.ID, store.Hash48(p.Path)), URL: h.URL(p), Host: h.Name, Domain: m.Name,
 		Kind: kind, Type: store.TypeName(p.Kind),
-		Priority: float64(p.Score(c.seconds())) / 1000, Title: p.Title, LastMod: p.Lastmod,
+		Priority: float64(p.Score(c.seconds())) / 1000, Title: p.Title, LastMod: p.Lastmod, Reason: reasons[p.Reason],
 		CrawlDelay: h.Interval().Milliseconds(),
 		Partition:  c.partition(h, p)}
+	if v := p.Visit; v != nil {
+		item.Visits, item.Fetched, item.ETag, item.LastModified = v.Count, v.Fetched, v.Etag, v.Modified
+	}
+	return item
 }
+
+// reasons are the names of why a page is given.
+var reasons = [...]string{store.New: "new", store.Requested: "requested", store.Redated: "lastmod", store.Scheduled: "revisit"}
 
 // partition returns the newest partition of a page's class.
 func (c *call) partition(h *store.Host, p *store.Page) contract.Partition {

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"math/bits"
+	"time"
 
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
@@ -30,6 +31,7 @@ func (c *call) queue(h *store.Host) error {
 		lane = -1
 	}
 	c.moveTo(h, store.KindPage, lane, at)
+	queueVisits(c, h)
 	if c.settings.PerMinute > 0 { // entry points are refreshed, see schedule.go
 		return nil
 	}
@@ -42,6 +44,23 @@ func (c *call) queue(h *store.Host) error {
 		c.moveTo(h, store.KindEntry, -1, 0)
 	}
 	return nil
+}
+
+// visitSlots is how exactly hosts are queued for visits: those of an hour share blocks.
+const visitSlots = time.Hour
+
+// queueVisits returns a host its place among those with pages to be fetched again.
+func queueVisits(c *call, h *store.Host) {
+	lane, at := h.Schedule.NextPage(c.seconds())
+	if lane < 0 || h.Domain.MirrorOf != "" {
+		c.moveTo(h, store.KindVisit, -1, 0)
+		return
+	}
+	const slot = epoch.Seconds(visitSlots / time.Second)
+	if at > c.seconds() {
+		at = (at + slot - 1) / slot * slot
+	}
+	c.moveTo(h, store.KindVisit, frontier.VisitLane, at)
 }
 
 // moveTo queues a host in a lane for at, unless it stands as well already. It takes the host out of the
@@ -58,4 +77,5 @@ func (c *call) moveTo(h *store.Host, kind, lane int, at epoch.Seconds) {
 func unqueue(h *store.Host) {
 	h.Unqueue(store.KindPage)
 	h.Unqueue(store.KindEntry)
+	h.Unqueue(store.KindVisit)
 }

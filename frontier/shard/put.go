@@ -85,11 +85,12 @@ type putBatch struct {
 	news      []announced
 	announced int // of them, those in the feed
 	fresh     []freshPage
-	met       map[freshKey]bool // the fresh ones
-	perHost   map[int64]int64   // how many of them are of a host
-	fetched   map[int64]int     // by host: listed pages with a date that were fetched before
-	renewed   map[int64]int     // by host: those of them with a newer date
-	touched   []*store.Host     // that have to be queued
+	met       map[freshKey]bool         // the fresh ones
+	perHost   map[int64]int64           // how many of them are of a host
+	visits    map[freshKey]*store.Visit // of pages that were fetched and come back
+	fetched   map[int64]int             // by host: listed pages with a date that were fetched before
+	renewed   map[int64]int             // by host: those of them with a newer date
+	touched   []*store.Host             // that have to be queued
 	added     int
 }
 
@@ -496,6 +497,9 @@ func (p *putBatch) finish() error {
 	if err := p.choose(); err != nil {
 		return err
 	}
+	if err := p.takeScheduled(); err != nil {
+		return err
+	}
 	for i := range p.fresh {
 		if err := p.accept(&p.fresh[i]); err != nil {
 			return err
@@ -517,6 +521,37 @@ func (p *putBatch) finish() error {
 	return nil
 }
 
+// takeScheduled takes pages out of the schedule that come back at once.
+func (p *putBatch) takeScheduled() error {
+	hosts := map[*store.Host]map[uint64]bool{}
+	var order []*store.Host
+	for i := range p.fresh {
+		f := &p.fresh[i]
+		if f.life != store.Fetched || !f.host.Schedule.HasPages() {
+			continue
+		}
+		if hosts[f.host] == nil {
+			hosts[f.host] = map[uint64]bool{}
+			order = append(order, f.host)
+		}
+		hosts[f.host][f.hash] = true
+	}
+	for _, h := range order {
+		pages, err := h.TakeScheduled(hosts[h])
+		if err != nil {
+			return err
+		}
+		for i := range pages {
+			if p.visits == nil {
+				p.visits = map[freshKey]*store.Visit{}
+			}
+			p.visits[freshKey{h.ID, store.Hash48(pages[i].Path)}] = pages[i].Visit
+		}
+		p.touch(h)
+	}
+	return nil
+}
+
 func (p *putBatch) accept(f *freshPage) error {
 	known, ok := f.host.Known(f.hash)
 	if known.Life != f.life { // a redirect of the same report led there
@@ -529,6 +564,13 @@ func (p *putBatch) accept(f *freshPage) error {
 	known.Life, known.Foreign = store.Waiting, known.Foreign && f.page.Foreign
 	if err := f.host.Remember(f.hash, known); err != nil {
 		return err
+	}
+	if f.life == store.Fetched {
+		f.page.Reason, f.page.Visit = store.Redated, p.visits[f.freshKey]
+		if f.page.Visit == nil {
+			f.page.Visit = &store.Visit{Count: 1, Fetched: known.Since(), Published: known.Since()}
+		}
+		f.page.Visit.Newer = true
 	}
 	f.host.Enqueue(f.page)
 	f.host.URLs++

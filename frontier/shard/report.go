@@ -225,7 +225,7 @@ func (p *reporter) end(h *store.Host, q *store.Page, r *frontier.Result) error {
 	c.answered(h, r)
 	switch outcomeOf(r) {
 	case postponed:
-		h.Enqueue(*q)
+		h.PutBack(*q)
 	case missing:
 		c.tx.State().Faults++
 		p.deferPage(h, q, well)
@@ -243,15 +243,16 @@ func (p *reporter) end(h *store.Host, q *store.Page, r *frontier.Result) error {
 		if h.Refusals >= refusing { // others are asked for first
 			q.Due = h.Ready.Add(refusedWait << q.Refused).Seconds()
 		}
-		h.Enqueue(*q)
+		h.PutBack(*q)
 	case gone:
 		return p.gone(h, q)
 	case fetched:
 		known, _ := h.Known(store.Hash48(q.Path))
-		c.done(h, &h.Done, &c.tx.State().Done)
+		c.done(h, q, &h.Done, &c.tx.State().Done)
 		if err := h.End(store.Hash48(q.Path), store.Fetched); err != nil {
 			return err
 		}
+		scheduleVisit(c, h, q, r)
 		if q.Foreign && known.Foreign { // its own site has not named it meanwhile
 			return p.fetchedForeign(h, q, r)
 		}
@@ -267,12 +268,12 @@ func (p *reporter) deferPage(h *store.Host, q *store.Page, well bool) {
 		q.Due = max(q.Due, p.c.now.Add(min(retryBase<<(retryShift*min(q.Tries, maxTries)), maxRetry)).Seconds()+1)
 		q.Tries++
 	}
-	h.Enqueue(*q)
+	h.PutBack(*q)
 }
 
 // gone notes that a page of a lease is not fetched any more.
 func (p *reporter) gone(h *store.Host, q *store.Page) error {
-	p.c.done(h, &h.Failed, &p.c.tx.State().Failed)
+	p.c.done(h, q, &h.Failed, &p.c.tx.State().Failed)
 	return h.End(store.Hash48(q.Path), store.Gone)
 }
 
@@ -312,9 +313,8 @@ func (p *reporter) entry(h *store.Host, at int, r *frontier.Result) error {
 }
 
 // done counts a page that waits no more.
-func (c *call) done(h *store.Host, counters ...*int64) {
-	h.URLs--
-	c.tx.State().URLs--
+func (c *call) done(h *store.Host, q *store.Page, counters ...*int64) {
+	h.Leave(q)
 	for _, n := range counters {
 		*n++
 	}

@@ -134,6 +134,7 @@ type Settings struct {
 	Retention      time.Duration // for which the feed and the changes are kept (14 days)
 	PerMinute      int64         // refreshes a minute; 0: entry points are not refreshed
 	PerDay         int64         // refreshes a day (UTC); 0: no more than PerMinute allows
+	VisitsPerDay   int64         // pages that are fetched again a day; 0: none
 	Shards         int           // how many shards there are; 0: this one has all domains
 }
 

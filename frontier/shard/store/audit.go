@@ -120,11 +120,12 @@ func (k *auditor) read() error {
 
 func (k *auditor) check() {
 	c := k.c
-	var urls, entries, leased, done, failed int64
+	var urls, entries, leased, done, failed, scheduled int64
 	parts := 0
 	for _, h := range k.hosts {
 		urls += h.URLs
 		done += h.Done
+		scheduled += h.Scheduled
 		failed += h.Failed
 		leased += int64(len(h.Leased) + len(h.Asked))
 		if err := h.UnpackEntries(); err != nil {
@@ -134,8 +135,8 @@ func (k *auditor) check() {
 		parts += k.checkHost(h)
 	}
 	for what, n := range map[string][2]int64{"hosts": {c.state.Hosts, int64(len(k.hosts))}, "urls": {c.state.URLs, urls},
-		"entries": {c.state.Entries, entries},
-		"leased":  {c.state.Leased, leased}, "done": {c.state.Done, done}, "failed": {c.state.Failed, failed}} {
+		"entries": {c.state.Entries, entries}, "scheduled": {c.state.Visits.Scheduled, scheduled},
+		"leased": {c.state.Leased, leased}, "done": {c.state.Done, done}, "failed": {c.state.Failed, failed}} {
 		if n[0] != n[1] {
 			k.errorf("%s: counted %d, there are %d", what, n[0], n[1])
 		}
@@ -170,20 +171,27 @@ func (k *auditor) checkChunk(data []byte) {
 // checkHost checks one host and gives how many parts it has.
 func (k *auditor) checkHost(h *Host) (parts int) {
 	c := k.c
-	all := append(slices.Clone(h.buffer), h.Leased...)
-	for i := range h.segments {
-		data := c.parts.rows[h.segmentKey(h.segments[i].number)]
-		pages, err := h.segments[i].unread(data)
-		if err != nil || len(pages) == 0 {
-			k.errorf("%s: segment of %d bytes with %d pages: %v", h.Name, len(data), len(pages), err)
+	all, scheduled := k.queued(&h.pageQueue), k.queued(&h.Schedule)
+	parts += len(h.segments) + len(h.Schedule.segments)
+	for _, p := range h.Leased {
+		if p.Reason == Scheduled {
+			scheduled = append(scheduled, p)
+		} else {
+			all = append(all, p)
 		}
-		all = append(all, pages...)
-		parts++
 	}
-	if int64(len(all)) != h.URLs {
-		k.errorf("%s: counts %d URLs, has %d", h.Name, h.URLs, len(all))
+	if int64(len(all)) != h.URLs || int64(len(scheduled)) != h.Scheduled {
+		k.errorf("%s: counts %d URLs and %d scheduled, has %d and %d", h.Name, h.URLs, h.Scheduled, len(all), len(scheduled))
 	}
 	seen := map[uint64]bool{}
+	for i := range scheduled {
+		p := &scheduled[i]
+		hash := Hash48(p.Path)
+		if known, _ := h.Known(hash); seen[hash] || known.Life != Fetched || p.Visit == nil || p.Reason != Scheduled {
+			k.errorf("%s: %s is scheduled, and remembered as %v", h.Name, p.Path, known)
+		}
+		seen[hash] = true
+	}
 	for i := range all {
 		hash := Hash48(all[i].Path)
 		if seen[hash] {
@@ -213,6 +221,9 @@ func (k *auditor) checkHost(h *Host) (parts int) {
 			k.errorf("%s is leased and not listed", h.Name)
 		}
 	} else if !h.Excluded {
+		if due := h.Schedule.HasPages(); due && !h.places[KindVisit].Queued && m.MirrorOf == "" {
+			k.errorf("%s: nobody fetches its %d pages again", h.Name, h.Scheduled)
+		}
 		if waits := len(all) > 0; m.MirrorOf == "" && waits != h.places[KindPage].Queued {
 			k.errorf("%s: %d pages, queued: %v", h.Name, len(all), !waits)
 		}
@@ -227,6 +238,20 @@ func (k *auditor) checkHost(h *Host) (parts int) {
 		}
 	}
 	return parts
+}
+
+// queued returns the pages of a queue.
+func (k *auditor) queued(q *pageQueue) []Page {
+	pages := slices.Clone(q.buffer)
+	for i := range q.segments {
+		data := k.c.parts.rows[q.segmentKey(q.segments[i].number)]
+		list, err := q.segments[i].unread(data)
+		if err != nil || len(list) == 0 {
+			k.errorf("%s: segment of %d bytes with %d pages: %v", q.host.Name, len(data), len(list), err)
+		}
+		pages = append(pages, list...)
+	}
+	return pages
 }
 
 // checkWaiting checks that what counts as waiting does.
@@ -262,7 +287,7 @@ func (k *auditor) checkDomain(m *Domain) {
 	// of one that stands in a queue, or the end of a collector's time.
 	leased := slices.ContainsFunc(m.Hosts, func(id int64) bool {
 		h := k.c.hosts[id]
-		queued := slices.ContainsFunc([]int{KindPage, KindEntry}, func(kind int) bool {
+		queued := slices.ContainsFunc([]int{KindPage, KindEntry, KindVisit}, func(kind int) bool {
 			return h.places[kind].Queued && !slices.Contains(m.Parked, ParkedHost{id, kind})
 		})
 		return h.Lease != 0 || queued

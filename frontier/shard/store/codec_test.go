@@ -14,6 +14,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/revisit"
 )
 
 // randomPage makes a page with any of its fields.
@@ -30,7 +31,23 @@ func randomPage(r *rand.Rand) Page {
 		p.Due = epoch.Seconds(1 + r.Int64N(4e9))
 	}
 	p.HTTP = r.IntN(2) == 0
+	if r.IntN(2) == 0 {
+		p.Reason, p.Visit = uint8(r.IntN(4)), randomVisit(r)
+		if p.Due > 0 {
+			p.Due = p.Visit.Fetched + epoch.Seconds(60*r.Int64N(1e5))
+		}
+	}
 	return p
+}
+
+func randomVisit(r *rand.Rand) *Visit {
+	v := &Visit{Count: 1 + r.IntN(300), Fetched: epoch.Seconds(60 * (2e7 + r.Int64N(1<<24))), Newer: r.IntN(2) == 0,
+		OfText: r.IntN(2) == 0, Digest: r.Uint32(), History: revisit.HistoryOf(uint8(r.IntN(256)), uint8(r.IntN(256)))}
+	v.Published = v.Fetched - epoch.Seconds(86_400*r.Int64N(1000))
+	if r.IntN(2) == 0 {
+		v.Etag, v.Modified = `"a"`, "Wed, 28 Jan 2026 12:00:00 GMT"
+	}
+	return v
 }
 
 func randomPages(r *rand.Rand, n int) []Page {
@@ -54,6 +71,9 @@ func randomHost(r *rand.Rand) *Host {
 	h.Ready, h.Blocked, h.RobotsEnds, h.Unresolved = instant(), instant(), instant(), instant()
 	h.URLs, h.Done, h.Failed, h.turn = r.Int64N(1e5), 3, 4, r.IntN(Turns)
 	h.classes, h.bits = []hostClass{{1, 20_000}, {2, 20_001}}, r.IntN(maxBits+1)
+	h.Scheduled, h.Schedule.buffer = r.Int64N(1e5), randomPages(r, r.IntN(20))
+	h.Trust = revisit.TrustOf([revisit.TrustNumbers]int64{r.Int64N(1e4), r.Int64N(1e4), r.Int64N(1e4), 5, 6})
+	h.places[KindVisit] = place{true, frontier.VisitLane, epoch.Seconds(r.Int64N(MaxSlot)), allTypes, 9}
 	h.nextSegment, h.buffer = r.Int64N(3000), randomPages(r, r.IntN(40))
 	h.AskedAt, h.Traps, h.tail = instant(), r.Int64N(9), "later"
 	h.Failures, h.Refusals, h.unsure = r.Int64N(20), r.Int64N(20), r.IntN(2) == 0
@@ -92,7 +112,9 @@ func TestRecord_Survives(t *testing.T) {
 		if err := got.UnpackEntries(); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(got.encode(), record) || !slices.Equal(got.buffer, h.buffer) ||
+		if !bytes.Equal(got.encode(), record) || !reflect.DeepEqual(append([]Page{}, got.buffer...), append([]Page{}, h.buffer...)) ||
+			!reflect.DeepEqual(append([]Page{}, got.Schedule.buffer...), append([]Page{}, h.Schedule.buffer...)) ||
+			got.Scheduled != h.Scheduled || got.Trust != h.Trust ||
 			!reflect.DeepEqual(got.segments, append([]segment{}, h.segments...)) ||
 			!slices.EqualFunc(got.Entries, h.Entries, func(a, b Entry) bool { return reflect.DeepEqual(a, b) }) ||
 			got.tail != h.tail || got.places != h.places {
@@ -163,7 +185,7 @@ func TestSegment_Survives(t *testing.T) {
 				if want.Due <= now {
 					want.Due = 0
 				}
-				if p != want {
+				if !reflect.DeepEqual(p, want) {
 					t.Fatalf("got %+v, want %+v", p, want)
 				}
 				delete(left, p.Path)

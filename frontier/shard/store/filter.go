@@ -96,9 +96,7 @@ func (q *pageQueue) takeFromBuffer(f *Filter, band int) (p Page, ok bool, err er
 		if !ok || len(s.Patterns) == 0 || !s.Excludes.URL(q.host.URL(&p)) {
 			return p, ok, nil
 		}
-		q.host.URLs--
-		s.URLs--
-		if err := q.host.End(Hash48(p.Path), Idle); err != nil { // it can be put again when it is allowed again
+		if err := q.dropped([]Page{p}, Idle); err != nil { // it can be put again when it is allowed again
 			return p, false, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/link"
+	"github.com/newsfork/seed-engine/frontier/revisit"
 )
 
 // Host is the row of a host: who may ask it and when, and its back queue.
@@ -37,7 +38,10 @@ type Host struct {
 	classes []hostClass
 	places  [Kinds]place // where it is queued: for pages, for entry points
 
-	pageQueue
+	pageQueue             // of pages that wait
+	nextSegment int64     // number of the next segment
+	Schedule    pageQueue // of pages that were fetched, by when they are to be fetched again
+	Scheduled   int64     // pages in it, and leased from it
 	knownURLs
 
 	packedEntries string // until entries are needed
@@ -53,6 +57,8 @@ type Host struct {
 
 	Traps int64 // URLs that were refused since their shape is a trap's
 
+	Trust revisit.Trust // in the host's lastmods
+
 	Failures int64 // in a row: requests without an answer, and answers of a broken server
 	Refusals int64 // in a row: 401, 403 and 451
 
@@ -65,7 +71,7 @@ type Host struct {
 // newHost returns a host, which its parts know.
 func newHost(c *Tx, id int64, name string, domain int64) *Host {
 	h := &Host{tx: c, ID: id, Name: name, domain: domain}
-	h.pageQueue.host, h.knownURLs.host = h, h
+	h.pageQueue.host, h.Schedule.host, h.knownURLs.host = h, h, h
 	return h
 }
 
@@ -91,6 +97,7 @@ type place struct {
 const (
 	KindPage  = iota // fetched once
 	KindEntry        // entry points, asked again and again
+	KindVisit        // fetched again
 	Kinds
 )
 
@@ -120,7 +127,7 @@ func (h *Host) encode() []byte {
 	for _, class := range h.classes {
 		b = appendUint(appendUint(b, class.ID), class.Day)
 	}
-	for _, p := range h.places {
+	for _, p := range h.places[:KindVisit] {
 		b = p.append(b)
 	}
 	if h.hashesOnly {
@@ -158,6 +165,7 @@ func (h *Host) encode() []byte {
 	for i := range h.recent {
 		b = h.recent[i].append(b)
 	}
+	b = h.appendSchedule(b)
 	return append(b, h.tail...)
 }
 
@@ -171,6 +179,41 @@ func (r *recentURL) append(b []byte) []byte {
 		flags |= 8
 	}
 	return appendUint(append(appendHash(b, r.hash), byte(flags)), r.At)
+}
+
+// appendSchedule packs when the host's pages are fetched again.
+func (h *Host) appendSchedule(b []byte) []byte {
+	b = h.places[KindVisit].append(b)
+	b = appendUint(b, h.Scheduled)
+	b = appendUint(b, int64(len(h.Schedule.segments)))
+	for i := range h.Schedule.segments {
+		b = h.Schedule.segments[i].append(b)
+	}
+	b = appendPages(b, h.Schedule.buffer)
+	for _, v := range h.Trust.Numbers() {
+		b = appendUint(b, v)
+	}
+	return b
+}
+
+func (d *decoder) schedule(h *Host) {
+	h.places[KindVisit] = d.place()
+	h.Scheduled = d.int()
+	h.Schedule.segments = d.segments()
+	h.Schedule.buffer = d.pages()
+	var numbers [revisit.TrustNumbers]int64
+	for i := range numbers {
+		numbers[i] = d.int()
+	}
+	h.Trust = revisit.TrustOf(numbers)
+}
+
+func (d *decoder) segments() []segment {
+	list := make([]segment, d.count(2+2*regions))
+	for i := range list {
+		list[i] = d.segment()
+	}
+	return list
 }
 
 // minRecent is the least number of bytes that a recent URL takes.
@@ -240,16 +283,13 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 	for i := range h.classes {
 		h.classes[i] = hostClass{d.int(), d.int()}
 	}
-	for i := range h.places {
+	for i := range h.places[:KindVisit] {
 		h.places[i] = d.place()
 	}
 	for range d.count(hashBytes) {
 		h.recent = append(h.recent, recentURL{hash: d.hash()})
 	}
-	h.segments = make([]segment, d.count(2+2*regions))
-	for i := range h.segments {
-		h.segments[i] = d.segment()
-	}
+	h.segments = d.segments()
 	if flags&hostLeased != 0 {
 		d.lease(h)
 	}
@@ -266,6 +306,7 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 	if h.hashesOnly = d.at == len(d.text); !h.hashesOnly { // since version 2
 		h.Failures, h.Refusals, h.unsure = d.int(), d.int(), d.int() != 0
 		h.recent = d.recentURLs()
+		d.schedule(h)
 	}
 	h.tail = d.text[d.at:]
 	return h, d.err

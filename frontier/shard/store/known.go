@@ -199,15 +199,23 @@ func (s *knownURLs) End(hash uint64, life Life) error {
 	return s.Remember(hash, Known{Life: life, Foreign: true, At: hourOf(s.host.tx.now)})
 }
 
-// drop notes that URLs wait no more without having been fetched.
-func (s *knownURLs) drop(hashes []uint64, life Life) error {
+// drop notes what became of pages that wait no more though they were not fetched, Idle or Gone. Those that were fetched
+// before are not Idle.
+func (s *knownURLs) drop(pages []Page, life Life) error {
+	hashes := make([]uint64, len(pages))
+	for i := range pages {
+		hashes[i] = Hash48(pages[i].Path)
+	}
 	if err := s.load(hashes); err != nil {
 		return err
 	}
-	for _, hash := range hashes {
+	for i, hash := range hashes {
 		k, _ := s.Known(hash)
-		if k.Life = life; life == Gone {
+		switch k.Life = life; {
+		case life == Gone:
 			k.At = hourOf(s.host.tx.now)
+		case pages[i].Visit != nil:
+			k.Life, k.At = Fetched, hourOf(pages[i].Visit.Fetched.Millis())
 		}
 		if err := s.Remember(hash, k); err != nil {
 			return err

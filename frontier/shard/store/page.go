@@ -2,7 +2,7 @@ package store
 
 import "github.com/newsfork/seed-engine/epoch"
 
-// Page is a URL that waits to be fetched once.
+// Page is a URL that waits to be fetched.
 type Page struct {
 	Path    string // after the host's slash, with the query
 	Title   string
@@ -11,11 +11,13 @@ type Page struct {
 	Due     epoch.Seconds // 0 is at once
 	// the priority in thousandths without its timeliness, plus ageShare, so that it is never negative
 	base    int
-	Kind    uint8 // its content type's number, see types
-	Class   uint8 // the index of its class among those of its host
-	Tries   uint8 // answers that the server is broken, while other pages of the host were answered
-	Refused uint8 // how often it was refused
-	Foreign bool  // only pages of other domains have named it: it is not announced before it was fetched
+	Kind    uint8  // its content type's number, see types
+	Class   uint8  // the index of its class among those of its host
+	Tries   uint8  // answers that the server is broken, while other pages of the host were answered
+	Refused uint8  // how often it was refused
+	Foreign bool   // only pages of other domains have named it: it is not announced before it was fetched
+	Reason  uint8  // why it waits: New, Requested, Redated or Scheduled
+	Visit   *Visit // of a page that was fetched, as far as it is kept
 }
 
 // Score is the page's priority at now, in thousandths.
@@ -38,6 +40,13 @@ const (
 	pageTitle
 	pageLastmod
 	pageDue
+)
+
+// Bits of a page's first number, above those of its type.
+const (
+	classShift  = 5
+	reasonShift = 9
+	pageVisited = 1 << 11
 )
 
 // Bits of a page's second number, above those of its priority.
@@ -63,7 +72,11 @@ func appendPage(b []byte, p *Page, before string) []byte {
 		flags |= pageDue
 	}
 	b = append(b, flags)
-	b = appendUint(b, int64(p.Kind)|int64(p.Class)<<5)
+	kinds := int64(p.Kind) | int64(p.Class)<<classShift | int64(p.Reason)<<reasonShift
+	if p.Visit != nil {
+		kinds |= pageVisited
+	}
+	b = appendUint(b, kinds)
 	base := int64(p.base)
 	if p.Foreign {
 		base |= pageForeign
@@ -81,7 +94,13 @@ func appendPage(b []byte, p *Page, before string) []byte {
 	if p.Lastmod > 0 {
 		b = appendUint(b, p.Lastmod)
 	}
-	if p.Due > 0 {
+	switch {
+	case p.Visit != nil:
+		b = p.Visit.append(b)
+		if p.Due > 0 {
+			b = appendUint(b, max(0, p.Due-p.Visit.Fetched+59)/60)
+		}
+	case p.Due > 0:
 		b = appendUint(b, p.Due)
 	}
 	return b
@@ -89,8 +108,9 @@ func appendPage(b []byte, p *Page, before string) []byte {
 
 func (d *decoder) page(before string) (p Page) {
 	flags := d.byte()
-	class := d.uint()
-	p.Kind, p.Class, p.Tries = uint8(class&(maxTypes-1)), uint8(class>>5), flags>>4
+	kinds := d.uint()
+	p.Kind, p.Class, p.Tries = uint8(kinds&(maxTypes-1)), uint8(kinds>>classShift&(maxHostClasses-1)), flags>>4
+	p.Reason = uint8(kinds >> reasonShift & 3)
 	p.HTTP = flags&pageHTTP != 0
 	base := d.uint()
 	p.base, p.Foreign = int(base&0xffff), base&pageForeign != 0
@@ -110,7 +130,14 @@ func (d *decoder) page(before string) (p Page) {
 	if flags&pageLastmod != 0 {
 		p.Lastmod = d.seconds()
 	}
-	if flags&pageDue != 0 {
+	if kinds&pageVisited != 0 {
+		p.Visit = d.visit()
+	}
+	switch {
+	case flags&pageDue == 0:
+	case p.Visit != nil: // in minutes after the last fetch
+		p.Due = p.Visit.Fetched + 60*min(d.seconds(), MaxSlot/60)
+	default:
 		p.Due = d.seconds()
 	}
 	return p

@@ -2,7 +2,6 @@ package store
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/newsfork/seed-engine/epoch"
@@ -18,12 +17,11 @@ type partTable struct {
 
 // pageQueue is the back queue of a host: its pages that wait. The next ones are in the host's row, the others in segments.
 type pageQueue struct {
-	host        *Host
-	buffer      []Page // the next pages
-	segments    []segment
-	nextSegment int64 // number of the next segment
-	turn        int   // of the bands, see TakePage
-	grown       bool  // pages were added, which may be too many for the row
+	host     *Host
+	buffer   []Page // the next pages
+	segments []segment
+	turn     int  // of the bands, see TakePage
+	grown    bool // pages were added, which may be too many for the row
 }
 
 // Enqueue adds a page to those that wait.
@@ -102,21 +100,28 @@ func (q *pageQueue) Thin(out map[uint64]bool) error {
 		q.host.tx.parts.set(q.segmentKey(segments[i].number), nil)
 	}
 	if len(segments) > 0 {
-		q.nextSegment = segments[0].number // whose row is written again
+		q.host.nextSegment = segments[0].number // whose row is written again
 	}
 	q.segments = slices.Clone(q.segments[:len(q.segments)-len(segments)])
 	q.grown = true
-	q.buffer = slices.DeleteFunc(pages, func(p Page) bool { return out[Hash48(p.Path)] })
-	return q.dropped(slices.Sorted(maps.Keys(out)), Idle)
+	var dropped []Page
+	q.buffer = slices.DeleteFunc(pages, func(p Page) bool {
+		is := out[Hash48(p.Path)]
+		if is {
+			dropped = append(dropped, p)
+		}
+		return is
+	})
+	return q.dropped(dropped, Idle)
 }
 
 // dropped counts pages that wait no more without having been fetched, and remembers what they are now.
-func (q *pageQueue) dropped(hashes []uint64, life Life) error {
+func (q *pageQueue) dropped(pages []Page, life Life) error {
 	h := q.host
-	h.URLs -= int64(len(hashes))
-	h.tx.state.URLs -= int64(len(hashes))
+	h.URLs -= int64(len(pages))
+	h.tx.state.URLs -= int64(len(pages))
 	h.Change()
-	return h.drop(hashes, life)
+	return h.drop(pages, life)
 }
 
 // Empty drops the pages that wait, as gone.
@@ -130,11 +135,7 @@ func (q *pageQueue) Empty() error {
 	}
 	q.buffer, q.segments = nil, nil
 	q.host.places[KindPage] = place{}
-	hashes := make([]uint64, len(pages))
-	for i := range pages {
-		hashes[i] = Hash48(pages[i].Path)
-	}
-	return q.dropped(hashes, Gone)
+	return q.dropped(pages, Gone)
 }
 
 // CountDue counts what a host has that does not wait for a time of its own.

@@ -171,12 +171,24 @@ func (q *pageQueue) dropSegment(i int) {
 	q.host.tx.quarantine.add(damagedRow{"parts", key, q.host.Name, ErrDamaged.Error(), data})
 	q.segments = slices.Delete(q.segments, i, i+1)
 	q.host.tx.parts.set(key, nil)
-	left := int64(len(q.buffer) + len(q.host.Leased))
+	left := int64(len(q.buffer))
 	for i := range q.segments {
 		left += int64(q.segments[i].left())
 	}
-	q.host.tx.state.URLs = max(q.host.tx.state.URLs+left-q.host.URLs, 0)
-	q.host.URLs, q.host.unsure = left, true
+	h := q.host
+	scheduled := q == &h.Schedule
+	for i := range h.Leased {
+		if (h.Leased[i].Reason == Scheduled) == scheduled {
+			left++
+		}
+	}
+	if h.unsure = true; scheduled {
+		h.tx.state.Visits.Scheduled = max(h.tx.state.Visits.Scheduled+left-h.Scheduled, 0)
+		h.Scheduled = left
+	} else {
+		h.tx.state.URLs = max(h.tx.state.URLs+left-h.URLs, 0)
+		h.URLs = left
+	}
 	q.host.Change()
 }
 

@@ -114,8 +114,12 @@ func (h *Host) QueueAt(kind, lane int, second epoch.Seconds) {
 // place returns a place of the host, with what it has.
 func (h *Host) place(kind, lane int, slot epoch.Seconds) place {
 	p := place{Queued: true, Lane: lane, Slot: slot}
-	if kind == KindPage {
+	switch kind {
+	case KindPage:
 		p.Types, p.Class = h.pageTypes(), h.tx.state.ClassSet(h.pageClasses())
+		return p
+	case KindVisit:
+		p.Types, p.Class = h.Schedule.pageTypes(), h.tx.state.ClassSet(h.Schedule.pageClasses())
 		return p
 	}
 	for i := range h.Entries {

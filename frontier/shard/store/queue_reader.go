@@ -171,7 +171,7 @@ func (s *QueueReader) scan(b *queueBlock) (k Candidate, ok bool) {
 func (s *QueueReader) Finish(stopped bool) {
 	for _, l := range s.lanes {
 		s.walk.positions[l.number] = position{}
-		if stopped {
+		if stopped && l.number < walkedLanes {
 			s.walk.positions[l.number] = l.position()
 		}
 		for _, b := range l.blocks {
@@ -187,10 +187,18 @@ func (s *QueueReader) Finish(stopped bool) {
 
 // Prefetch loads the segments from which the next pages of hosts will come, with one statement, as long as the
 // transaction may load more. It skips the segments of the other hosts.
-func (s *QueueReader) Prefetch(hosts []*Host) error {
+func (s *QueueReader) Prefetch(hosts []*Host, kind int) error {
 	c := s.c
 	var keys []int64
 	for _, h := range hosts {
+		if kind == KindVisit {
+			if i := slices.IndexFunc(h.Schedule.segments, func(s segment) bool {
+				return s.region[waiting].left > 0 && s.due <= c.seconds()
+			}); i >= 0 {
+				keys = append(keys, h.segmentKey(h.Schedule.segments[i].number))
+			}
+			continue
+		}
 		band := BandOfTurn(h.turn)
 		if slices.ContainsFunc(h.buffer, func(p Page) bool {
 			return p.Due <= c.seconds() &&

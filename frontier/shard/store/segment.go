@@ -53,9 +53,10 @@ func (q *pageQueue) segmentKey(number int64) int64 {
 // freeSegment returns the number of a new segment, whose part no segment has that is still read.
 func (q *pageQueue) freeSegment() int64 {
 	for {
-		number := q.nextSegment
-		q.nextSegment = (number + 1) % (parts - firstSegment)
-		if !slices.ContainsFunc(q.segments, func(s segment) bool { return s.number == number }) {
+		number := q.host.nextSegment
+		q.host.nextSegment = (number + 1) % (parts - firstSegment)
+		is := func(s segment) bool { return s.number == number }
+		if !slices.ContainsFunc(q.host.segments, is) && !slices.ContainsFunc(q.host.Schedule.segments, is) {
 			return number
 		}
 	}
@@ -98,7 +99,9 @@ func (s *segment) encode(pages []Page, now epoch.Seconds) []byte {
 		}
 		lists[r] = append(lists[r], p)
 	}
-	slices.SortStableFunc(lists[waiting], func(a, b Page) int { return cmp.Compare(a.Due, b.Due) })
+	slices.SortStableFunc(lists[waiting], func(a, b Page) int {
+		return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.Path, b.Path)) // neighbours share the beginnings of paths
+	})
 	s.types, s.classes, s.due = typesOf(pages), classesOf(pages), 0
 	var data []byte
 	for r, list := range lists {

@@ -138,20 +138,30 @@ func (blank *Host) Restore(there bool, record []byte, saved []frontier.Part, cla
 	for i := range h.classes {
 		h.classes[i].ID = c.state.Class(classAt(classes, h.classes[i].ID))
 	}
-	h.buffer, h.grown = append(h.buffer, h.Leased...), true
+	for _, p := range h.Leased {
+		h.PutBack(p)
+	}
+	h.grown = true
 	h.Lease, h.LeaseEnds, h.Leased, h.Asked = 0, 0, nil, nil
 	if err := h.UnpackEntries(); err != nil {
 		return nil, err
 	}
-	h.URLs = int64(len(h.buffer))
-	for i := range h.segments {
-		h.URLs += int64(h.segments[i].left())
-	}
+	h.URLs, h.Scheduled = h.left(), h.Schedule.left()
+	c.state.Visits.Scheduled += h.Scheduled
 	c.state.URLs += h.URLs
 	c.state.Entries += int64(len(h.Entries))
 	c.state.Done += h.Done
 	c.state.Failed += h.Failed
 	return h, nil
+}
+
+// left returns how many pages the queue has.
+func (q *pageQueue) left() int64 {
+	n := len(q.buffer)
+	for i := range q.segments {
+		n += q.segments[i].left()
+	}
+	return int64(n)
 }
 
 // validPart reports whether a stored part is one of the host.
@@ -184,6 +194,7 @@ func (h *Host) Merge(record []byte, saved []frontier.Part, classes []frontier.Cl
 		h.Delay, h.RobotsEnds = max(h.Delay, m.old.Delay), m.old.RobotsEnds
 	}
 	waiting := m.mergePages(room)
+	m.mergeVisits()
 	m.mergeEntries()
 	h.Change()
 	if len(m.missing) == 0 {
@@ -211,6 +222,7 @@ type merger struct {
 	classes []frontier.Class // of the snapshot
 	known   map[uint64]Known // by the stored host
 	pages   []Page           // that waited or were leased
+	visits  []Page           // that were scheduled
 	missing map[uint64]Known // what the host is to remember besides
 }
 
@@ -219,7 +231,15 @@ func (h *Host) merger(record []byte, saved []frontier.Part, classes []frontier.C
 	if err != nil {
 		return nil, err
 	}
-	m := &merger{host: h, old: old, classes: classes, known: map[uint64]Known{}, pages: append(old.buffer, old.Leased...)}
+	m := &merger{host: h, old: old, classes: classes, known: map[uint64]Known{}, pages: old.buffer,
+		visits: old.Schedule.buffer}
+	for _, p := range old.Leased {
+		if p.Reason == Scheduled {
+			m.visits = append(m.visits, p)
+		} else {
+			m.pages = append(m.pages, p)
+		}
+	}
 	segments := map[int64][]byte{}
 	for _, part := range saved {
 		if !old.validPart(&part) {
@@ -234,12 +254,11 @@ func (h *Host) merger(record []byte, saved []frontier.Part, classes []frontier.C
 	for _, r := range old.recent {
 		m.known[r.hash] = r.Known
 	}
-	for i := range old.segments {
-		pages, err := old.segments[i].unread(segments[old.segments[i].number])
-		if err != nil {
-			return nil, err
-		}
-		m.pages = append(m.pages, pages...)
+	if m.pages, err = appendUnread(m.pages, old.segments, segments); err != nil {
+		return nil, err
+	}
+	if m.visits, err = appendUnread(m.visits, old.Schedule.segments, segments); err != nil {
+		return nil, err
 	}
 	for hash, k := range m.known {
 		if k.Life == Waiting { // if it still does, it is among the pages or the entry points
@@ -251,6 +270,18 @@ func (h *Host) merger(record []byte, saved []frontier.Part, classes []frontier.C
 		m.known[hash] = k
 	}
 	return m, old.UnpackEntries()
+}
+
+// appendUnread appends what is left of segments.
+func appendUnread(list []Page, segments []segment, data map[int64][]byte) ([]Page, error) {
+	for i := range segments {
+		pages, err := segments[i].unread(data[segments[i].number])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, pages...)
+	}
+	return list, nil
 }
 
 // remember takes over what a chunk of the stored host says.
@@ -271,6 +302,9 @@ func (m *merger) load() error {
 	hashes := slices.Collect(maps.Keys(m.known))
 	for i := range m.pages {
 		hashes = append(hashes, Hash48(m.pages[i].Path))
+	}
+	for i := range m.visits {
+		hashes = append(hashes, Hash48(m.visits[i].Path))
 	}
 	if err := m.host.load(hashes); err != nil {
 		return err
@@ -310,6 +344,17 @@ func (m *merger) mergePages(room int64) (added int64) {
 	h.URLs += added
 	h.tx.state.URLs += added
 	return added
+}
+
+// mergeVisits schedules the pages that the host does not know.
+func (m *merger) mergeVisits() {
+	for _, p := range m.visits {
+		hash := Hash48(p.Path)
+		if k, ok := m.missing[hash]; ok && k.Life == Fetched {
+			p.Class = m.class(p.Class)
+			m.host.ScheduleVisit(p)
+		}
+	}
 }
 
 // mergeEntries adds the entry points that the host does not know. One that it knows but does not have was removed.

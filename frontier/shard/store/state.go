@@ -50,6 +50,7 @@ const (
 	stateSecret     // State.Secret
 	stateWithheld   // State.Withheld
 	stateUnderway   // State.Underway
+	stateVisits     // State.Visits
 	stateRows
 )
 
@@ -75,6 +76,7 @@ type State struct {
 	Patterns []string
 	Excludes *contract.Exclusions
 
+	Visits     VisitCounters
 	Refreshing RefreshCounters
 	deleted    deletedLogs
 	Secret     []byte // with which the shard seals its leases; empty until the first one
@@ -121,6 +123,11 @@ func (s *State) encode() (rows [stateRows][]byte) {
 	if s.Refreshing != (RefreshCounters{}) {
 		for _, v := range s.Refreshing.counters() {
 			rows[stateRefreshing] = appendUint(rows[stateRefreshing], *v)
+		}
+	}
+	if s.Visits != (VisitCounters{}) {
+		for _, v := range s.Visits.counters() {
+			rows[stateVisits] = appendUint(rows[stateVisits], *v)
 		}
 	}
 	if s.deleted != (deletedLogs{}) {
@@ -193,6 +200,12 @@ func (s *State) decode(key int64, data []byte) error {
 		}
 	case stateRefreshing:
 		for _, v := range s.Refreshing.counters() {
+			if d.at < len(d.text) { // later versions append
+				*v = d.int()
+			}
+		}
+	case stateVisits:
+		for _, v := range s.Visits.counters() {
 			if d.at < len(d.text) { // later versions append
 				*v = d.int()
 			}

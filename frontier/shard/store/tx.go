@@ -370,8 +370,11 @@ func (c *partTable) get(key int64) ([]byte, error) {
 
 // Flush writes what has changed.
 func (c *Tx) Flush() error {
-	for _, id := range idsOf(c.hosts, func(h *Host) bool { return h != nil && h.grown }) {
+	for _, id := range idsOf(c.hosts, func(h *Host) bool { return h != nil && (h.grown || h.Schedule.grown) }) {
 		if err := c.hosts[id].spill(); err != nil {
+			return err
+		}
+		if err := c.hosts[id].Schedule.spill(); err != nil {
 			return err
 		}
 	}

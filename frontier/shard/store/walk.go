@@ -9,9 +9,12 @@ import (
 // A walk is a lease that looked at as many hosts as one call may, and has not seen the rest of its lanes. The next
 // lease that wants the same goes on from there.
 type walk struct {
-	wants     uint64 // hash of what the lease wants
-	positions [frontier.Lanes]position
+	wants     uint64                   // hash of what the lease wants
+	positions [frontier.Lanes]position // those of walkedLanes are stored
 }
+
+// walkedLanes are the lanes in which a lease goes on from where one stopped.
+const walkedLanes = frontier.EntryLane + 1
 
 // position is a place in a lane: the key of a block, and how many of its bytes were looked at.
 type position struct {
@@ -27,7 +30,7 @@ func (w *walk) begun() bool { return w.positions != [frontier.Lanes]position{} }
 
 func (w *walk) append(b []byte) []byte {
 	b = appendHash(b, w.wants)
-	for _, p := range w.positions {
+	for _, p := range w.positions[:walkedLanes] {
 		b = appendUint(appendUint(b, p.key), p.at)
 	}
 	return b
@@ -35,7 +38,7 @@ func (w *walk) append(b []byte) []byte {
 
 func (d *decoder) walk() (w walk) {
 	w.wants = d.hash()
-	for i := range w.positions {
+	for i := range w.positions[:walkedLanes] {
 		w.positions[i] = position{d.int(), d.int()}
 	}
 	return w

@@ -1,0 +1,236 @@
+package store
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"github.com/newsfork/seed-engine/epoch"
+	"github.com/newsfork/seed-engine/frontier/revisit"
+)
+
+// Visit is what is kept of a page that was fetched, so that it can be fetched again.
+type Visit struct {
+	Count     int           // of fetches
+	Fetched   epoch.Seconds // last, to the minute
+	Published epoch.Seconds // or first fetched, to the day
+	Etag      string
+	Modified  string // Last-Modified
+	Digest    uint32 // first 32 bits of the digest of the text, else of the body; 0 when it is unknown
+	OfText    bool   // Digest is that of the text
+	History   revisit.History
+	Newer     bool // a lastmod later than Fetched was seen
+}
+
+// Why a page waits.
+const (
+	New       = iota // it was never fetched
+	Requested        // an operator wants it again
+	Redated          // its site gives it a newer date
+	Scheduled        // see package revisit
+)
+
+// Bits of a visit's first byte.
+const (
+	visitEtag = 1 << iota
+	visitModified
+	visitDigest
+	visitText
+	visitNewer
+)
+
+func (v *Visit) append(b []byte) []byte {
+	flags := byte(0)
+	for i, is := range [...]bool{v.Etag != "", v.Modified != "", v.Digest != 0, v.OfText, v.Newer} {
+		if is {
+			flags |= 1 << i
+		}
+	}
+	b = append(b, flags)
+	b = appendUint(b, int64(v.Count))
+	b = appendUint(b, int64(v.Fetched/60))
+	b = appendUint(b, int64(max(0, v.Fetched.Sub(v.Published))/(24*time.Hour)))
+	shape, factor := v.History.Bytes()
+	b = append(b, shape, factor)
+	if v.Etag != "" {
+		b = appendString(b, v.Etag)
+	}
+	if v.Modified != "" {
+		b = appendString(b, v.Modified)
+	}
+	if v.Digest != 0 {
+		b = binary.BigEndian.AppendUint32(b, v.Digest)
+	}
+	return b
+}
+
+func (d *decoder) visit() *Visit {
+	flags := d.byte()
+	v := &Visit{Count: int(d.int()), OfText: flags&visitText != 0, Newer: flags&visitNewer != 0}
+	v.Fetched = epoch.Seconds(min(d.int(), MaxSlot/60) * 60)
+	v.Published = max(0, v.Fetched-epoch.Seconds(min(d.int(), MaxSlot/86_400)*86_400))
+	v.History = revisit.HistoryOf(d.byte(), d.byte())
+	if flags&visitEtag != 0 {
+		v.Etag = d.string()
+	}
+	if flags&visitModified != 0 {
+		v.Modified = d.string()
+	}
+	if flags&visitDigest != 0 {
+		for range 4 {
+			v.Digest = v.Digest<<8 | uint32(d.byte())
+		}
+	}
+	return v
+}
+
+// validator returns a validator as it is kept: none if it is too long.
+func validator(text string) string {
+	if len(text) > maxValidator {
+		return ""
+	}
+	return text
+}
+
+// VisitCounters is the budget of visits: fetches of pages that were fetched before, on schedule.
+type VisitCounters struct {
+	Scheduled int64         // pages that are to be fetched again, the leased ones included
+	Made      int64         // since the beginning
+	Threshold int64         // see revisit.Threshold, in millionths; 0: not set
+	Hour      int64         // since 1970, of the last change of the threshold
+	Demand    int64         // pages that reached the threshold since then
+	Allowed   int64         // visits that may be made now, in thousandths
+	AllowedAt epoch.Seconds // when that was counted
+}
+
+func (v *VisitCounters) counters() []*int64 {
+	return []*int64{&v.Scheduled, &v.Made, &v.Threshold, &v.Hour, &v.Demand, &v.Allowed, (*int64)(&v.AllowedAt)}
+}
+
+// ScheduleVisit queues a page that was fetched to be fetched again at its due date.
+func (h *Host) ScheduleVisit(p Page) {
+	p.Reason, p.Title, p.Tries, p.Refused = Scheduled, "", 0, 0
+	h.Schedule.Enqueue(p)
+	h.Scheduled++
+	h.tx.state.Visits.Scheduled++
+}
+
+// PutBack queues a leased page again, where it was.
+func (h *Host) PutBack(p Page) {
+	if p.Reason == Scheduled {
+		h.Schedule.Enqueue(p)
+	} else {
+		h.Enqueue(p)
+	}
+}
+
+// Leave counts a leased page that is in no queue any more.
+func (h *Host) Leave(p *Page) {
+	h.Change()
+	if p.Reason == Scheduled {
+		h.Scheduled--
+		h.tx.state.Visits.Scheduled--
+	} else {
+		h.URLs--
+		h.tx.state.URLs--
+	}
+}
+
+// DueVisits takes pages out of the schedule whose due date has come, and the next ones in the host's row. The caller
+// puts back those that it does not lease.
+func (h *Host) DueVisits(f *Filter) ([]Page, error) {
+	q := &h.Schedule
+	for len(q.buffer) <= maxBuffer-maxGroup {
+		region := q.dueRegion()
+		if region < 0 {
+			break
+		}
+		if err := q.refill(region); err != nil {
+			return nil, err
+		}
+	}
+	var pages []Page
+	q.buffer = slices.DeleteFunc(q.buffer, func(p Page) bool {
+		is := f.Page(h, &p)
+		if is {
+			pages = append(pages, p)
+		}
+		return is
+	})
+	h.Change()
+	return pages, nil
+}
+
+// dueRegion returns a region of a segment with pages whose due date has come, or -1.
+func (q *pageQueue) dueRegion() int {
+	for i := range q.segments {
+		s := &q.segments[i]
+		for region := range s.region {
+			if s.region[region].left > 0 && (region != waiting || s.due <= q.host.tx.seconds()) {
+				return region
+			}
+		}
+	}
+	return -1
+}
+
+// maxSearched is the number of segments of a schedule in which a page is looked for, the newest.
+const maxSearched = 16
+
+// TakeScheduled takes pages out of the schedule by their hashes, those that it finds.
+func (h *Host) TakeScheduled(hashes map[uint64]bool) (taken []Page, err error) {
+	q := &h.Schedule
+	wanted := func(p Page) bool {
+		is := hashes[Hash48(p.Path)]
+		if is {
+			taken = append(taken, p)
+		}
+		return is
+	}
+	q.buffer = slices.DeleteFunc(q.buffer, wanted)
+	first := max(0, len(q.segments)-maxSearched)
+	var keys []int64
+	for _, s := range q.segments[first:] {
+		keys = append(keys, q.segmentKey(s.number))
+	}
+	if err := h.tx.parts.Load(keys); err != nil {
+		return nil, err
+	}
+	for i := len(q.segments) - 1; i >= first && len(taken) < len(hashes); i-- {
+		s := &q.segments[i]
+		key := q.segmentKey(s.number)
+		pages, err := s.unread(h.tx.parts.rows[key])
+		if err != nil {
+			q.dropSegment(i)
+			continue
+		}
+		n := len(pages)
+		switch pages = slices.DeleteFunc(pages, wanted); {
+		case len(pages) == n:
+		case len(pages) == 0:
+			h.tx.parts.set(key, nil)
+			q.segments = slices.Delete(q.segments, i, i+1)
+		default:
+			q.replace(i, pages)
+		}
+	}
+	h.Scheduled -= int64(len(taken))
+	h.tx.state.Visits.Scheduled -= int64(len(taken))
+	h.Change()
+	return taken, nil
+}
+
+// Renew notes what was learnt of a page that was fetched now.
+func (p *Page) Renew(now epoch.Seconds, etag, modified string, digest uint32, ofText bool) {
+	if p.Visit == nil {
+		p.Visit = &Visit{Published: cmp.Or(min(p.Lastmod, now), now)}
+	}
+	v := p.Visit
+	v.Count++
+	v.Fetched, v.Newer = now, false
+	v.Etag, v.Modified = validator(etag), validator(modified)
+	if digest != 0 {
+		v.Digest, v.OfText = digest, ofText
+	}
+}
