@@ -34,14 +34,33 @@ type FrontierItem struct {
 	Partition    Partition `json:"partition_info"`
 }
 
-// FrontierReported answers POST /api/v1/frontier/report. Repeated results, and results after the end of a lease,
-// count as accepted.
+// FrontierReported answers POST /api/v1/frontier/report.
 type FrontierReported struct {
-	Accepted int      `json:"accepted"`
-	Unknown  int      `json:"unknown"`             // no such item, or it belongs to another lease
-	Added    int      `json:"added"`               // found URLs that are new
-	Refused  int      `json:"refused,omitempty"`   // found URLs beyond what one report may have
-	NotTaken []string `json:"not_taken,omitempty"` // with 503: ids of results to report again
+	Accepted int               `json:"accepted"` // repeated ones included
+	Late     int               `json:"late"`     // after the lease, but before anybody else was given the host
+	Unknown  int               `json:"unknown"`  // no such item, or others were given it
+	Results  []FrontierOutcome `json:"results"`
+	Found    FrontierFoundURLs `json:"found"`
+	Added    int               `json:"added"`               // found URLs that are new
+	Refused  int               `json:"refused,omitempty"`   // found URLs beyond what one report may have
+	NotTaken []string          `json:"not_taken,omitempty"` // with 503: ids of results to report again
+}
+
+// FrontierOutcome is what became of a result: accepted, late or unknown.
+type FrontierOutcome struct {
+	ID      string `json:"id"`
+	Outcome string `json:"outcome"`
+}
+
+// FrontierFoundURLs counts the URLs that a report found, by what became of them.
+type FrontierFoundURLs struct {
+	Added    int `json:"added"`
+	Known    int `json:"known"`
+	Excluded int `json:"excluded"`
+	Trap     int `json:"trap"`
+	Mirror   int `json:"mirror"`
+	Invalid  int `json:"invalid"`
+	Over     int `json:"over"` // a limit
 }
 
 // FrontierPut answers POST /api/v1/frontier/urls.

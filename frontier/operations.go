@@ -178,14 +178,82 @@ type FoundURL struct {
 // FoundByScraper is the FoundBy of URLs in a report.
 const FoundByScraper = "scraper"
 
-// ReportAnswer counts results. A repeated result, or one of an expired lease, is accepted and changes nothing.
+// ReportAnswer counts results.
 type ReportAnswer struct {
 	Accepted int
-	Unknown  int // there is no such lease, or the item is not in it
-	Added    int // new URLs among those found
+	Late     int `json:",omitempty"`
+	Unknown  int
+	Added    int         // new URLs among those found
+	Outcomes []Outcome   `json:",omitempty"` // in the order of the results
+	Found    FoundCounts // what became of the URLs that were found
 
 	// Partitions of the items in the order of the results, on request; zero for an unknown item.
 	Partitions []contract.Partition `json:",omitempty"`
+}
+
+// Outcome is what became of a result.
+type Outcome string
+
+// Outcomes.
+const (
+	ReportAccepted Outcome = "accepted" // a repeated one changes nothing
+	ReportLate     Outcome = "late"     // the lease was over; it counts, since nobody else was given the host
+	ReportUnknown  Outcome = "unknown"  // there is no such lease, the item is not in it, or others were given it since
+)
+
+// Count adds the outcome of the next result.
+func (a *ReportAnswer) Count(o Outcome) {
+	a.Outcomes = append(a.Outcomes, o)
+	switch o {
+	case ReportAccepted:
+		a.Accepted++
+	case ReportLate:
+		a.Late++
+	default:
+		a.Unknown++
+	}
+}
+
+// FoundCounts counts URLs that were found, by what became of them.
+type FoundCounts struct {
+	Added    int `json:"added"`
+	Known    int `json:"known"`
+	Excluded int `json:"excluded"` // by an operator
+	Trap     int `json:"trap"`
+	Mirror   int `json:"mirror"`
+	Invalid  int `json:"invalid"`
+	Over     int `json:"over"` // a limit
+}
+
+// Count counts a URL by its verdict.
+func (c *FoundCounts) Count(v Verdict) {
+	switch v {
+	case Accepted:
+		c.Added++
+	case Duplicate:
+		c.Known++
+	case Excluded:
+		c.Excluded++
+	case Trapped:
+		c.Trap++
+	case Mirrored:
+		c.Mirror++
+	case InvalidURL, ForeignHost:
+		c.Invalid++
+	default:
+		c.Over++
+	}
+}
+
+// Add adds other counts.
+func (c *FoundCounts) Add(o FoundCounts) {
+	c.Added += o.Added
+	c.Known += o.Known
+	c.Excluded += o.Excluded
+	c.Trap += o.Trap
+	c.Mirror += o.Mirror
+	c.Invalid += o.Invalid
+	c.Over += o.Over
 }
 
 // ---- Acquire, renew, release: collectors own a domain

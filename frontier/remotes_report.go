@@ -73,6 +73,7 @@ type foundThere struct {
 // divide sorts the results by shard and lease, and what they found by shard. What names no lease of the
 // report is unknown.
 func (p *reportToAll) divide() {
+	p.answer.Outcomes = slices.Repeat([]Outcome{ReportUnknown}, len(p.report.Results))
 	leases := p.remotes.parseLease(p.report.Lease)
 	at := map[shardLease]int{}
 	for i := range p.report.Results {
@@ -104,10 +105,13 @@ func (p *reportToAll) divideFound(shard int, found []FoundURL) (here, elsewhere 
 		f.Domain = Registrable(l.Host)
 		switch {
 		case !ok || f.Domain == "":
+			p.answer.Found.Invalid++
 		case placement.ShardOf(f.Domain, p.remotes.Shards) == shard:
 			here = append(here, f)
 		case others.Take(f.Domain):
 			elsewhere = append(elsewhere, f)
+		default:
+			p.answer.Found.Over++
 		}
 	}
 	return here, elsewhere
@@ -131,9 +135,14 @@ func (p *reportToAll) send(ctx context.Context) []error {
 			continue
 		}
 		p.answer.Accepted += part.answer.Accepted
+		p.answer.Late += part.answer.Late
 		p.answer.Unknown += part.answer.Unknown
 		p.answer.Added += part.answer.Added
-		if part.answer.Accepted > 0 {
+		p.answer.Found.Add(part.answer.Found)
+		for k, outcome := range part.answer.Outcomes[:min(len(part.indexes), len(part.answer.Outcomes))] {
+			p.answer.Outcomes[part.indexes[k]] = outcome
+		}
+		if part.answer.Accepted+part.answer.Late > 0 {
 			p.remotes.Idle.Forget(part.shard)
 		}
 		p.gather(part)
@@ -170,6 +179,11 @@ func (p *reportToAll) put(ctx context.Context) []error {
 	answers, errs := p.remotes.putAll(ctx, puts)
 	for i, err := range errs {
 		p.answer.Added += answers[i].Added
+		for _, v := range answers[i].Pages {
+			if v != Unavailable {
+				p.answer.Found.Count(v)
+			}
+		}
 		if err == nil {
 			continue
 		}

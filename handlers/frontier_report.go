@@ -14,8 +14,7 @@ import (
 	"github.com/newsfork/seed-engine/httpapi"
 )
 
-// reportURLs records the outcomes of leased items. Repeated reports, and those after the lease has ended, are
-// accepted and change nothing.
+// reportURLs records the outcomes of leased items. Repeated reports are accepted and change nothing.
 func (a frontierRoutes) reportURLs(w http.ResponseWriter, r *http.Request) error {
 	report, refused, err := a.readReport(r)
 	if err != nil {
@@ -28,10 +27,16 @@ func (a frontierRoutes) reportURLs(w http.ResponseWriter, r *http.Request) error
 		}
 	}
 	reported, err := a.Frontier.Report(r.Context(), report)
-	answer := contract.FrontierReported{Accepted: reported.Accepted, Unknown: reported.Unknown, Added: reported.Added,
+	answer := contract.FrontierReported{Accepted: reported.Accepted, Late: reported.Late, Unknown: reported.Unknown,
+		Results: []contract.FrontierOutcome{}, Found: contract.FrontierFoundURLs(reported.Found), Added: reported.Added,
 		Refused: refused}
-	for _, i := range reported.Failed {
-		answer.NotTaken = append(answer.NotTaken, report.Results[i].ID)
+	answer.Found.Over += refused
+	for i, outcome := range reported.Outcomes {
+		if slices.Contains(reported.Failed, i) {
+			answer.NotTaken = append(answer.NotTaken, report.Results[i].ID)
+			continue
+		}
+		answer.Results = append(answer.Results, contract.FrontierOutcome{ID: report.Results[i].ID, Outcome: string(outcome)})
 	}
 	if err != nil {
 		a.server().Fail(w, r, shardAway(w, err), answer)

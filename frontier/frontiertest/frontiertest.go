@@ -129,6 +129,7 @@ type testShard struct {
 	s     frontier.Remote
 	local shard.Shard
 	now   epoch.Millis
+	found frontier.FoundCounts // of the last report
 }
 
 var ctx = context.Background()
@@ -194,6 +195,15 @@ func (s *testShard) report(l frontier.Lease, results ...frontier.Result) (a fron
 		a, err = s.s.Report(ctx, frontier.Report{Lease: l.ID, Results: results})
 		return err
 	})
+	s.found = a.Found
+	var counted frontier.ReportAnswer
+	for _, o := range a.Outcomes {
+		counted.Count(o)
+	}
+	if counted.Accepted != a.Accepted || counted.Late != a.Late || counted.Unknown != a.Unknown || len(a.Outcomes) != len(results) {
+		s.t.Errorf("outcomes that do not agree with their counts: %+v", a)
+	}
+	a.Outcomes, a.Found = nil, frontier.FoundCounts{}
 	return a
 }
 

@@ -401,15 +401,15 @@ func reportTwice(t T, db DB) {
 	expect(t, "again", s.report(mine, result), frontier.ReportAnswer{Accepted: 1})
 	expect(t, "which changes nothing", s.stats(), before)
 	s.wait(60_000)
-	expect(t, "late", s.report(other, foreign), frontier.ReportAnswer{Accepted: 1})
-	expect(t, "which changes nothing", s.stats().Done, int64(1))
+	expect(t, "late", s.report(other, foreign), frontier.ReportAnswer{Late: 1})
+	expect(t, "which counts", s.stats().Done, int64(2))
 	s.put("c.example", pages("c.example", 500, 0.5)...) // so many that most of what was seen is in chunks
 	s.wait(60_000)
 	l := s.lease(3)
 	at := slices.IndexFunc(l.Items, func(i frontier.Item) bool { return i.Host == "c.example" })
 	result = frontier.Result{ID: l.Items[at].ID, Status: 200}
 	expect(t, "twice in one report", s.report(l, result, result, result), frontier.ReportAnswer{Accepted: 3})
-	expect(t, "which counts once", s.stats().Done, int64(2))
+	expect(t, "which counts once", s.stats().Done, int64(3))
 }
 
 // reportForged: numbers of leases, ids of hosts and hashes of paths can be guessed; what the shard adds to them
@@ -554,6 +554,7 @@ func foundURLs(t T, db DB) {
 			found("nonsense", "no domain"),
 		}})
 	expect(t, "report", a, frontier.ReportAnswer{Accepted: 1, Added: 3})
+	expect(t, "found", s.found, frontier.FoundCounts{Added: 3, Known: 2, Invalid: 2})
 	s.wait(1000)
 	got := s.lease(10)
 	list := urls(got)

@@ -334,7 +334,7 @@ func (l *leaser) giveEntry(h *store.Host, m *store.Domain) (keep bool, err error
 // take notes that a host is leased.
 func (l *leaser) take(h *store.Host, m *store.Domain, n int) {
 	c := l.c
-	h.Lease, h.LeaseEnds = l.number, l.ends
+	h.Lease, h.LeaseEnds, h.LastLease = l.number, l.ends, 0
 	h.Change()
 	l.hosts = append(l.hosts, h.ID)
 	c.tx.State().Leased += int64(n)

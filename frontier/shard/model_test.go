@@ -204,14 +204,16 @@ func (m *model) report() {
 		}
 		r.Results = append(r.Results, result)
 	}
-	m.do(func() error {
-		a, err := m.shard.Report(m.now, r)
-		if err == nil && a.Accepted+a.Unknown != len(r.Results) {
-			m.Errorf("of %d results: %+v", len(r.Results), a)
-		}
+	var a frontier.ReportAnswer
+	m.do(func() (err error) {
+		a, err = m.shard.Report(m.now, r)
 		return err
 	})
+	if a.Accepted+a.Late+a.Unknown != len(r.Results) || a.Late > 0 && l.ExpiresAt > m.now {
+		m.Errorf("of %d results: %+v", len(r.Results), a)
+	}
 	if l.ExpiresAt <= m.now {
+		m.late(l, r, a.Outcomes)
 		m.leases = append(m.leases[:i], m.leases[i+1:]...)
 		return
 	}
@@ -241,6 +243,24 @@ func (m *model) report() {
 	}
 }
 
+// late settles what was reported after a lease was over, and counts.
+func (m *model) late(l frontier.Lease, r frontier.Report, outcomes []frontier.Outcome) {
+	for i, result := range r.Results {
+		if outcomes[i] != frontier.ReportLate {
+			continue
+		}
+		for _, item := range l.Items {
+			if item.ID != result.ID {
+				continue
+			}
+			if m.hosts[item.Host].leasedAtID != l.ID {
+				m.Errorf("%s: its host was given to others since", item.URL)
+			}
+			m.settle(item, result)
+		}
+	}
+}
+
 func (m *model) settle(item frontier.Item, r frontier.Result) {
 	u, h := m.urls[item.URL], m.hosts[item.Host]
 	u.out = false
@@ -248,8 +268,9 @@ func (m *model) settle(item frontier.Item, r frontier.Result) {
 	case 200, 404:
 		u.over = true
 	case 500:
-		u.broken++
-		h.ready = max(h.ready, m.now+60_000)
+		if u.broken++; h.ready <= m.now { // else it rests already
+			h.ready = m.now + 60_000
+		}
 	default:
 		h.ready = max(h.ready, m.now+epoch.Millis(r.RetryAfter*1000))
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
@@ -21,6 +22,7 @@ func (s *Shard) Report(now epoch.Millis, r frontier.Report) (answer frontier.Rep
 		number, seal, ok := c.openLease(r.Lease)
 		if !ok {
 			answer.Unknown = len(r.Results)
+			answer.Outcomes = slices.Repeat([]frontier.Outcome{frontier.ReportUnknown}, len(r.Results))
 			if r.Partitions {
 				answer.Partitions = make([]contract.Partition, len(r.Results))
 			}
@@ -34,10 +36,11 @@ func (s *Shard) Report(now epoch.Millis, r frontier.Report) (answer frontier.Rep
 			p.answer.Partitions = make([]contract.Partition, len(r.Results))
 		}
 		for i := range r.Results {
-			partition, err := p.result(&r.Results[i], p.items[i])
+			partition, outcome, err := p.result(&r.Results[i], &p.items[i])
 			if err != nil {
 				return err
 			}
+			p.answer.Count(outcome)
 			if r.Partitions {
 				p.answer.Partitions[i] = partition
 			}
@@ -60,6 +63,7 @@ type reporter struct {
 	finished map[int64]bool       // hosts whose lease has ended with this report
 	slowed   map[int64]bool       // hosts that slowed down
 	puts     map[string]*putBatch // of found URLs, by domain
+	verdicts []*frontier.Verdict  // of those
 	answer   frontier.ReportAnswer
 }
 
@@ -68,6 +72,7 @@ type reporter struct {
 type reportedItem struct {
 	host *store.Host
 	hash uint64
+	late *store.Page // it was queued again, since the lease was over
 }
 
 // prepare loads what the results are about.
@@ -77,16 +82,20 @@ func (p *reporter) prepare(results []frontier.Result) error {
 		return err
 	}
 	var urls []store.URLKey
-	named := map[reportedItem]bool{}
+	named := map[store.URLKey]bool{}
 	for i, item := range p.items {
 		h := item.host
 		if h == nil {
 			continue
 		}
-		if at := h.LeasedPage(item.hash); p.over(h) || at < 0 || named[item] || h.Leased[at].Foreign {
-			urls = append(urls, store.URLKey{Host: h.ID, Hash: item.hash})
+		key := store.URLKey{Host: h.ID, Hash: item.hash}
+		if err := p.takeBack(&p.items[i]); err != nil {
+			return err
 		}
-		named[item] = true
+		if at := h.LeasedPage(item.hash); h.Lease != p.number || at < 0 || named[key] || h.Leased[at].Foreign {
+			urls = append(urls, key)
+		}
+		named[key] = true
 		if l, ok := c.link(results[i].RedirectedTo); ok && l.Host == h.Name {
 			urls = append(urls, store.URLKey{Host: h.ID, Hash: store.Hash48(l.Path)})
 		}
@@ -125,8 +134,16 @@ func (p *reporter) prepareFound(results []frontier.Result) error {
 		own, partition, ok := p.foundOn(p.items[i])
 		others := link.FoundDomains{}
 		r.Found = slices.DeleteFunc(r.Found, func(f frontier.FoundURL) bool {
-			domain := cmp.Or(f.Domain, own)
-			return !ok || contract.CheckDomain("", domain) != nil || domain != own && !others.Take(domain)
+			switch domain := cmp.Or(f.Domain, own); {
+			case !ok:
+			case contract.CheckDomain("", domain) != nil:
+				p.answer.Found.Invalid++
+			case domain != own && !others.Take(domain):
+				p.answer.Found.Over++
+			default:
+				return false
+			}
+			return true
 		})
 		for k := range r.Found {
 			f := &r.Found[k]
@@ -145,50 +162,76 @@ func (p *reporter) prepareFound(results []frontier.Result) error {
 	return preparePuts(p.c, puts)
 }
 
+// takeBack takes a page back that was queued again since the lease was over, if nobody has leased its host since.
+// A page that was fetched after it was leased was reported before.
+func (p *reporter) takeBack(item *reportedItem) error {
+	h := item.host
+	if h.LastLease != p.number || h.Lease != 0 || p.seal.none() {
+		return nil
+	}
+	page, ok, err := h.TakeBack(item.hash)
+	if err != nil || !ok {
+		return err
+	}
+	if page.Visit != nil && page.Visit.Fetched.Millis().Add(time.Minute) >= epoch.Millis(p.number) && page.Reason == store.Scheduled {
+		h.PutBack(page)
+		return nil
+	}
+	item.late = &page
+	return nil
+}
+
 // foundOn returns the domain and the partition of the page on which the URLs of a result were found. It reports false
 // when nobody was given that page.
 func (p *reporter) foundOn(item reportedItem) (domain string, partition contract.Partition, given bool) {
 	h, hash := item.host, item.hash
-	if h == nil || p.over(h) {
+	if h == nil {
 		return "", partition, false
 	}
-	var on *store.Page
-	if i := h.LeasedPage(hash); i >= 0 {
-		on = &h.Leased[i]
-	} else if h.UnpackEntries() == nil && slices.Contains(h.Asked, hash) && h.Entry(hash) >= 0 {
-		on = &h.Entries[h.Entry(hash)].Page
-	} else {
+	on := item.late
+	if on == nil && h.Lease == p.number {
+		if i := h.LeasedPage(hash); i >= 0 {
+			on = &h.Leased[i]
+		} else if h.UnpackEntries() == nil && slices.Contains(h.Asked, hash) && h.Entry(hash) >= 0 {
+			on = &h.Entries[h.Entry(hash)].Page
+		}
+	}
+	if on == nil {
 		return "", partition, false
 	}
 	return h.Domain.Name, p.c.partition(h, on), true
 }
 
-// over reports whether the lease of a host is not the reported one, or is no longer.
-func (p *reporter) over(h *store.Host) bool { return h.Lease != p.number || h.LeaseEnds <= p.c.now }
-
-// result settles one item, and gives its partition.
-func (p *reporter) result(r *frontier.Result, item reportedItem) (partition contract.Partition, err error) {
+// result settles one item, and gives its partition and what became of it. It counts however late it is, as long as
+// nobody else was given its host.
+func (p *reporter) result(r *frontier.Result, item *reportedItem) (contract.Partition, frontier.Outcome, error) {
 	h, hash := item.host, item.hash
 	if h == nil {
-		p.answer.Unknown++
-		return partition, nil
+		return contract.Partition{}, frontier.ReportUnknown, nil
 	}
-	if !p.over(h) {
+	if q := item.late; q != nil {
+		item.late = nil
+		return p.c.partition(h, q), frontier.ReportLate, p.page(h, q, r)
+	}
+	if h.Lease == p.number {
+		outcome := frontier.ReportAccepted
+		if h.LeaseEnds <= p.c.now {
+			outcome = frontier.ReportLate
+		}
 		if at := h.LeasedPage(hash); at >= 0 {
-			partition = p.c.partition(h, &h.Leased[at])
-			return partition, p.page(h, at, r)
+			q := h.Leased[at]
+			h.Leased = append(h.Leased[:at:at], h.Leased[at+1:]...)
+			p.c.tx.State().Leased--
+			return p.c.partition(h, &q), outcome, p.page(h, &q, r)
 		}
 		if at := slices.Index(h.Asked, hash); at >= 0 {
-			partition = p.c.partition(h, &store.Page{})
-			return partition, p.entry(h, at, r)
+			return p.c.partition(h, &store.Page{}), outcome, p.entry(h, at, r)
 		}
 	}
 	if _, known := h.Known(hash); p.seal.none() || !known || p.foreign(h, hash) {
-		p.answer.Unknown++
-		return partition, nil
+		return contract.Partition{}, frontier.ReportUnknown, nil
 	}
-	p.answer.Accepted++ // repeated, or late
-	return p.c.partition(h, &store.Page{}), nil
+	return p.c.partition(h, &store.Page{}), frontier.ReportAccepted, nil // repeated
 }
 
 // foreign reports whether an item belongs to another lease that is not over.
@@ -196,15 +239,12 @@ func (p *reporter) foreign(h *store.Host, hash uint64) bool {
 	return h.Lease != p.number && h.Lease != 0 && h.LeaseEnds > p.c.now && h.LeasedPage(hash) >= 0
 }
 
-func (p *reporter) page(h *store.Host, at int, r *frontier.Result) error {
+func (p *reporter) page(h *store.Host, q *store.Page, r *frontier.Result) error {
 	c := p.c
-	q := h.Leased[at]
-	h.Leased = append(h.Leased[:at:at], h.Leased[at+1:]...)
-	p.settled()
 	if !r.NotFetched && !r.Forbidden && !r.NoRobots {
 		c.tx.State().Answers++
 	}
-	if err := p.end(h, &q, r); err != nil {
+	if err := p.end(h, q, r); err != nil {
 		return err
 	}
 	if l, ok := c.link(r.RedirectedTo); ok && l.Host == h.Name {
@@ -297,7 +337,7 @@ func (p *reporter) entry(h *store.Host, at int, r *frontier.Result) error {
 	c := p.c
 	hash := h.Asked[at]
 	h.Asked = append(h.Asked[:at:at], h.Asked[at+1:]...)
-	p.settled()
+	c.tx.State().Leased--
 	c.answered(h, r)
 	if err := h.UnpackEntries(); err != nil {
 		return err
@@ -320,11 +360,6 @@ func (c *call) done(h *store.Host, q *store.Page, counters ...*int64) {
 	}
 }
 
-func (p *reporter) settled() {
-	p.answer.Accepted++
-	p.c.tx.State().Leased--
-}
-
 // after slows down a host, queues found URLs, and ends the lease of a host whose last item was reported.
 func (p *reporter) after(h *store.Host, r *frontier.Result) error {
 	c := p.c
@@ -334,15 +369,21 @@ func (p *reporter) after(h *store.Host, r *frontier.Result) error {
 		p.slowed[h.ID] = true
 		slowDown(h)
 	}
-	if len(h.Leased)+len(h.Asked) == 0 {
+	switch {
+	case h.Lease != p.number: // late: it is queued already
+		if err := c.queue(h); err != nil {
+			return err
+		}
+	case len(h.Leased)+len(h.Asked) == 0:
 		p.finished[h.ID] = true
-		if err := c.free(h, c.now.Add(h.Interval())); err != nil {
+		if err := c.free(h, min(c.now, h.LeaseEnds).Add(h.Interval())); err != nil {
 			return err
 		}
 	}
 	for i := range r.Found {
-		f := &r.Found[i]
-		if err := p.puts[f.Domain].page(&f.NewPage, f.Domain != h.Domain.Name, new(frontier.Verdict)); err != nil {
+		f, verdict := &r.Found[i], new(frontier.Verdict)
+		p.verdicts = append(p.verdicts, verdict)
+		if err := p.puts[f.Domain].page(&f.NewPage, f.Domain != h.Domain.Name, verdict); err != nil {
 			return err
 		}
 	}
@@ -356,6 +397,9 @@ func (p *reporter) finish() error {
 			return err
 		}
 		p.answer.Added += p.puts[key].added
+	}
+	for _, v := range p.verdicts {
+		p.answer.Found.Count(*v)
 	}
 	if len(p.finished) == 0 {
 		return nil

@@ -76,6 +76,7 @@ func randomHost(r *rand.Rand) *Host {
 	h.places[KindVisit] = place{true, frontier.VisitLane, epoch.Seconds(r.Int64N(MaxSlot)), allTypes, 9}
 	h.nextSegment, h.buffer = r.Int64N(3000), randomPages(r, r.IntN(40))
 	h.AskedAt, h.Traps, h.tail = instant(), r.Int64N(9), "later"
+	h.LastLease = r.Int64N(1e6)
 	h.Failures, h.Refusals, h.unsure = r.Int64N(20), r.Int64N(20), r.IntN(2) == 0
 	for range r.IntN(maxRecent) {
 		h.recent = append(h.recent, recentURL{r.Uint64() >> 16, randomKnown(r)})

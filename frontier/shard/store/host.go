@@ -29,6 +29,7 @@ type Host struct {
 
 	Lease     int64 // number of the lease that has it, 0 when none
 	LeaseEnds epoch.Millis
+	LastLease int64    // the one that ended without all reports, if none followed; 0 when none did
 	Leased    []Page   // pages of the lease
 	Asked     []uint64 // entry points of the lease, by their hash
 
@@ -165,7 +166,7 @@ func (h *Host) encode() []byte {
 	for i := range h.recent {
 		b = h.recent[i].append(b)
 	}
-	b = h.appendSchedule(b)
+	b = appendUint(h.appendSchedule(b), h.LastLease)
 	return append(b, h.tail...)
 }
 
@@ -307,6 +308,7 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 		h.Failures, h.Refusals, h.unsure = d.int(), d.int(), d.int() != 0
 		h.recent = d.recentURLs()
 		d.schedule(h)
+		h.LastLease = d.int()
 	}
 	h.tail = d.text[d.at:]
 	return h, d.err

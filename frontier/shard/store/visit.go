@@ -175,12 +175,31 @@ func (q *pageQueue) dueRegion() int {
 	return -1
 }
 
-// maxSearched is the number of segments of a schedule in which a page is looked for, the newest.
+// maxSearched is the number of segments of a queue in which a page is looked for, the newest.
 const maxSearched = 16
 
 // TakeScheduled takes pages out of the schedule by their hashes, those that it finds.
 func (h *Host) TakeScheduled(hashes map[uint64]bool) (taken []Page, err error) {
-	q := &h.Schedule
+	taken, err = h.Schedule.take(hashes)
+	h.Scheduled -= int64(len(taken))
+	h.tx.state.Visits.Scheduled -= int64(len(taken))
+	return taken, err
+}
+
+// TakeBack takes a page out of its queue as if it were leased, if it is there.
+func (h *Host) TakeBack(hash uint64) (p Page, ok bool, err error) {
+	for _, q := range []*pageQueue{&h.pageQueue, &h.Schedule} {
+		pages, err := q.take(map[uint64]bool{hash: true})
+		if err != nil || len(pages) > 0 {
+			return append(pages, Page{})[0], len(pages) > 0, err
+		}
+	}
+	return p, false, nil
+}
+
+// take takes pages out of a queue by their hashes, those that it finds in the host's row and the newest segments.
+func (q *pageQueue) take(hashes map[uint64]bool) (taken []Page, err error) {
+	h := q.host
 	wanted := func(p Page) bool {
 		is := hashes[Hash48(p.Path)]
 		if is {
@@ -215,8 +234,6 @@ func (h *Host) TakeScheduled(hashes map[uint64]bool) (taken []Page, err error) {
 			q.replace(i, pages)
 		}
 	}
-	h.Scheduled -= int64(len(taken))
-	h.tx.state.Visits.Scheduled -= int64(len(taken))
 	h.Change()
 	return taken, nil
 }
