@@ -12,6 +12,16 @@ type FrontierLease struct {
 	RetryAfter *int64         `json:"retry_after_seconds"` // when to ask again; null when there are items
 }
 
+// FrontierRenewed answers POST /api/v1/frontier/lease/{lease_id}/renew.
+type FrontierRenewed struct {
+	ExpiresAt Time `json:"expires_at"`
+}
+
+// FrontierReleased answers POST /api/v1/frontier/lease/{lease_id}/release.
+type FrontierReleased struct {
+	Released int `json:"released"` // items that come back
+}
+
 // FrontierItem is a leased URL.
 type FrontierItem struct {
 	ID           string    `json:"id"`

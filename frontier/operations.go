@@ -191,6 +191,26 @@ type ReportAnswer struct {
 	Partitions []contract.Partition `json:",omitempty"`
 }
 
+// MaxLeased is how long a lease lasts at most, however often it is renewed: others wait for its hosts.
+const MaxLeased = time.Hour
+
+// RenewLease prolongs a lease.
+type RenewLease struct {
+	Lease   string
+	Seconds int64 // from now, MinLeaseSeconds to MaxLeaseSeconds
+}
+
+// RenewedLease answers RenewLease.
+type RenewedLease struct {
+	Hosts     int          // that the lease still has; 0: it is over, or was given to nobody
+	ExpiresAt epoch.Millis // of the first of them
+}
+
+// ReleaseLease gives a lease back.
+type ReleaseLease struct {
+	Lease string
+}
+
 // Outcome is what became of a result.
 type Outcome string
 

@@ -77,6 +77,14 @@ func (r Remote) Report(ctx context.Context, p Report) (ReportAnswer, error) {
 	return ask[ReportAnswer](ctx, r, "report", p)
 }
 
+func (r Remote) RenewLease(ctx context.Context, p RenewLease) (RenewedLease, error) {
+	return ask[RenewedLease](ctx, r, "renew_lease", p)
+}
+
+func (r Remote) ReleaseLease(ctx context.Context, p ReleaseLease) (items int, err error) {
+	return ask[int](ctx, r, "release_lease", p)
+}
+
 func (r Remote) Acquire(ctx context.Context, a AcquireRequest) (Acquired, error) {
 	return ask[Acquired](ctx, r, "acquire", a)
 }

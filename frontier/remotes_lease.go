@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -174,6 +175,64 @@ func (r Remotes) parseLease(id string) map[shardLease]string {
 		}
 	}
 	return leases
+}
+
+// RenewLease prolongs a lease with all its shards. It has the first end, and no hosts if the lease is over everywhere.
+func (r Remotes) RenewLease(ctx context.Context, lease string, seconds int64) (renewed RenewedLease, err error) {
+	parts := r.leaseParts(lease)
+	answers := make([]RenewedLease, len(parts))
+	errs := each(len(parts), func(i int) (err error) {
+		answers[i], err = r.Shard(parts[i].shard).RenewLease(ctx, RenewLease{parts[i].lease, seconds})
+		return err
+	})
+	for _, a := range answers {
+		if a.Hosts > 0 && (renewed.Hosts == 0 || a.ExpiresAt < renewed.ExpiresAt) {
+			renewed.ExpiresAt = a.ExpiresAt
+		}
+		renewed.Hosts += a.Hosts
+	}
+	return renewed, leaseErrors("frontier.RenewLease", errs)
+}
+
+// ReleaseLease gives a lease back to all its shards, and returns how many items it had.
+func (r Remotes) ReleaseLease(ctx context.Context, lease string) (items int, err error) {
+	parts := r.leaseParts(lease)
+	answers := make([]int, len(parts))
+	errs := each(len(parts), func(i int) (err error) {
+		answers[i], err = r.Shard(parts[i].shard).ReleaseLease(ctx, ReleaseLease{parts[i].lease})
+		if err == nil {
+			r.Idle.Forget(parts[i].shard)
+		}
+		return err
+	})
+	for _, n := range answers {
+		items += n
+	}
+	return items, leaseErrors("frontier.ReleaseLease", errs)
+}
+
+// leasePart is what a shard knows of a lease.
+type leasePart struct {
+	shard int
+	lease string
+}
+
+func (r Remotes) leaseParts(id string) (parts []leasePart) {
+	for l, lease := range r.parseLease(id) {
+		parts = append(parts, leasePart{l.shard, lease})
+	}
+	return parts
+}
+
+// leaseErrors joins errors of shards: what the caller must correct, else that shards did not answer.
+func leaseErrors(op string, errs []error) error {
+	if err := refused(errs); err != nil {
+		return err
+	}
+	if err := errors.Join(errs...); err != nil {
+		return contract.Wrap(contract.Storage, op, err)
+	}
+	return nil
 }
 
 // Wants identifies everything that a lease asks for except Max.

@@ -174,6 +174,8 @@ func (a *API) routes() []httpapi.Route {
 		{Path: "/api/v1/frontier/snapshot", Access: httpapi.Readers, Methods: methods{"POST": shards.snapshot}},
 		{Path: "/api/v1/frontier/import", Access: httpapi.Readers, Methods: methods{"POST": shards.importPage}},
 		{Path: "/api/v1/frontier/lease", Access: httpapi.Scrapers, Methods: methods{"POST": shards.leaseURLs}},
+		{Path: "/api/v1/frontier/lease/{lease_id}/renew", Access: httpapi.Scrapers, Methods: methods{"POST": shards.renewLease}},
+		{Path: "/api/v1/frontier/lease/{lease_id}/release", Access: httpapi.Scrapers, Methods: methods{"POST": shards.releaseLease}},
 		{Path: "/api/v1/frontier/report", Access: httpapi.Scrapers, Methods: methods{"POST": shards.reportURLs}},
 		{Path: "/api/v1/frontier/urls", Access: httpapi.Scrapers, Methods: methods{"POST": shards.putURLs}},
 		{Path: "/api/v1/frontier/stats", Access: httpapi.Readers, Methods: methods{"GET": shards.frontierStats}},

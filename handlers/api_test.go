@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/md5"
 	"encoding/hex"
@@ -81,7 +82,8 @@ type fixture struct {
 	ledger  *ledger.Ledger
 	shards  *shards
 	obeyed  *obeyed
-	assets  error // of reading static files
+	assets  error  // of reading static files
+	leased  string // id of a lease: what requests name {lease}
 	now     time.Time
 }
 
@@ -227,6 +229,7 @@ func (f *fixture) raw(t *testing.T, method, target, body string, header ...strin
 func (f *fixture) rawWith(t *testing.T, ctx context.Context, method, target, body string,
 	header ...string) *httptest.ResponseRecorder {
 	t.Helper()
+	target = strings.ReplaceAll(target, "{lease}", cmp.Or(f.leased, "none"))
 	r := httptest.NewRequestWithContext(ctx, method, target, strings.NewReader(body))
 	if method != "GET" && method != "HEAD" {
 		r.Header.Set("Content-Type", "application/json")
@@ -317,6 +320,7 @@ func fill(t *testing.T, f *fixture) {
 		t.Fatal(err)
 	}
 	f.damage(t, "damaged.sg")
+	f.leased = f.leaseOf(t, "leased.sg")
 	_, err = f.api.Controls.Change(t.Context(), func(c *contract.Controls) error {
 		for _, e := range [][2]string{{"domain", "out.sg"}, {"host", "www.out.sg"}} {
 			c.Exclusions = append(c.Exclusions,
@@ -328,6 +332,21 @@ func fill(t *testing.T, f *fixture) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// leaseOf puts a page of a domain and leases it.
+func (f *fixture) leaseOf(t *testing.T, domain string) string {
+	t.Helper()
+	page := frontier.NewPage{URL: "https://" + domain + "/video", Type: "multimedia"}
+	if _, err := f.api.Frontier.Put(t.Context(), place, []frontier.NewPage{page}); err != nil {
+		t.Fatal(err)
+	}
+	lease, err := f.api.Frontier.Lease(t.Context(), epoch.MillisOf(f.now),
+		frontier.LeaseRequest{Max: 1, PerHost: 1, Seconds: 600, Types: []string{page.Type}})
+	if err != nil || lease.ID == "" {
+		t.Fatalf("%+v, %v", lease, err)
+	}
+	return lease.ID
 }
 
 // damage makes a host whose row was taken for damaged.

@@ -65,6 +65,45 @@ func (a frontierRoutes) leaseURLs(w http.ResponseWriter, r *http.Request) error 
 	return nil
 }
 
+// renewLease prolongs a lease.
+func (a frontierRoutes) renewLease(w http.ResponseWriter, r *http.Request) error {
+	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	var body struct {
+		Seconds *int64 `json:"lease_seconds"`
+	}
+	if err := httpapi.ReadJSON(r, &body); err != nil {
+		return err
+	}
+	if err := within("lease_seconds", body.Seconds, frontier.MinLeaseSeconds, frontier.MaxLeaseSeconds); err != nil {
+		return err
+	}
+	renewed, err := a.Frontier.RenewLease(r.Context(), r.PathValue("lease_id"), *body.Seconds)
+	if err != nil {
+		return shardAway(w, err)
+	}
+	if renewed.Hosts == 0 {
+		return httpapi.Errorf(http.StatusConflict, "lease_over",
+			"the lease is over, lasts an hour already, or was never given; report what you have, which may still count, and lease again")
+	}
+	httpapi.Succeed(w, http.StatusOK, contract.FrontierRenewed{ExpiresAt: contract.Time{Time: renewed.ExpiresAt.Time()}})
+	return nil
+}
+
+// releaseLease gives back what a lease still has.
+func (a frontierRoutes) releaseLease(w http.ResponseWriter, r *http.Request) error {
+	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	items, err := a.Frontier.ReleaseLease(r.Context(), r.PathValue("lease_id"))
+	if err != nil {
+		return shardAway(w, err)
+	}
+	httpapi.Succeed(w, http.StatusOK, contract.FrontierReleased{Released: items})
+	return nil
+}
+
 func readLease(r *http.Request) (want frontier.LeaseRequest, err error) {
 	var body struct {
 		Max      *int     `json:"max"`

@@ -216,7 +216,9 @@ var requests = map[string][2]request{
 	"snapshotFrontier": {{"/api/v1/frontier/snapshot", `{}`}},
 	"importFrontier": {{"/api/v1/frontier/import",
 		`{"version":1,"hosts":[],"domains":[{"domain":"a.sg","evidence":{"at":0}}]}`}},
-	"leaseURLs": {{"/api/v1/frontier/lease", `{"max":1,"lease_seconds":60}`}},
+	"leaseURLs":    {{"/api/v1/frontier/lease", `{"max":1,"lease_seconds":60}`}},
+	"renewLease":   {{"/api/v1/frontier/lease/{lease}/renew", `{"lease_seconds":60}`}},
+	"releaseLease": {{"/api/v1/frontier/lease/{lease}/release", ""}},
 	"reportURLs": {{"/api/v1/frontier/report",
 		`{"lease_id":"0.1","results":[{"id":"0.1.0000000001-000000000001","status":200,"urls":[{"url":"https://a.example/b"}]}]}`}},
 	"putURLs": {{"/api/v1/frontier/urls",
@@ -313,6 +315,9 @@ func TestOpenAPI_Answers(t *testing.T) {
 					send("PATCH", ok, header...)
 				case status == "409" && o.OperationID == "collect":
 					send(method, request{"/api/v1/seeds/domains/out.sg/collect", ""}, header...)
+				case status == "409" && o.OperationID == "renewLease":
+					f.leased = ""
+					send(method, ok, header...)
 				case status == "409":
 					send(method, ok, header...)
 					send(method, ok, header...)
@@ -357,7 +362,7 @@ func TestOpenAPI_Answers(t *testing.T) {
 // Every operation reports that its stores are down.
 func TestStores_Failing(t *testing.T) {
 	needs := map[string]string{ // of operations: d1, r2, the frontier's shards, static files
-		"leaseURLs": "r2 shards", "reportURLs": "shards assets", "putURLs": "r2 shards assets",
+		"leaseURLs": "r2 shards", "reportURLs": "shards assets", "renewLease": "shards", "releaseLease": "shards", "putURLs": "r2 shards assets",
 		"frontierStats": "shards", "frontierURL": "shards", "frontierHosts": "shards",
 		"changeHost": "shards", "exportShard": "shards",
 		"quarantine": "shards", "dropRow": "shards", "restoreRow": "shards", "changes": "r2 shards", "feed": "r2 shards",

@@ -199,6 +199,33 @@ func (x *chaos) report() error {
 	return err
 }
 
+// renew prolongs a lease or gives it back.
+func (x *chaos) renew() error {
+	if len(x.leases) == 0 {
+		return nil
+	}
+	l := x.leases[x.random.IntN(len(x.leases))]
+	has := func(item frontier.Item) bool { return x.holders[item.Host].name == "lease "+l.ID }
+	if x.random.IntN(3) == 0 {
+		_, err := x.shard.ReleaseLease(x.now, frontier.ReleaseLease{Lease: l.ID})
+		for _, item := range l.Items {
+			if has(item) {
+				delete(x.holders, item.Host)
+				x.asked[item.Host] = x.now
+			}
+		}
+		x.out[l.ID] = map[string]string{}
+		return err
+	}
+	renewed, err := x.shard.RenewLease(x.now, frontier.RenewLease{Lease: l.ID, Seconds: 10 + x.random.Int64N(200)})
+	for _, item := range l.Items {
+		if h := x.holders[item.Host]; has(item) && renewed.Hosts > 0 {
+			x.holders[item.Host] = holder{h.name, max(h.ends, renewed.ExpiresAt)}
+		}
+	}
+	return err
+}
+
 func (x *chaos) collect() error {
 	host, domain := x.host()
 	owner := fmt.Sprintf("c%d", x.random.IntN(3))
@@ -348,8 +375,10 @@ func (x *chaos) step() error {
 		return x.put()
 	case n < 40:
 		return x.lease()
-	case n < 65:
+	case n < 62:
 		return x.report()
+	case n < 65:
+		return x.renew()
 	case n < 80:
 		return x.collect()
 	case n < 85:

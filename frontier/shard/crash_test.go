@@ -78,7 +78,19 @@ func TestCrash(t *testing.T) {
 			lease, err = w.shard.Lease(w.now, frontier.LeaseRequest{Max: 20, Seconds: 60, PerHost: 3})
 			return err
 		}},
+		{"renewed lease", 1000, func() error {
+			_, err := w.shard.RenewLease(w.now, frontier.RenewLease{Lease: lease.ID, Seconds: 100})
+			return err
+		}},
 		{"report", 1000, func() error { _, err := w.shard.Report(w.now, results()); return err }},
+		{"lease to be released", 5000, func() (err error) {
+			lease, err = w.shard.Lease(w.now, frontier.LeaseRequest{Max: 20, Seconds: 60, PerHost: 3})
+			return err
+		}},
+		{"released lease", 1000, func() error {
+			_, err := w.shard.ReleaseLease(w.now, frontier.ReleaseLease{Lease: lease.ID})
+			return err
+		}},
 		{"lease of a type", 1000, func() (err error) {
 			lease, err = w.shard.Lease(w.now, frontier.LeaseRequest{Max: 20, Seconds: 60, Types: []string{"policy"}})
 			return err

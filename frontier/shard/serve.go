@@ -17,6 +17,10 @@ var operations = map[string]func(s *Shard, now epoch.Millis, request []byte) (an
 	"lease":   operation((*Shard).Lease),
 	"report":  operation((*Shard).Report),
 	"acquire": operation((*Shard).Acquire),
+
+	"renew_lease":   operation((*Shard).RenewLease),
+	"release_lease": operation((*Shard).ReleaseLease),
+
 	"renew": operation(func(s *Shard, now epoch.Millis, r frontier.RenewRequest) (bool, error) {
 		return s.Renew(now, r.Domain, r.Owner, r.Seconds)
 	}),

@@ -38,11 +38,12 @@ type Store interface {
 	DueHosts(until epoch.Seconds, limit int64) (blocks []store.DueBlock, more bool, err error)
 	CountDue() (n int64, first epoch.Seconds, err error)
 
-	// PutLease keeps which hosts a lease has; TakeEnded takes back leases whose time is over; EndLease ends one whose
-	// hosts are all finished.
+	// PutLease keeps which hosts a lease has, which LeaseHosts returns; TakeEnded takes back leases whose time is over;
+	// EndLease ends one whose hosts are all finished.
 	PutLease(number int64, ends epoch.Millis, hosts []int64)
 	TakeEnded(limit int64) (store.EndedLeases, error)
 	EndLease(number int64, finished map[int64]bool) error
+	LeaseHosts(number int64) ([]*store.Host, error)
 
 	// The feed of new pages, and the log of contracts that changed.
 	AppendFeed(i *store.FeedItem)

@@ -22,7 +22,9 @@ func TestWire(t *testing.T) {
 	types := map[string][2]any{
 		"put": {frontier.Put{}, frontier.PutAnswer{}}, "put_all": {frontier.PutAll{}, []frontier.PutAnswer{}},
 		"lease": {frontier.LeaseRequest{}, frontier.Lease{}}, "report": {frontier.Report{}, frontier.ReportAnswer{}},
-		"acquire": {frontier.AcquireRequest{}, frontier.Acquired{}}, "renew": {frontier.RenewRequest{}, false},
+		"renew_lease":   {frontier.RenewLease{}, frontier.RenewedLease{}},
+		"release_lease": {frontier.ReleaseLease{}, 0},
+		"acquire":       {frontier.AcquireRequest{}, frontier.Acquired{}}, "renew": {frontier.RenewRequest{}, false},
 		"release": {frontier.ReleaseRequest{}, false}, "mirror": {frontier.MirrorRequest{}, frontier.MirrorAnswer{}},
 		"stats": {frontier.None{}, frontier.Stats{}}, "hosts": {frontier.HostsRequest{}, frontier.HostsPage{}},
 		"url":      {frontier.UrlRequest{}, frontier.URLState{}},

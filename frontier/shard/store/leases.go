@@ -121,6 +121,15 @@ func (c *Tx) EndLease(number int64, finished map[int64]bool) error {
 	return nil
 }
 
+// LeaseHosts returns the hosts that were leased with a number; some may have been finished since.
+func (c *Tx) LeaseHosts(number int64) ([]*Host, error) {
+	ids, err := c.leases.hosts(number)
+	if err != nil {
+		return nil, err
+	}
+	return c.Hosts(ids)
+}
+
 // hosts returns the ids of a lease's hosts; none if there is no such lease.
 func (c *leaseTable) hosts(id int64) ([]int64, error) {
 	rows, err := c.tx.db.Run(`SELECT data FROM leases WHERE id = ?1`, id)

@@ -284,7 +284,7 @@ func (q *pageQueue) extract(f *Filter) (bool, error) {
 			continue
 		}
 		key := q.segmentKey(s.number)
-		if q.host.tx.full() && !q.host.tx.parts.loaded(key) {
+		if full(q.host.tx) && !q.host.tx.parts.loaded(key) {
 			return false, nil
 		}
 		data, err := q.host.tx.parts.get(key)

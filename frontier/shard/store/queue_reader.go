@@ -223,7 +223,7 @@ SELECT p.key AS key, sum(length(p.data)) OVER (ORDER BY j.key) AS size FROM json
 }
 
 // Full reports whether the lease must load no more.
-func (s *QueueReader) Full() bool { return s.c.full() }
+func (s *QueueReader) Full() bool { return full(s.c) }
 
 // Resumed reports whether the reader did not begin at the front.
 func (s *QueueReader) Resumed() bool { return s.resumed }

@@ -53,7 +53,7 @@ type Tx struct {
 const maxLoaded = 12 << 20
 
 // full reports whether a lease must load no more.
-func (c *Tx) full() bool { return c.loaded >= maxLoaded }
+func full(c *Tx) bool { return c.loaded >= maxLoaded }
 
 func (c *Tx) seconds() epoch.Seconds { return c.now.Seconds() }
 
