@@ -68,7 +68,7 @@ func (s *Shard) Stats(now epoch.Millis) (stats frontier.Stats, err error) {
 				}
 				continue
 			}
-			due, oldest, err := c.tx.LaneStats(lane, func(h *store.Host) bool { return h.Lease == 0 && c.freeAt(h) <= c.now })
+			due, oldest, err := c.tx.LaneStats(lane, c.seconds(), func(h *store.Host) bool { return h.Lease == 0 && c.freeAt(h) <= c.now })
 			if err != nil {
 				return err
 			}

@@ -284,7 +284,7 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 	}
 	key := freshKey{h.ID, store.Hash48(l.Path)}
 	known, ok := h.Known(key.hash)
-	back := !ok || p.comesBack(known, n, foreign)
+	back := !ok || p.comesBack(h, known, n, foreign)
 	if known.Life == store.Fetched && n.LastMod > 0 {
 		if p.fetched[h.ID]++; back {
 			p.renewed[h.ID]++
@@ -336,19 +336,25 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 const goneFor = 30 * 24 * time.Hour
 
 // comesBack reports whether a known page is to be fetched that is put once more.
-func (p *putBatch) comesBack(k store.Known, n *frontier.NewPage, foreign bool) bool {
+func (p *putBatch) comesBack(h *store.Host, k store.Known, n *frontier.NewPage, foreign bool) bool {
 	// A date that lies ahead would always be newer than the last fetch.
 	dated := n.LastMod > 0 && n.LastMod <= p.c.now.Add(time.Hour).Seconds()
 	switch k.Life {
 	case store.Idle:
 		return true
 	case store.Fetched:
-		return !foreign && dated && n.LastMod >= k.Until()
+		return !foreign && dated && n.LastMod >= k.Until() && believes(h)
 	case store.Gone: // it may have been linked before it was published
 		return p.c.seconds() >= k.Until().Add(goneFor) || !foreign && (dated && n.LastMod >= k.Since() || n.Fresh)
 	}
 	return false
 }
+
+// testedDates is the number of looks at pages with newer dates after which a host must have shown that they are true.
+const testedDates = 8
+
+// believes reports whether the newer dates of a host bring its pages back. Some always say today.
+func believes(h *store.Host) bool { return h.Trust.Newer < testedDates || h.Trust.Belief() > 0 }
 
 // list notes that the site itself has listed a page, and announces it if it is new. So is one that was known, if it
 // has a date for the first time.

@@ -31,7 +31,7 @@ type Store interface {
 	// the first that is ready.
 	ReadQueue(lanes []int, hosts int, wants string, f *store.Filter) (*store.QueueReader, error)
 	NextSlot(lane int) (epoch.Seconds, error)
-	LaneStats(lane int, ready func(*store.Host) bool) (due int64, oldest epoch.Seconds, err error)
+	LaneStats(lane int, until epoch.Seconds, ready func(*store.Host) bool) (due int64, oldest epoch.Seconds, err error)
 
 	// DueHosts returns hosts whose entry points are to be checked until a second, CountDue how many are to be checked now
 	// and the second of the first one.

@@ -53,13 +53,13 @@ func adjustVisits(c *call) error {
 	case hours == 0:
 		return nil
 	case v.Hour > 0 && hours > 0 && hours <= maxAdjusted:
-		due, _, err := c.tx.LaneStats(frontier.VisitLane, func(*store.Host) bool { return true })
+		late, _, err := c.tx.LaneStats(frontier.VisitLane, c.seconds().Add(-time.Hour), nil)
 		if err != nil {
 			return err
 		}
 		t := threshold(c)
 		for range hours {
-			t = t.Adjust(int((v.Demand+due)/hours), float64(perDay)/24)
+			t = t.Adjust(int(v.Demand/hours+late), float64(perDay)/24)
 		}
 		v.Threshold = max(1, int64(t*1e6))
 	}
@@ -109,12 +109,12 @@ func (l *leaser) visit(h *store.Host, m *store.Domain, room int, alone bool) (gi
 			continue
 		}
 		reached := k.value >= needed
-		if reached {
-			v.Demand++
-		}
 		if given < room && v.Allowed >= aVisit && (reached || k.value >= revisit.Early*needed && (given > 0 || !alone)) {
 			v.Allowed -= aVisit
 			v.Made++
+			if reached {
+				v.Demand++
+			}
 			given++
 			h.Leased = append(h.Leased, *p)
 			l.items = append(l.items, l.item(h, m, p, frontier.KindPage))

@@ -186,7 +186,38 @@ func TestVisit_NewerDate(t *testing.T) {
 	s.invariants()
 }
 
-// stored returns the bytes of what the tables have, a row counted with 12 bytes more.
+// TestVisit_UselessDates: a site that always says today is believed for some looks, one whose dates are true for ever.
+func TestVisit_UselessDates(t *testing.T) {
+	for _, honest := range []bool{false, true} {
+		s := newLooks(t, 1000)
+		if honest {
+			s.text = func(url string, at epoch.Millis) string { return fmt.Sprint(url, at/(24*hour)) }
+		}
+		list := articles("a.example", 0, 5)
+		s.put("a.example", list)
+		all := frontier.LeaseRequest{Max: 100, PerHost: 20, Seconds: 60}
+		s.scrape(all)
+		late := 0
+		for day := range 20 {
+			s.now += 24 * hour
+			for i := range list {
+				list[i].LastMod = s.now.Seconds() - 60
+			}
+			s.put("a.example", list)
+			for _, item := range s.scrape(all) {
+				if item.Reason == "lastmod" && day >= 10 {
+					late++
+				}
+			}
+		}
+		if honest && late < 45 || !honest && late > 0 {
+			t.Errorf("honest %v: %d looks for newer dates in the last ten days", honest, late)
+		}
+		s.invariants()
+	}
+}
+
+// bytes returns the bytes of what the tables have, a row counted with 12 bytes more.
 func (w *world) bytes() (size int64) {
 	w.Helper()
 	for _, sql := range []string{"SELECT sum(length(record) + length(host) + 30) FROM hosts", "SELECT sum(length(data) + 12) FROM parts",

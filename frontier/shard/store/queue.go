@@ -72,20 +72,20 @@ func pointerAt(b []byte, at int) pointer {
 		uint32(v[2])<<24 | uint32(v[3])<<16 | uint32(v[4])<<8 | uint32(v[5])}
 }
 
-// LaneStats returns how many hosts a lane has whose second has come, and the second of the first that is ready; see
-// oldest. A host that has moved counts until its old turn comes.
-func (c *Tx) LaneStats(lane int, ready func(*Host) bool) (due int64, oldest epoch.Seconds, err error) {
-	if due, err = c.queue.length(lane); err != nil {
-		return 0, 0, err
+// LaneStats returns how many hosts stand in a lane up to a second, and the second of the first that is ready; see
+// oldest. Without ready it does not look for that. A host that has moved counts until its old turn comes.
+func (c *Tx) LaneStats(lane int, until epoch.Seconds, ready func(*Host) bool) (due int64, oldest epoch.Seconds, err error) {
+	if due, err = c.queue.length(lane, until); err != nil || ready == nil {
+		return due, 0, err
 	}
 	oldest, err = c.queue.oldest(lane, ready)
 	return due, oldest, err
 }
 
-// length returns how many hosts stand ready in a lane.
-func (c *queueTable) length(lane int) (int64, error) {
+// length returns how many hosts stand in a lane up to a second.
+func (c *queueTable) length(lane int, until epoch.Seconds) (int64, error) {
 	rows, err := c.tx.db.Run(`SELECT coalesce(sum(length(data)), 0) FROM queue WHERE key BETWEEN ?1 AND ?2`,
-		blockKey(lane, 0), blockKey(lane, c.tx.seconds()+1)-1)
+		blockKey(lane, 0), blockKey(lane, until+1)-1)
 	if err != nil || !rows.Next() {
 		return 0, err
 	}
