@@ -191,7 +191,7 @@ type ReportAnswer struct {
 	Partitions []contract.Partition `json:",omitempty"`
 }
 
-// MaxLeased is how long a lease lasts at most, however often it is renewed: others wait for its hosts.
+// MaxLeased limits the duration of a lease that is renewed, since others wait for its hosts.
 const MaxLeased = time.Hour
 
 // RenewLease prolongs a lease.
@@ -206,12 +206,12 @@ type RenewedLease struct {
 	ExpiresAt epoch.Millis // of the first of them
 }
 
-// ReleaseLease gives a lease back.
+// ReleaseLease returns a lease.
 type ReleaseLease struct {
 	Lease string
 }
 
-// Outcome is what became of a result.
+// Outcome tells whether a result counted.
 type Outcome string
 
 // Outcomes.

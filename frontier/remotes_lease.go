@@ -194,7 +194,7 @@ func (r Remotes) RenewLease(ctx context.Context, lease string, seconds int64) (r
 	return renewed, leaseErrors("frontier.RenewLease", errs)
 }
 
-// ReleaseLease gives a lease back to all its shards, and returns how many items it had.
+// ReleaseLease ends a lease on all its shards, and returns the number of items that come back.
 func (r Remotes) ReleaseLease(ctx context.Context, lease string) (items int, err error) {
 	parts := r.leaseParts(lease)
 	answers := make([]int, len(parts))
@@ -211,7 +211,7 @@ func (r Remotes) ReleaseLease(ctx context.Context, lease string) (items int, err
 	return items, leaseErrors("frontier.ReleaseLease", errs)
 }
 
-// leasePart is what a shard knows of a lease.
+// leasePart is the lease of one shard.
 type leasePart struct {
 	shard int
 	lease string

@@ -34,7 +34,7 @@ func (s *Shard) RenewLease(now epoch.Millis, r frontier.RenewLease) (renewed fro
 	return renewed, err
 }
 
-// prolong lets a lease have its host until another end.
+// prolong moves the end of a host's lease.
 func prolong(h *store.Host, ends epoch.Millis) {
 	h.LeaseEnds = ends
 	h.Change()

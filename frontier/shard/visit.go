@@ -19,7 +19,7 @@ import (
 const (
 	// visitShare is the part of a lease that visits take while new pages wait: one in so many.
 	visitShare = 3
-	// savedVisits is how long the budget gathers while nobody leases.
+	// savedVisits limits how much unused budget is saved.
 	savedVisits = 6 * time.Hour
 	// maxAdjusted is the number of hours after which a threshold that was not adjusted stays as it is.
 	maxAdjusted = 24
@@ -36,7 +36,7 @@ func threshold(c *call) revisit.Threshold {
 	return revisit.Start
 }
 
-// adjustVisits brings the threshold and the budget up to now.
+// adjustVisits updates the threshold and the budget.
 func adjustVisits(c *call) error {
 	v := &c.tx.State().Visits
 	perDay := c.settings.VisitsPerDay
@@ -85,9 +85,9 @@ type candidate struct {
 	value float64
 }
 
-// visit leases up to room pages of a host again, the most valuable first. If it is alone, one of them must have reached
-// the threshold. The others wait for the date at which they will be worth it.
-func (l *leaser) visit(h *store.Host, m *store.Domain, room int, alone bool) (given int, err error) {
+// visit leases up to n pages of a host again, the most valuable first. If the host gives nothing else (alone), one of
+// them must have reached the threshold. Pages that are not leased get a new due date.
+func (l *leaser) visit(h *store.Host, m *store.Domain, n int, alone bool) (given int, err error) {
 	c := l.c
 	pages, err := h.DueVisits(l.filter)
 	if err != nil {
@@ -109,7 +109,7 @@ func (l *leaser) visit(h *store.Host, m *store.Domain, room int, alone bool) (gi
 			continue
 		}
 		reached := k.value >= needed
-		if given < room && v.Allowed >= aVisit && (reached || k.value >= revisit.Early*needed && (given > 0 || !alone)) {
+		if given < n && v.Allowed >= aVisit && (reached || k.value >= revisit.Early*needed && (given > 0 || !alone)) {
 			v.Allowed -= aVisit
 			v.Made++
 			if reached {
@@ -198,7 +198,7 @@ func modifiedOf(p *store.Page, r *frontier.Result) string {
 	return ""
 }
 
-// digestOf returns the beginning of the digest of a page's text, else of its body; 0 if there is none.
+// digestOf returns the first bits of the digest of a page's text or else of its body; 0 if the report has no digest.
 func digestOf(r *frontier.Result) (digest uint32, ofText bool) {
 	text := cmp.Or(r.TextSHA256, r.SHA256)
 	b, err := hex.DecodeString(text[:min(len(text), 8)])

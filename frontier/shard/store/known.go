@@ -19,7 +19,7 @@ const (
 	maxBits     = 10   // the chunks are parts 0 to 1023 of a host
 )
 
-// Life is where a known URL stands. Having seen a URL does not mean to have fetched it.
+// Life is the state of a known URL. A URL that was seen need not have been fetched.
 type Life uint8
 
 // Lives.
@@ -30,7 +30,7 @@ const (
 	Gone // refused for good, until something says that it is back
 )
 
-// Known is what a host remembers of a URL.
+// Known holds what a host remembers of a URL.
 type Known struct {
 	Life Life
 	// Listed: its own site has listed it with a date, or it was announced. It is not new any more.
@@ -53,7 +53,8 @@ func (k Known) over(before Known) Known {
 func (k Known) Since() epoch.Seconds { return epoch.Seconds(k.At * 3600) }
 func (k Known) Until() epoch.Seconds { return epoch.Seconds((k.At + 1) * 3600) }
 
-// keptHours is how exactly far back a chunk knows hours: 12 bits have room for the time after its last change.
+// keptHours is the age, in hours, beyond which a chunk does not distinguish times. 12 bits also have to hold the hours
+// after the chunk is written.
 const keptHours = 4000
 
 // recentURL is a URL in the host's row.
@@ -62,7 +63,7 @@ type recentURL struct {
 	Known
 }
 
-// knownURLs is what a host remembers of its URLs.
+// knownURLs holds what a host remembers of its URLs.
 type knownURLs struct {
 	host       *Host
 	bits       int // first bits of a hash that choose its chunk
@@ -367,8 +368,8 @@ func (c *Tx) LoadKnown(urls []URLKey) error {
 	return nil
 }
 
-// verify brings what is remembered in line with the queue, where it may not be: after damaged pages were dropped, and
-// in a host that version 1 wrote.
+// verify corrects what is remembered by what is in the queue, after damaged pages were dropped and in a host that
+// version 1 wrote.
 func (s *knownURLs) verify() error {
 	if !s.hashesOnly && !s.unsure {
 		return nil
@@ -411,8 +412,8 @@ func (s *knownURLs) verify() error {
 	return s.mergeRecent()
 }
 
-// readAll returns what is remembered of all URLs, and drops the chunks. None counts as waiting. Of those of version 1 it
-// is not known whether they were fetched or given up, so they count as fetched now.
+// readAll returns all known URLs, and drops the chunks. No URL counts as waiting. Version 1 did not remember whether a
+// page was fetched, so its pages count as fetched now.
 func (s *knownURLs) readAll() (map[uint64]Known, error) {
 	parts := &s.host.tx.parts
 	keys := make([]int64, 1<<s.bits)

@@ -10,7 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier/revisit"
 )
 
-// Visit is what is kept of a page that was fetched, so that it can be fetched again.
+// Visit holds what the next fetch of a page needs to know of the last one.
 type Visit struct {
 	Count     int           // of fetches
 	Fetched   epoch.Seconds // last, to the minute
@@ -175,7 +175,7 @@ func (q *pageQueue) dueRegion() int {
 	return -1
 }
 
-// maxSearched is the number of segments of a queue in which a page is looked for, the newest.
+// maxSearched is the number of segments, the newest of a queue, that are searched for a page.
 const maxSearched = 16
 
 // TakeScheduled takes pages out of the schedule by their hashes, those that it finds.
