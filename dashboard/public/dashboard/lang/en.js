@@ -578,7 +578,8 @@ export default {
   "frontier.about.fetched": "It was fetched. A newer date of its site brings it back.",
   "frontier.about.gone":
     "It was refused, is not there, or was taken out. A newer date of its site brings it back, or a listing after 30 days.",
-  "frontier.about.known": "It was seen and never fetched, since better ones took its place. The next listing brings it back.",
+  "frontier.about.known":
+    "It was seen and never fetched, since better ones took its place. The next listing brings it back.",
   "frontier.about.excluded": "An operator excluded it, its host or its domain. It is not given out.",
   "frontier.about.unknown": "Nobody put it, or it was not among the best of its domain.",
   "frontier.block": "Block…",

@@ -547,7 +547,8 @@ export default {
   "frontier.about.waiting": "호스트의 요청 간격, Retry-After, 차단 종료 또는 다음 확인 시각을 기다리고 있습니다.",
   "frontier.about.leased": "스크레이퍼가 가지고 있습니다. 보고가 없으면 임대가 끝날 때 돌아옵니다.",
   "frontier.about.fetched": "수집했습니다. 사이트가 더 새로운 날짜를 알리면 다시 나옵니다.",
-  "frontier.about.gone": "거부되었거나 없거나 제거된 URL입니다. 더 새로운 날짜가 있거나 30일 뒤 다시 발견되면 나옵니다.",
+  "frontier.about.gone":
+    "거부되었거나 없거나 제거된 URL입니다. 더 새로운 날짜가 있거나 30일 뒤 다시 발견되면 나옵니다.",
   "frontier.about.known": "발견했지만 더 나은 URL에 밀려 수집하지 않았습니다. 다시 발견되면 나옵니다.",
   "frontier.about.excluded": "운영자가 이 URL이나 호스트, 도메인을 제외했습니다. 전달되지 않습니다.",
   "frontier.about.unknown": "등록되지 않았거나 도메인의 상위 URL에 들지 못했습니다.",
