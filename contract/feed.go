@@ -29,6 +29,7 @@ type FeedItem struct {
 	Snippet   *string   `json:"snippet"` // if the source has one
 	Image     *string   `json:"image"`   // URL, if the source has one
 	Partition Partition `json:"partition_info"`
+	Event     string    `json:"event"` // new, updated or removed
 }
 
 // FeedDelivery is the body of a post to FEED_WEBHOOK_URL.

@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -456,7 +457,18 @@ type FeedRequest struct {
 	MinScore float64
 	Country  string
 	Category string
+	Events   []string `json:",omitempty"` // none: new
 }
+
+// Events of the feed.
+const (
+	EventNew     = "new"
+	EventUpdated = "updated" // its site gives a newer date, or its text changed
+	EventRemoved = "removed" // it was fetched, and is gone
+)
+
+// FeedEvents are all events.
+var FeedEvents = []string{EventNew, EventUpdated, EventRemoved}
 
 // FeedPage is a page of the feed of one shard.
 type FeedPage struct {
@@ -480,6 +492,7 @@ type FeedItem struct {
 	Image     string
 	FoundBy   string
 	Partition contract.Partition
+	Event     string `json:",omitempty"` // "": new
 }
 
 // Shown returns the item as readers of the feed get it.
@@ -489,6 +502,7 @@ func (i *FeedItem) Shown() contract.FeedItem {
 		Priority: i.Priority,
 		FoundAt:  contract.Time{Time: i.FoundAt.Time()}, FoundBy: contract.Text(i.FoundBy),
 		Snippet: contract.Text(i.Snippet), Image: contract.Text(i.Image), Partition: i.Partition,
+		Event: cmp.Or(i.Event, EventNew),
 	}
 	if i.LastMod > 0 {
 		f.LastMod = contract.At(i.LastMod.Time())

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,7 +32,7 @@ const (
 
 // feed lists new URLs of all domains in the order in which they were found, without those excluded since.
 func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
-	q, err := readQuery(r, "cursor", "limit", "type", "min_score", "country", "category")
+	q, err := readQuery(r, "cursor", "limit", "type", "min_score", "country", "category", "event")
 	if err != nil {
 		return err
 	}
@@ -44,6 +45,15 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 	for _, t := range want.Types {
 		if err := checkType("type", t); err != nil {
 			q.fail(err)
+		}
+	}
+	if events := q.text("event"); events != "" {
+		want.Events = strings.Split(events, ",")
+	}
+	for _, e := range want.Events {
+		if !slices.Contains(frontier.FeedEvents, e) {
+			q.fail(contract.Invalid("event", "%.80q is not an event; use %s, several separated by commas", e,
+				strings.Join(frontier.FeedEvents, ", ")))
 		}
 	}
 	from := q.follow(a.Frontier.Shards)

@@ -29,19 +29,20 @@ func feedCommand() *cobra.Command {
 comes twice, whatever is found meanwhile.
 
 With --json each line is an item {"url", "domain", "host", "title", "type", "priority_score",
-"lastmod", "found_at", "found_by", "snippet", "image", "partition_info"}.`,
+"lastmod", "found_at", "found_by", "snippet", "image", "partition_info", "event"}.`,
 		Example: `  seedctl feed --type news,press_release --min-score 0.5 --limit 20
   seedctl feed --follow --new --json | jq -r .url`,
 	})
 	f := r.followFlags()
 	types := r.flags.String("type", "", "`TYPES`, separated by commas")
 	completeFlag(r.cmd, "type", contentTypes)
+	events := r.flags.String("event", "", "`EVENTS` new, updated or removed, separated by commas")
 	score := r.flags.Float64("min-score", 0, "the least priority score, `0` to 1")
 	country := r.flags.String("country", "", "`LETTERS` of a country")
 	category := r.flags.String("category", "", "`NAME` of a category")
 	return r.command(func(ctx context.Context, _ []string) error {
 		query := url.Values{}
-		for name, value := range map[string]string{"type": *types, "country": *country, "category": *category} {
+		for name, value := range map[string]string{"type": *types, "event": *events, "country": *country, "category": *category} {
 			if value != "" {
 				query.Set(name, value)
 			}

@@ -15,7 +15,7 @@ import (
 
 func sampleFeed() []contract.FeedItem {
 	item := func(n int, kind, title string, found string) contract.FeedItem {
-		return contract.FeedItem{
+		return contract.FeedItem{Event: "new",
 			URL: fmt.Sprintf("https://news.example/2026/story-%d", n), Domain: "news.example", Host: "news.example",
 			Title: contract.Text(title), Type: kind, Priority: 0.81,
 			LastMod: ptr(at("09:20:00")), FoundAt: at(found), FoundBy: ptr("feed"), Partition: sg,

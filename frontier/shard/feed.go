@@ -2,6 +2,7 @@ package shard
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/newsfork/seed-engine/epoch"
@@ -44,11 +45,15 @@ func (s *Shard) Feed(now epoch.Millis, r frontier.FeedRequest) (page frontier.Fe
 		if err != nil {
 			return err
 		}
+		events := r.Events
+		if len(events) == 0 {
+			events = []string{frontier.EventNew}
+		}
 		read, err := c.tx.ReadFeed(r.After, func(number int64, item *store.FeedItem) bool {
 			if len(page.Items) == r.Limit {
 				return false
 			}
-			if f.Item(item) && float64(item.Score)/1000 >= r.MinScore {
+			if slices.Contains(events, eventName(item)) && f.Item(item) && float64(item.Score)/1000 >= r.MinScore {
 				page.Items = append(page.Items, describeItem(c, number, item))
 			}
 			return true
@@ -63,7 +68,23 @@ func describeItem(c *call, number int64, i *store.FeedItem) frontier.FeedItem {
 	return frontier.FeedItem{Sequence: number, FoundAt: i.FoundAt, URL: i.URL, Domain: i.Domain, Title: i.Title,
 		Type:     store.TypeName(i.Kind),
 		Priority: float64(i.Score) / 1000, LastMod: i.Lastmod, Snippet: i.Snippet, Image: i.Image, FoundBy: i.FoundBy,
-		Partition: c.partitionOf(i.Class, i.Day)}
+		Partition: c.partitionOf(i.Class, i.Day), Event: eventName(i)}
+}
+
+// eventName returns the name of an item's event.
+func eventName(i *store.FeedItem) string {
+	return frontier.FeedEvents[min(int(i.Event), len(frontier.FeedEvents)-1)]
+}
+
+// announceEvent adds a page that was fetched to the feed, because it changed or is gone.
+func announceEvent(c *call, h *store.Host, p *store.Page, event uint8, foundBy string) {
+	if !h.Domain.Announce(c.settings.Announcements) {
+		return
+	}
+	class := h.PageClass(p)
+	c.tx.AppendFeed(&store.FeedItem{FoundAt: c.now, URL: h.URL(p), Domain: h.Domain.Name, Title: p.Title,
+		FoundBy: cut(foundBy, maxFoundBy), Kind: p.Kind, Lastmod: p.Lastmod, Class: class.ID, Day: class.Day,
+		Score: int64(p.Score(c.seconds())), Event: event})
 }
 
 // isNew reports whether a page that was not seen before belongs in the feed.

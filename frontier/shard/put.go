@@ -100,6 +100,7 @@ type freshPage struct {
 	host    *store.Host
 	page    store.Page
 	life    store.Life // before
+	foundBy string
 	verdict *frontier.Verdict
 }
 
@@ -328,7 +329,7 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 	if foreign {
 		page.Foreign, page.Title = true, "" // the title is another site's
 	}
-	p.fresh = append(p.fresh, freshPage{key, h, page, known.Life, verdict})
+	p.fresh = append(p.fresh, freshPage{key, h, page, known.Life, n.FoundBy, verdict})
 	return nil
 }
 
@@ -577,6 +578,7 @@ func (p *putBatch) accept(f *freshPage) error {
 			f.page.Visit = &store.Visit{Count: 1, Fetched: known.Since(), Published: known.Since()}
 		}
 		f.page.Visit.Newer = true
+		announceEvent(p.c, f.host, &f.page, store.EventUpdated, f.foundBy)
 	}
 	f.host.Enqueue(f.page)
 	f.host.URLs++

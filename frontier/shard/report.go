@@ -314,6 +314,9 @@ func (p *reporter) deferPage(h *store.Host, q *store.Page, well bool) {
 // gone notes that a page of a lease is not fetched any more.
 func (p *reporter) gone(h *store.Host, q *store.Page) error {
 	p.c.done(h, q, &h.Failed, &p.c.tx.State().Failed)
+	if q.Visit != nil {
+		announceEvent(p.c, h, q, store.EventRemoved, frontier.FoundByScraper)
+	}
 	return h.End(store.Hash48(q.Path), store.Gone)
 }
 

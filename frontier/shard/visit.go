@@ -173,6 +173,9 @@ func scheduleVisit(c *call, h *store.Host, p *store.Page, r *frontier.Result) {
 			seen := visitable(p)
 			seen.Look(&h.Trust, c.seconds(), changed)
 			p.Visit.History = seen.History
+			if changed && p.Reason != store.Redated { // then the date announced it
+				announceEvent(c, h, p, store.EventUpdated, frontier.FoundByScraper)
+			}
 		}
 	}
 	p.Renew(c.seconds(), cmp.Or(r.ETag, etagOf(p, r)), cmp.Or(r.LastModified, modifiedOf(p, r)), digest, ofText)

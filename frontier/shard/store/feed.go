@@ -10,7 +10,15 @@ type FeedItem struct {
 	Score                                       int64 // thousandths
 	Lastmod                                     epoch.Seconds
 	Class, Day                                  int64
+	Event                                       uint8 // EventNew, EventUpdated or EventRemoved
 }
+
+// Events of the feed, which are stored: append only.
+const (
+	EventNew = iota
+	EventUpdated
+	EventRemoved
+)
 
 func (i *FeedItem) encode() []byte {
 	b := appendUint(make([]byte, 0, 512), i.FoundAt)
@@ -19,6 +27,9 @@ func (i *FeedItem) encode() []byte {
 	}
 	for _, v := range [...]int64{int64(i.Kind), i.Score, int64(i.Lastmod), i.Class, i.Day} {
 		b = appendUint(b, v)
+	}
+	if i.Event != EventNew { // an earlier version reads all but that
+		b = append(b, i.Event)
 	}
 	return b
 }
@@ -33,13 +44,18 @@ func decodeFeedItem(record string) (i FeedItem, err error) {
 	for _, v := range [...]*int64{&i.Score, (*int64)(&i.Lastmod), &i.Class, &i.Day} {
 		*v = d.int()
 	}
+	if d.at < len(d.text) {
+		i.Event = d.byte()
+	}
 	return i, d.err
 }
 
-// AppendFeed adds an item to the feed, and counts it.
+// AppendFeed adds an item to the feed. New ones are counted.
 func (c *Tx) AppendFeed(i *FeedItem) {
 	c.logs.news = append(c.logs.news, i.encode())
-	c.state.countFound(i.FoundAt, i.Kind)
+	if i.Event == EventNew {
+		c.state.countFound(i.FoundAt, i.Kind)
+	}
 }
 
 // ReadFeed returns the items after a number, in the order in which they were found, to take, until it returns false.
