@@ -122,7 +122,7 @@ func feedNew(t T, db DB) {
 	item.Sequence = 0
 	expect(t, "an item", item, frontier.FeedItem{FoundAt: noon, URL: "https://a.example/fresh", Domain: "a.example",
 		Title: "fresh", Type: "news", Priority: 0.7,
-		Snippet: "What it says", Image: "https://a.example/i.jpg", FoundBy: "feed", Partition: kr})
+		Snippet: "What it says", Image: "https://a.example/i.jpg", FoundBy: "feed", Partition: kr, Event: "new"})
 	put(0, first...)
 	expect(t, "put again", len(s.feed(frontier.FeedRequest{}).Items), 2)
 	s.wait(10 * 86_400_000)
