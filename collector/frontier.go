@@ -82,6 +82,10 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, how *di
 		}
 		pages := pagesOf(all, doc.Domain)
 		put.Pages = newPages(pages[:min(len(pages), frontier.MaxPut-len(put.Entries))], put.Since > 0)
+		more := len(all) >= s.batch.collector.Limits.URLsPerDomain || len(put.Pages) < len(pages)
+		if more || !s.merging() { // a merge puts only what it adds
+			put.Stored = &frontier.StoredPages{Collected: true, More: more}
+		}
 		if s.found != nil {
 			s.found.queue.details.describe(put.Pages)
 		}

@@ -52,6 +52,9 @@ type Refreshed struct {
 // the host as long as the frontier grants it the host. On error nothing is saved, and the frontier schedules the
 // refresh again.
 func (b *Batch) Refresh(ctx context.Context, r *contract.Refresh) (Refreshed, error) {
+	if r.Method == frontier.MethodRefill {
+		return Refreshed{}, b.refill(ctx, r)
+	}
 	if r.Method == frontier.MethodCollect {
 		m, err := b.collectAgain(ctx, r)
 		return Refreshed{Collect: m}, err

@@ -17,22 +17,27 @@ type Stored struct {
 	// Lost reports whether the stored analysis cannot be read. It then only has the document's URLs.
 	Lost bool
 
-	store *store
-	dir   contract.DomainDir
-	doc   *contract.Document
-	pace  *pace
+	store    *store
+	dir      contract.DomainDir
+	doc      *contract.Document
+	pace     *pace
+	excluded func(link string) bool
+	counted  int // of the analysed URLs, see Count
 }
 
 // Stored reads the analysis of a document. URLs for which excluded returns true are not listed.
 func (c *Collector) Stored(ctx context.Context, dir contract.DomainDir, doc *contract.Document,
 	excluded func(link string) bool) (*Stored, error) {
-	b := c.NewBatch(excluded)
-	s := &saving{batch: b, dir: dir}
-	a, err := s.analysis(ctx, doc)
+	return c.NewBatch(excluded).stored(ctx, dir, doc)
+}
+
+func (b *Batch) stored(ctx context.Context, dir contract.DomainDir, doc *contract.Document) (*Stored, error) {
+	a, err := (&saving{batch: b, dir: dir}).analysis(ctx, doc)
 	if err != nil {
 		return nil, err
 	}
-	return &Stored{a.Analyser, a.rebuilt, b.store, dir, doc, newPace(ctx, c.Clock, func() error { return nil })}, nil
+	return &Stored{Analyser: a.Analyser, Lost: a.rebuilt, store: b.store, dir: dir, doc: doc, excluded: b.excluded,
+		pace: newPace(ctx, b.collector.Clock, func() error { return nil })}, nil
 }
 
 // Sitemap calls fn with the canonical URL of each page in the root sitemap, duplicates included, up to

@@ -15,7 +15,8 @@ type RefreshMessage struct {
 	Refresh Refresh `json:"refresh"`
 }
 
-// Refresh is an entry point that is due. The method "collect" stands for the whole domain.
+// Refresh is an entry point that is due. The method "collect" stands for the whole domain, and "refill" for the next of
+// its pages that are stored.
 type Refresh struct {
 	Domain       string       `json:"domain"` // the registrable domain
 	URL          string       `json:"url"`
@@ -23,6 +24,8 @@ type Refresh struct {
 	ETag         string       `json:"etag,omitempty"`
 	LastModified string       `json:"last_modified,omitempty"`
 	SHA256       string       `json:"sha256,omitempty"` // of the last body read: the first 32 digits
+	From         string       `json:"from,omitempty"`   // of a refill: where the next pages begin
+	Want         int          `json:"want,omitempty"`   // of a refill: how many
 	Partition    Partition    `json:"partition_info"`   // the entry point's newest partition
 	QueuedAt     epoch.Millis `json:"queued_at"`
 }

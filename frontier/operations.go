@@ -29,6 +29,18 @@ type Put struct {
 	MirrorOf string // while set, new pages are refused and waiting ones are not leased; see MirrorRequest
 
 	Found bool `json:",omitempty"` // by scrapers, who can add only a few hosts
+
+	// Stored tells where the pages of the put stand among those that are stored of the domain; nil if nowhere.
+	Stored *StoredPages `json:",omitempty"`
+}
+
+// StoredPages is a position in the URLs that the engine has stored of a domain in the put's partition, best first. A
+// shard takes only the best of them, and asks for the next ones when half of those are fetched; see MethodRefill.
+type StoredPages struct {
+	Collected bool   `json:",omitempty"` // the put has the best of a collection, which replaces what was stored before
+	From      string `json:",omitempty"` // where the pages of the put began; "" with the best
+	Next      string `json:",omitempty"` // where the next ones begin, at most MaxPosition bytes
+	More      bool   // there are next ones
 }
 
 // PutAll holds the puts of several domains.
@@ -68,6 +80,7 @@ type PutAnswer struct {
 	Pages, Entries []Verdict
 	States         []EntryState // of the entry points; zero for an unknown one
 	Added          int          // new pages and entry points
+	Room           int          `json:",omitempty"` // of a put with Stored: for so many more pages of the domain
 }
 
 // Verdict is the outcome for one URL of a put.
@@ -444,6 +457,9 @@ type NextRefresh struct {
 // collected again. Its URL is that of robots.txt.
 const MethodCollect = "collect"
 
+// MethodRefill is the method of a message that asks for the next pages of a domain among those that are stored.
+const MethodRefill = "refill"
+
 // FailuresShown is the number of failed checks in a row after which the contract says so.
 const FailuresShown = 3
 
@@ -744,6 +760,15 @@ type DomainSnapshot struct {
 	Excluded bool     `json:"excluded,omitempty"`
 	Evidence Evidence `json:"evidence"`
 	MirrorOf string   `json:"mirror_of,omitempty"`
+
+	Backlogs []Backlog `json:"backlogs,omitempty"`
+}
+
+// Backlog is what is stored of a domain in one partition and was not put yet.
+type Backlog struct {
+	Partition contract.Partition `json:"partition_info"`
+	Next      string             `json:"next"`            // as StoredPages.Next
+	Again     bool               `json:"again,omitempty"` // pages that were put lost their place: at the end, begin again
 }
 
 // MaxExport is the last position at which a page of a snapshot can begin.
@@ -780,6 +805,7 @@ const (
 	MaxFound        = 5000 // URLs in a report
 	MaxURL          = 2083 // bytes, in its canonical form
 	MaxTitle        = 200
+	MaxPosition     = 4096 // bytes of a position in what is stored of a domain
 	MaxOwner        = 200
 	MaxAcquire      = 64        // hosts of an AcquireRequest
 	MaxOwnership    = 3600      // seconds of an AcquireRequest

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/ledger"
 )
 
@@ -28,7 +29,7 @@ type refreshDelivery struct {
 // did not finish.
 func (e *domainEvent) refresh(ctx context.Context, d refreshDelivery) {
 	c := e.consumer
-	if e.exclusions.Domain(d.work.Domain) || e.exclusions.URL(d.work.URL) {
+	if e.exclusions.Domain(d.work.Domain) || d.work.Method != frontier.MethodRefill && e.exclusions.URL(d.work.URL) {
 		d.Ack()
 		return
 	}

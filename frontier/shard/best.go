@@ -39,8 +39,8 @@ func rank(p *store.Page, now epoch.Seconds) int {
 	return n
 }
 
-// choose drops the surplus: fresh pages, which are refused and may be put again, and waiting
-// ones, which are dropped and do not return.
+// choose drops the surplus: fresh pages, which are refused and may be put again, and waiting ones, which are dropped
+// until they are put again.
 func (p *putBatch) choose() error {
 	over := p.domain.Pages() + int64(len(p.fresh)) - p.c.settings.URLsPerDomain
 	if over <= p.allowance() || len(p.fresh) == 0 {
@@ -65,6 +65,9 @@ func (p *putBatch) choose() error {
 		default:
 			out[r.host][r.hash] = true
 		}
+	}
+	if len(out) > 0 || !p.found { // nobody has stored what a report found
+		p.displaced()
 	}
 	p.fresh = slices.DeleteFunc(p.fresh, func(f freshPage) bool { return *f.verdict == frontier.DomainFull })
 	for _, h := range slices.SortedFunc(maps.Keys(out), func(a, b *store.Host) int { return cmp.Compare(a.ID, b.ID) }) {

@@ -91,6 +91,7 @@ type putBatch struct {
 	fetched   map[int64]int             // by host: listed pages with a date that were fetched before
 	renewed   map[int64]int             // by host: those of them with a newer date
 	touched   []*store.Host             // that have to be queued
+	crowded   bool                      // pages of the domain lost their places, or got none
 	added     int
 }
 
@@ -184,6 +185,9 @@ func (p *putBatch) do(r *frontier.Put) (answer frontier.PutAnswer, err error) {
 		}
 	}
 	err = p.finish()
+	if r.Stored != nil {
+		answer.Room = p.backlog(r.Stored, r.Partition)
+	}
 	answer.Added = p.added
 	answer.States = p.states(r.Entries)
 	return answer, err
@@ -320,7 +324,9 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 		return nil
 	}
 	if h.URLs+p.perHost[h.ID] >= p.c.settings.URLsPerHost || h.Full() {
-		*verdict = frontier.HostFull
+		if *verdict = frontier.HostFull; !foreign {
+			p.displaced()
+		}
 		return nil
 	}
 	*verdict = frontier.Accepted

@@ -404,6 +404,9 @@ func (p *reporter) finish() error {
 	for _, v := range p.verdicts {
 		p.answer.Found.Count(*v)
 	}
+	if err := wantMore(p.c, p.c.tx.LoadedDomains()); err != nil {
+		return err
+	}
 	if len(p.finished) == 0 {
 		return nil
 	}

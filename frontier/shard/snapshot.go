@@ -1,6 +1,8 @@
 package shard
 
 import (
+	"slices"
+
 	"errors"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -65,6 +67,12 @@ func restoreDomain(c *call, r *frontier.DomainSnapshot) error {
 		m.Evidence = r.Evidence
 		if contract.CheckDomain("", r.MirrorOf) == nil && r.MirrorOf != m.Name { // what it was with that evidence
 			m.MirrorOf = r.MirrorOf
+		}
+	}
+	for _, b := range r.Backlogs {
+		if len(m.Backlogs) < store.MaxBacklogs && len(b.Next) <= frontier.MaxPosition && b.Partition.Validate("") == nil &&
+			!slices.ContainsFunc(m.Backlogs, func(o frontier.Backlog) bool { return o.Partition == b.Partition }) {
+			m.Backlogs = append(m.Backlogs, b)
 		}
 	}
 	m.Change()

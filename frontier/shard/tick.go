@@ -82,6 +82,9 @@ func (s *Shard) Tick(now epoch.Millis, r TickRequest) (tick Tick, err error) {
 			if err := queueRefreshes(c, &tick, r.Oldest); err != nil {
 				return err
 			}
+			if err := queueRefills(c, &tick); err != nil {
+				return err
+			}
 		}
 		tick.Snapshot = c.orderSnapshot(r.Shard, today)
 		return nil

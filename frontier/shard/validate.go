@@ -36,5 +36,10 @@ func validatePut(r *frontier.Put) error {
 	if err := frontier.CheckRange("visits", len(r.Visits), 0, frontier.MaxAcquire); err != nil {
 		return err
 	}
+	if r.Stored != nil {
+		if err := frontier.CheckRange("stored", max(len(r.Stored.From), len(r.Stored.Next)), 0, frontier.MaxPosition); err != nil {
+			return err
+		}
+	}
 	return r.Partition.Validate("partition_info.")
 }

@@ -125,14 +125,15 @@ func TestRecord_Survives(t *testing.T) {
 	m := &Domain{ID: 3, Name: "a.example", Excluded: true, Listed: true, Owner: "c", OwnerEnds: 5, WaitEnds: 6,
 		Hosts: []int64{1, 1 << 39}, LostAt: 7, RefreshWaits: 8, Active: []ActiveHost{{1, 9}}, Claims: []ActiveHost{{2, 10}},
 		Parked: []ParkedHost{{2, KindEntry}}, contracts: string(encodeContracts([]Contract{{Class: 1, Number: 5}})),
-		Released: 11, Expected: []int64{12, 1 << 38}, tail: "later"}
+		Released: 11, Expected: []int64{12, 1 << 38}, tail: "later", Backlogs: []frontier.Backlog{{Next: "p", Again: true,
+			Partition: contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}}, {}}}
 	if got, err := decodeDomain(3, "a.example", m.encode()); err != nil || !reflect.DeepEqual(got, m) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	s := State{Version: 1, Reader: 1, Hosts: 5, Lease: 1 << 45, Tail: "later",
 		Classes:  []frontier.Class{{Country: "kr", Category: "news"}, {Country: "sg", Category: ""}},
 		Patterns: []string{"https://a.example/*"}, deleted: deletedLogs{Feed: 7, Changes: 1 << 41}, Unsealed: 3,
-		Secret: []byte("secret"),
+		Secret: []byte("secret"), Wanting: []Wanting{{"a.example", 12}, {"b.example", 0}},
 		lately: []foundHour{{hour: 9, types: [maxTypes]int64{1: 300, 22: 1}}, {hour: 11}}}
 	var got State
 	for key, data := range s.encode() {

@@ -36,8 +36,9 @@ type Domain struct {
 	Evidence frontier.Evidence
 	MirrorOf string // the domain whose pages this one shows: then its own are not queued
 
-	contracts string       // its contracts, see changes.go
-	Released  epoch.Millis // when an owner last released the domain
+	Backlogs  []frontier.Backlog // by partition, the newest last: at most MaxBacklogs
+	contracts string             // its contracts, see changes.go
+	Released  epoch.Millis       // when an owner last released the domain
 
 	// expected are ids of hosts about which the owner asked before they had a row. Those that have one by now are
 	// hosts of the domain: loadDomains moves them to hosts, so that the put that makes them need not write this row.
@@ -102,7 +103,31 @@ func (m *Domain) encode() []byte {
 	b = appendUint(appendString(b, m.contracts), m.Released)
 	b = appendIDs(b, m.Expected)
 	b = appendUint(appendUint(b, m.announcedDay), m.announced)
+	b = appendUint(b, int64(len(m.Backlogs)))
+	for i := range m.Backlogs {
+		b = appendBacklog(b, &m.Backlogs[i])
+	}
 	return append(b, m.tail...)
+}
+
+// MaxBacklogs is the number of partitions of which a domain has a backlog.
+const MaxBacklogs = 4
+
+func appendBacklog(b []byte, l *frontier.Backlog) []byte {
+	again := byte(0)
+	if l.Again {
+		again = 1
+	}
+	b = appendPartition(append(b, again), l.Partition)
+	return appendString(b, l.Next)
+}
+
+func (d *decoder) backlogs() []frontier.Backlog {
+	var list []frontier.Backlog
+	for range d.count(5) {
+		list = append(list, frontier.Backlog{Again: d.byte() == 1, Partition: d.partition(), Next: d.string()})
+	}
+	return list
 }
 
 func appendIDs(b []byte, ids []int64) []byte {
@@ -141,15 +166,20 @@ func appendEvidence(e *frontier.Evidence, b []byte) []byte {
 	if b = appendUint(b, e.At); e.At == 0 {
 		return b
 	}
-	for _, s := range [...]string{e.Partition.Country, e.Partition.Category, e.Partition.Date} {
-		b = appendString(b, s)
-	}
-	return b
+	return appendPartition(b, e.Partition)
+}
+
+func appendPartition(b []byte, p contract.Partition) []byte {
+	return appendString(appendString(appendString(b, p.Country), p.Category), p.Date)
+}
+
+func (d *decoder) partition() contract.Partition {
+	return contract.Partition{Country: d.string(), Category: d.string(), Date: d.string()}
 }
 
 func (d *decoder) evidence() (e frontier.Evidence) {
 	if e.At = d.millis(); e.At > 0 {
-		e.Partition = contract.Partition{Country: d.string(), Category: d.string(), Date: d.string()}
+		e.Partition = d.partition()
 	}
 	return e
 }
@@ -180,6 +210,9 @@ func decodeDomain(id int64, name string, record []byte) (*Domain, error) {
 	m.Expected = d.ids()
 	if d.at < len(d.text) { // of this version
 		m.announcedDay, m.announced = d.int(), d.int()
+	}
+	if d.at < len(d.text) {
+		m.Backlogs = d.backlogs()
 	}
 	m.tail = d.text[d.at:]
 	return m, d.err

@@ -106,9 +106,9 @@ func (x exporter) domains(from int64) error {
 		return err
 	}
 	for _, m := range domains {
-		if m.Excluded || m.MirrorOf != "" || m.Evidence.At > 0 {
+		if m.Excluded || m.MirrorOf != "" || m.Evidence.At > 0 || len(m.Backlogs) > 0 {
 			x.page.Domains = append(x.page.Domains, frontier.DomainSnapshot{Domain: m.Name, Excluded: m.Excluded,
-				Evidence: m.Evidence, MirrorOf: m.MirrorOf})
+				Evidence: m.Evidence, MirrorOf: m.MirrorOf, Backlogs: m.Backlogs})
 		}
 	}
 	if len(domains) == MaxSnapshotDomains {

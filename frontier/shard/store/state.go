@@ -51,6 +51,7 @@ const (
 	stateWithheld   // State.Withheld
 	stateUnderway   // State.Underway
 	stateVisits     // State.Visits
+	stateWanting    // State.Wanting
 	stateRows
 )
 
@@ -76,6 +77,8 @@ type State struct {
 	Patterns []string
 	Excludes *contract.Exclusions
 
+	Wanting []Wanting // domains that want more pages
+
 	Visits     VisitCounters
 	Refreshing RefreshCounters
 	deleted    deletedLogs
@@ -89,6 +92,12 @@ type State struct {
 	walks     []walk    // the latest last
 
 	stored [stateRows]string // as they were loaded
+}
+
+// Wanting is a domain that wants more pages of its backlog.
+type Wanting struct {
+	Domain string
+	Ask    epoch.Millis // when to ask for them
 }
 
 // UnderwaySnapshot is a snapshot of which some pages are stored.
@@ -129,6 +138,9 @@ func (s *State) encode() (rows [stateRows][]byte) {
 		for _, v := range s.Visits.counters() {
 			rows[stateVisits] = appendUint(rows[stateVisits], *v)
 		}
+	}
+	for _, w := range s.Wanting {
+		rows[stateWanting] = appendUint(appendString(rows[stateWanting], w.Domain), w.Ask)
 	}
 	if s.deleted != (deletedLogs{}) {
 		for _, v := range s.deleted.numbers() {
@@ -209,6 +221,10 @@ func (s *State) decode(key int64, data []byte) error {
 			if d.at < len(d.text) { // later versions append
 				*v = d.int()
 			}
+		}
+	case stateWanting:
+		for d.at < len(d.text) {
+			s.Wanting = append(s.Wanting, Wanting{d.string(), d.millis()})
 		}
 	case stateDeleted:
 		for _, v := range s.deleted.numbers() {

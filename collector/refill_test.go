@@ -1,0 +1,175 @@
+package collector_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/newsfork/seed-engine/collector"
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/discovery"
+	"github.com/newsfork/seed-engine/epoch"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard"
+)
+
+// refills does what the alarm of the domain's shard asks for, and returns how many refills that were.
+func (w *world) refills(t *testing.T) (n int) {
+	t.Helper()
+	text, err := w.frontier.Call(t.Context(), w.Frontier.Of("example.com").Name(), "tick", []byte(`{"shard":"shard-0"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer struct{ Answer shard.Tick }
+	if err := json.Unmarshal(text, &answer); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range answer.Answer.Messages {
+		r, _, err := contract.ParseRefresh(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Method != frontier.MethodRefill {
+			continue
+		}
+		n++
+		if _, err := w.NewBatch(nil).Refresh(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return n
+}
+
+// fetchAll leases and reports pages until nothing is left, and returns them in their order.
+func (w *world) fetchAll(t *testing.T) (urls []string) {
+	t.Helper()
+	shard := w.Frontier.Of("example.com")
+	for idle := 0; idle < 30; {
+		lease, err := shard.Lease(t.Context(), frontier.LeaseRequest{Max: 20, PerHost: 20, Seconds: 60})
+		if err != nil {
+			t.Fatal(err)
+		}
+		report := frontier.Report{Lease: lease.ID}
+		for _, item := range lease.Items {
+			urls = append(urls, item.URL)
+			report.Results = append(report.Results, frontier.Result{ID: item.ID, Status: 200})
+		}
+		if idle++; len(lease.Items) > 0 {
+			idle = 0
+			if _, err := shard.Report(t.Context(), report); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Minute)
+		w.refills(t)
+	}
+	return urls
+}
+
+// fetchable returns the URLs of the domain that may be fetched, as the API lists them, with their places.
+func (w *world) fetchable(t *testing.T) map[string]int {
+	t.Helper()
+	stored, err := w.Stored(t.Context(), contract.DomainDir{Partition: partition, Domain: "example.com"}, w.document(t),
+		func(string) bool { return false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := collector.Ranking{Limit: 1e6}
+	if err := stored.URLs(t.Context(), func(u *contract.ListedURL) {
+		if (u.Allowed == nil || *u.Allowed) && *u.Action != string(discovery.Ignore) {
+			best.Add(u)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	places := map[string]int{}
+	for i, u := range best.Sorted() {
+		places[u.URL] = i
+	}
+	return places
+}
+
+// TestRefill_FinishesADomain: all that is stored of a domain and may be fetched is fetched once, best first, without
+// another request to it.
+func TestRefill_FinishesADomain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(newsSite(3000), nil)
+		w.frontier.open(t)
+		var raw []string
+		for i := range 700 {
+			raw = append(raw, fmt.Sprintf("https://example.com/raw/report-%d", i))
+		}
+		if err := w.collect(t, message(1, raw...), false); err != nil {
+			t.Fatal(err)
+		}
+		asked := len(w.web.URLs())
+		fetched := w.fetchAll(t)
+		places := w.fetchable(t)
+		if len(places) < 3500 {
+			t.Errorf("%d URLs may be fetched", len(places))
+		}
+		times := map[string]int{}
+		for i, url := range fetched {
+			times[url]++
+			// Research's URLs are among the first whatever their worth.
+			if place, ok := places[url]; ok && place > i+1000 && !strings.Contains(url, "/raw/") {
+				t.Errorf("%s, the %dth, was fetched as the %dth", url, place, i)
+			}
+		}
+		for url := range places {
+			if times[url] != 1 {
+				t.Errorf("%s was fetched %d times", url, times[url])
+			}
+		}
+		if n := len(w.web.URLs()); n != asked {
+			t.Errorf("%d requests", n-asked)
+		}
+		time.Sleep(24 * time.Hour)
+		if n := w.refills(t); n > 0 {
+			t.Errorf("%d refills of a finished domain", n)
+		}
+	})
+}
+
+// TestRefill_DocumentIsGone: nothing is asked for again and again.
+func TestRefill_DocumentIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(newsSite(2000), nil)
+		w.frontier.open(t)
+		if err := w.collect(t, message(1), false); err != nil {
+			t.Fatal(err)
+		}
+		dir := contract.DomainDir{Partition: partition, Domain: "example.com"}
+		if err := w.Bucket.Delete(t.Context(), dir.Document()); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(w.fetchAll(t)); n < 400 || n > 520 {
+			t.Errorf("%d pages", n)
+		}
+		for range 3 {
+			time.Sleep(time.Hour)
+			if n := w.refills(t); n > 0 {
+				t.Errorf("%d refills", n)
+			}
+		}
+	})
+}
+
+// TestRefill_BadPosition: a message that nobody sent costs nothing and says why.
+func TestRefill_BadPosition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(newsSite(20), nil)
+		w.frontier.open(t)
+		if err := w.collect(t, message(1), false); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.NewBatch(nil).Refresh(t.Context(), &contract.Refresh{Domain: "example.com", URL: "https://example.com/",
+			Method: frontier.MethodRefill, From: "???", Partition: partition, QueuedAt: epoch.Now()})
+		if contract.KindOf(err) != contract.Validation {
+			t.Errorf("got %v", err)
+		}
+	})
+}

@@ -1,0 +1,167 @@
+package shard
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+// Of a domain only the best pages wait, Settings.URLsPerDomain of them. The others that its collections stored are its
+// backlog. When half of those that waited are fetched, the domain wants more: the next tick sends a message, and whoever
+// gets that puts the next best, until the backlog is empty.
+
+const (
+	maxWanting = 64               // domains that want more at once; others say so again with their next report
+	wantAgain  = 10 * time.Minute // after which a domain asks again that was given nothing
+)
+
+// wants reports whether a domain should be given more pages; CountPages must have been called.
+func wants(c *call, m *store.Domain) bool {
+	return len(m.Backlogs) > 0 && !m.Excluded && m.MirrorOf == "" && 2*m.Pages() <= c.settings.URLsPerDomain
+}
+
+// wantMore notes which of some domains want more pages.
+func wantMore(c *call, domains []*store.Domain) error {
+	domains = slices.DeleteFunc(domains, func(m *store.Domain) bool {
+		return len(m.Backlogs) == 0 || wanting(c, m.Name) >= 0
+	})
+	if len(domains) == 0 {
+		return nil
+	}
+	if err := c.tx.CountPages(domains); err != nil {
+		return err
+	}
+	for _, m := range domains {
+		if wants(c, m) {
+			want(c, m.Name, c.now)
+		}
+	}
+	return nil
+}
+
+// wanting returns the place of a domain among those that want more pages, or -1.
+func wanting(c *call, domain string) int {
+	return slices.IndexFunc(c.tx.State().Wanting, func(w store.Wanting) bool { return w.Domain == domain })
+}
+
+// want makes a domain ask for more pages at an instant.
+func want(c *call, domain string, at epoch.Millis) {
+	s := c.tx.State()
+	if i := wanting(c, domain); i >= 0 {
+		s.Wanting[i].Ask = at
+	} else if len(s.Wanting) < maxWanting {
+		s.Wanting = append(s.Wanting, store.Wanting{Domain: domain, Ask: at})
+	}
+	alarm := max(at, c.now.Add(c.settings.tickSpacing()))
+	c.alarm = min(cmp.Or(c.alarm, alarm), alarm)
+}
+
+// queueRefills adds messages for the domains that want more pages.
+func queueRefills(c *call, tick *Tick) error {
+	s := c.tx.State()
+	if len(s.Wanting) == 0 {
+		return nil
+	}
+	var names []string
+	for _, w := range s.Wanting {
+		names = append(names, w.Domain)
+	}
+	domains, err := c.tx.DomainsNamed(names)
+	if err != nil {
+		return err
+	}
+	if err := c.tx.CountPages(slices.DeleteFunc(slices.Clone(domains), func(m *store.Domain) bool { return m == nil })); err != nil {
+		return err
+	}
+	kept := s.Wanting[:0]
+	for i, w := range s.Wanting {
+		m := domains[i]
+		if m == nil || len(m.Backlogs) == 0 || m.Excluded || m.MirrorOf != "" || !c.owns(m.Name) {
+			continue
+		}
+		if w.Ask <= c.now {
+			w.Ask = c.now.Add(wantAgain)
+			tick.Messages = append(tick.Messages, contract.Encode(contract.RefreshMessage{Refresh: contract.Refresh{
+				Domain: m.Name, URL: "https://" + m.Name + "/", Method: frontier.MethodRefill, From: m.Backlogs[0].Next,
+				Want: room(c, m), Partition: m.Backlogs[0].Partition, QueuedAt: c.now,
+			}}))
+		}
+		kept = append(kept, w)
+		tick.AlarmAt = min(tick.AlarmAt, max(w.Ask, c.now.Add(c.settings.tickSpacing())))
+	}
+	s.Wanting = kept
+	return nil
+}
+
+// room returns how many more pages of a domain may wait.
+func room(c *call, m *store.Domain) int {
+	return int(max(c.settings.URLsPerDomain-m.Pages(), 0))
+}
+
+// backlog notes how far the stored pages of the domain were put, and whether it wants more.
+func (p *putBatch) backlog(s *frontier.StoredPages, partition contract.Partition) (left int) {
+	m, progress := p.domain, p.added > 0
+	at := slices.IndexFunc(m.Backlogs, func(b frontier.Backlog) bool { return b.Partition == partition })
+	switch {
+	case s.Collected:
+		if at >= 0 {
+			m.Backlogs = slices.Delete(m.Backlogs, at, at+1)
+		}
+		if s.More || p.crowded {
+			p.addBacklog(partition)
+		}
+		if at >= 0 || s.More || p.crowded {
+			m.Change()
+		}
+	case at < 0 || m.Backlogs[at].Next != s.From: // another put was faster
+	case s.More:
+		m.Backlogs[at].Next, progress = s.Next, true
+		m.Change()
+	case m.Backlogs[at].Again:
+		m.Backlogs[at].Again, m.Backlogs[at].Next = false, ""
+		m.Change()
+	default:
+		m.Backlogs = slices.Delete(m.Backlogs, at, at+1)
+		m.Change()
+	}
+	switch i := wanting(p.c, m.Name); {
+	case wants(p.c, m) && (i < 0 || progress):
+		want(p.c, m.Name, p.c.now)
+	case wants(p.c, m):
+		want(p.c, m.Name, p.c.now.Add(wantAgain))
+	case i >= 0:
+		state := p.c.tx.State()
+		state.Wanting = slices.Delete(state.Wanting, i, i+1)
+	}
+	return room(p.c, m)
+}
+
+func (p *putBatch) addBacklog(partition contract.Partition) {
+	m := p.domain
+	if len(m.Backlogs) >= store.MaxBacklogs {
+		m.Backlogs = slices.Delete(m.Backlogs, 0, 1)
+	}
+	m.Backlogs = append(m.Backlogs, frontier.Backlog{Partition: partition})
+}
+
+// displaced notes that pages of the domain lost their places, or got none. They are put again when what is stored of it
+// has been gone through.
+func (p *putBatch) displaced() {
+	m := p.domain
+	p.crowded = true
+	switch {
+	case len(m.Backlogs) > 0:
+		if b := &m.Backlogs[0]; !b.Again {
+			b.Again = true
+			m.Change()
+		}
+	case m.Evidence.At > 0:
+		p.addBacklog(m.Evidence.Partition)
+		m.Change()
+	}
+}
