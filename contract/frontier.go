@@ -130,12 +130,20 @@ type FrontierShard struct {
 // FrontierURL answers GET /api/v1/frontier/url.
 type FrontierURL struct {
 	URL        string          `json:"url"`
-	State      string          `json:"state"` // due, waiting, leased, fetched, gone, known, excluded or unknown
+	State      string          `json:"state"` // due, waiting, leased, fetched, gone, known, excluded, forbidden or unknown
+	Why        string          `json:"why"`   // in words
 	DueAt      *Time           `json:"due_at"`
 	LeaseUntil *Time           `json:"lease_until"`
 	LastStatus *int            `json:"last_status"` // of an entry point
 	Checks     []FrontierCheck `json:"checks"`      // of an entry point, oldest first
 	Entry      *FrontierEntry  `json:"entry"`       // null for pages
+
+	// Of a page that waits, is leased, or is on schedule; visits and last_fetched_at as far as they are kept.
+	Reason   *string  `json:"reason"` // new, requested, lastmod or revisit
+	Attempts int      `json:"attempts"`
+	Visits   int      `json:"visits"`
+	Fetched  *Time    `json:"last_fetched_at"` // to the hour or better
+	Priority *float64 `json:"priority"`
 }
 
 // FrontierCheck is one check of an entry point.
@@ -173,6 +181,45 @@ type FrontierHost struct {
 	RobotsExpiresAt *Time   `json:"robots_expires_at"`
 	UnresolvedUntil *Time   `json:"unresolved_until"` // its name did not resolve
 	Excluded        bool    `json:"excluded"`
+}
+
+// FrontierHostDetail answers GET /api/v1/frontier/hosts/{host}.
+type FrontierHostDetail struct {
+	FrontierHost
+	Failures int64            `json:"failures"`               // in a row: no answer, or a broken server
+	Refusals int64            `json:"refusals"`               // in a row: 401, 403 or 451
+	Override *float64         `json:"override_delay_seconds"` // the delay that an operator set; null for none
+	Leased   []string         `json:"leased"`                 // URLs
+	Revisits FrontierRevisits `json:"revisits"`
+	Of       FrontierDomain   `json:"of_domain"`
+}
+
+// FrontierRevisits describes which pages of a host are fetched again.
+type FrontierRevisits struct {
+	Scheduled      int64   `json:"scheduled"`       // pages that are to be fetched again
+	NextAt         *Time   `json:"next_at"`         // when the first of them is due
+	LastmodTrusted bool    `json:"lastmod_trusted"` // newer dates bring pages back
+	PerDay         int64   `json:"per_day"`         // budget of the host's shard; 0: none is fetched again
+	Made           int64   `json:"made"`            // by the shard, ever
+	ShardScheduled int64   `json:"shard_scheduled"`
+	Threshold      float64 `json:"threshold"` // value of a look from which on the shard takes it
+}
+
+// FrontierDomain describes what the frontier has of a host's domain.
+type FrontierDomain struct {
+	URLs        int64       `json:"urls"`  // pages that wait or are leased
+	Limit       int64       `json:"limit"` // of those
+	MoreStored  []Partition `json:"more_stored"`
+	OwnedUntil  *Time       `json:"owned_until"` // by a collection
+	MirrorOf    *string     `json:"mirror_of"`
+	CollectedAt *Time       `json:"collected_at"`
+}
+
+// FrontierRemoved answers DELETE /api/v1/frontier/urls.
+type FrontierRemoved struct {
+	Removed  int           `json:"removed"`
+	Rejected []RejectedURL `json:"rejected"` // those that were not taken out, and why
+	NotTaken []string      `json:"not_taken,omitempty"`
 }
 
 // FrontierHostPage answers GET /api/v1/frontier/hosts.

@@ -28,7 +28,8 @@ type Put struct {
 	Visits   []Visit
 	MirrorOf string // while set, new pages are refused and waiting ones are not leased; see MirrorRequest
 
-	Found bool `json:",omitempty"` // by scrapers, who can add only a few hosts
+	Found  bool `json:",omitempty"` // by scrapers, who can add only a few hosts
+	Remove bool `json:",omitempty"` // take the pages out: they are gone
 
 	// Stored tells where the pages of the put stand among those that are stored of the domain; nil if nowhere.
 	Stored *StoredPages `json:",omitempty"`
@@ -55,6 +56,7 @@ type NewPage struct {
 	Type     string        // content type; any other text means unknown
 	Priority float64       // 0 to 1, now; it falls as the page ages
 	LastMod  epoch.Seconds // 0 when unknown
+	Refetch  bool          `json:",omitempty"` // bring the page back if it was fetched, or is gone
 
 	// For the feed.
 	Fresh   bool // the page was not listed at the last look
@@ -91,7 +93,10 @@ const (
 	Accepted     Verdict = "accepted"
 	Duplicate    Verdict = "duplicate"
 	Updated      Verdict = "updated" // a known entry point
-	Removed      Verdict = "removed" // an entry point with interval 0
+	Removed      Verdict = "removed" // an entry point with interval 0, or a page that was to be removed
+	InLease      Verdict = "leased"  // of a page to be removed: a scraper has it
+	EntryPoint   Verdict = "entry_point"
+	UnknownURL   Verdict = "unknown" // of a page to be removed: the frontier does not have it
 	InvalidURL   Verdict = "invalid_url"
 	Trapped      Verdict = "trap"           // its shape suggests endlessly many such URLs
 	ForeignHost  Verdict = "foreign_host"   // not a host of the domain
@@ -648,13 +653,63 @@ type HostInfo struct {
 	Cursor      string // for a page after this host
 }
 
+// HostDetail describes a host in full.
+type HostDetail struct {
+	HostInfo
+	Failures  int64        // in a row: requests without an answer, and answers of a broken server
+	Refusals  int64        // in a row: 401, 403 and 451
+	Override  int64        // ms: the delay that an operator set; 0 for none
+	Leased    []string     // URLs
+	Scheduled int64        // pages that are to be fetched again
+	VisitAt   epoch.Millis // when the first of them is due
+	Stale     bool         // its lastmods have proved untrue: newer ones bring nothing back
+
+	// Of its domain.
+	DomainURLs int64        // pages that wait or are leased
+	Backlogs   []Backlog    // what is stored of it and was not put yet
+	OwnedUntil epoch.Millis // by a collector
+	MirrorOf   string
+	Evidence   Evidence
+	Limit      int64 // of DomainURLs
+
+	Visits VisitBudget // of the shard
+}
+
+// VisitBudget is how many pages a shard fetches again.
+type VisitBudget struct {
+	PerDay    int64
+	Made      int64   // since the beginning
+	Scheduled int64   // pages that are to be fetched again
+	Threshold float64 // a page is fetched when the value of looking reaches it; see package revisit
+}
+
 // URLState is the state of a URL. An instant of 0 is not set.
 type URLState struct {
 	State      string // due, waiting, leased, fetched, gone, known, excluded or unknown
+	Why        string // in words
 	DueAt      epoch.Millis
 	LeaseUntil epoch.Millis
 	Entry      *EntryState // nil unless it is an entry point
+
+	// Of a page, as far as it is kept.
+	Reason   string        // why it waits; see Item
+	Attempts int           // answers that its server is broken, or refusals, since the last fetch
+	Visits   int           // fetches
+	Fetched  epoch.Seconds // last, to the hour or better
+	Priority float64       // now
+
+	Domain   string
+	Evidence Evidence // of the domain's last complete collection
 }
+
+// URLsRequest requests the states of URLs of a domain.
+type URLsRequest struct {
+	Domain string
+	URLs   []string // at most MaxPut
+}
+
+// URLStates are states in the order of the request, as in URLState; waiting includes due.
+type URLStates struct{ States []string }
 
 // EntryState is the state of an entry point.
 type EntryState struct {
@@ -712,7 +767,14 @@ type HostChange struct {
 	BlockUntil *epoch.Millis // an instant in the past ends a block and a Retry-After
 	Delay      *int64        // ms between requests, whatever the host asks for; 0 for what it asks for
 	Empty      bool          // drops the waiting pages for good
+	Forget     string        `json:",omitempty"` // ForgetFailures or ForgetAll
 }
+
+// What of a host can be forgotten.
+const (
+	ForgetFailures = "failures" // what its answers led to: rests, slowing down, Retry-After
+	ForgetAll      = "all"      // that, and which pages were fetched or are gone: they are put again from what is stored
+)
 
 // Exclusion is a domain, a host or a URL pattern that operators excluded.
 type Exclusion struct {

@@ -111,6 +111,20 @@ func (r Remote) URL(ctx context.Context, url string) (URLState, error) {
 	return ask[URLState](ctx, r, "url", UrlRequest{url})
 }
 
+// URLs returns the states of URLs of a domain, in the same order.
+func (r Remote) URLs(ctx context.Context, domain string, urls []string) ([]string, error) {
+	answer, err := ask[URLStates](ctx, r, "urls", URLsRequest{domain, urls})
+	if err == nil && len(answer.States) != len(urls) {
+		err = contract.Wrap(contract.Storage, "frontier.urls", errEnvelope)
+	}
+	return answer.States, err
+}
+
+// Host describes a host; its name is "" if there is none.
+func (r Remote) Host(ctx context.Context, host string) (HostDetail, error) {
+	return ask[HostDetail](ctx, r, "host", HostRequest{host})
+}
+
 func (r Remote) SetHost(ctx context.Context, host string, change HostChange) (found bool, err error) {
 	return ask[bool](ctx, r, "set_host", SetHostRequest{host, change})
 }

@@ -96,15 +96,33 @@ func (r Remotes) URL(ctx context.Context, url string) (URLState, error) {
 
 // SetHost changes a host, and reports whether there is one.
 func (r Remotes) SetHost(ctx context.Context, host string, change HostChange) (found bool, err error) {
+	shard, err := r.ofHost(host)
+	if err != nil {
+		return false, err
+	}
+	return shard.SetHost(ctx, host, change)
+}
+
+// Host describes a host; its name is "" if there is none.
+func (r Remotes) Host(ctx context.Context, host string) (d HostDetail, err error) {
+	shard, err := r.ofHost(host)
+	if err != nil {
+		return d, err
+	}
+	return shard.Host(ctx, host)
+}
+
+// ofHost returns the shard of a host.
+func (r Remotes) ofHost(host string) (shard Remote, err error) {
 	domain := ""
 	if link.ValidHost(host) {
 		domain = Registrable(host)
 	}
 	if domain == "" {
-		return false,
+		return shard,
 			contract.Invalid("host", "%.80q is not a host of a registrable domain; send its name in lower-case A-labels", host)
 	}
-	return r.Of(domain).SetHost(ctx, host, change)
+	return r.Of(domain), nil
 }
 
 // OrderSnapshots makes all shards store a snapshot soon. It returns the names of those that do, and of those that do not

@@ -14,9 +14,18 @@ import (
 // Put queues pages of any domains, and gives a verdict for each in the same order. When shards do not
 // answer, their pages are Unavailable and there is an error besides the answer; the same put may be
 // repeated as a whole.
-func (r Remotes) Put(ctx context.Context, partition contract.Partition, pages []NewPage) (answer PutAnswer,
-	err error) {
-	if err := partition.Validate("partition_info."); err != nil {
+func (r Remotes) Put(ctx context.Context, partition contract.Partition, pages []NewPage) (PutAnswer, error) {
+	return r.put(ctx, Put{Partition: partition}, pages)
+}
+
+// Remove takes pages of any domains out, and gives a verdict for each as Put does.
+func (r Remotes) Remove(ctx context.Context, partition contract.Partition, pages []NewPage) (PutAnswer, error) {
+	return r.put(ctx, Put{Partition: partition, Remove: true}, pages)
+}
+
+// put does a put like another of each domain's pages.
+func (r Remotes) put(ctx context.Context, like Put, pages []NewPage) (answer PutAnswer, err error) {
+	if err := like.Partition.Validate("partition_info."); err != nil {
 		return answer, err
 	}
 	if err := CheckRange("urls", len(pages), 0, MaxPut); err != nil {
@@ -36,7 +45,8 @@ func (r Remotes) Put(ctx context.Context, partition contract.Partition, pages []
 	domains := slices.Sorted(maps.Keys(indexes))
 	puts := make([]Put, len(domains))
 	for i, domain := range domains {
-		puts[i] = Put{Domain: domain, Partition: partition}
+		puts[i] = like
+		puts[i].Domain = domain
 		for _, index := range indexes[domain] {
 			puts[i].Pages = append(puts[i].Pages, pages[index])
 		}

@@ -58,6 +58,7 @@ type (
 		Seconds       int64
 	}
 	UrlRequest     struct{ URL string }
+	HostRequest    struct{ Host string }
 	SetHostRequest struct {
 		Host   string
 		Change HostChange

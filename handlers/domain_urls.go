@@ -63,8 +63,33 @@ func (a domainRoutes) domainURLs(w http.ResponseWriter, r *http.Request) error {
 		last := &page.URLs[urlsPerPage-1]
 		page.Cursor = contract.EncodeCursor(collector.RankOf(last))
 	}
+	a.states(r.Context(), detail.Domain, &page)
 	return sendTagged(w, r, "application/json; charset=utf-8",
 		encodeJSON(httpapi.Envelope{Success: true, Data: page}))
+}
+
+// states tells the state of each URL of a page, if their shard answers.
+func (a domainRoutes) states(ctx context.Context, domain string, page *contract.URLsPage) {
+	if len(page.Unavailable) > 0 {
+		return
+	}
+	urls := make([]string, len(page.URLs))
+	for i := range page.URLs {
+		urls[i] = page.URLs[i].URL
+	}
+	states, err := a.Frontier.Of(domain).URLs(ctx, domain, urls)
+	if err != nil {
+		a.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain", domain)
+		page.Unavailable = append(page.Unavailable, a.Frontier.Of(domain).Name())
+		return
+	}
+	for i := range page.URLs {
+		u := &page.URLs[i]
+		if u.State = &states[i]; u.Allowed != nil && !*u.Allowed && states[i] != stateExcluded && states[i] != stateLeased {
+			u.State = new(string)
+			*u.State = stateForbidden
+		}
+	}
 }
 
 // gather fills a list. It returns the name of the frontier's shard if that did not answer.

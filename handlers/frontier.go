@@ -275,48 +275,6 @@ func countsOf(s *frontier.Stats) contract.FrontierCounts {
 	return n
 }
 
-// frontierURL shows the state of one URL.
-func (a frontierRoutes) frontierURL(w http.ResponseWriter, r *http.Request) error {
-	q, err := readQuery(r, "url")
-	if err != nil {
-		return err
-	}
-	url := q.text("url")
-	if url == "" {
-		q.fail(contract.Invalid("url", "is missing; send an http or https URL"))
-	}
-	if q.err != nil {
-		return q.err
-	}
-	s, err := a.Frontier.URL(r.Context(), url)
-	if err != nil {
-		return shardAway(w, err)
-	}
-	answer := contract.FrontierURL{URL: url, State: s.State, DueAt: contract.AtMillis(s.DueAt),
-		LeaseUntil: contract.AtMillis(s.LeaseUntil), Checks: []contract.FrontierCheck{}}
-	if e := s.Entry; e != nil {
-		answer.Entry = &contract.FrontierEntry{
-			Method: e.Method, Interval: e.Interval, ETag: contract.Text(e.ETag),
-			LastModified: contract.Text(e.LastModified),
-			ChangedAt:    contract.AtMillis(e.ChangedAt), Failures: e.Failures,
-		}
-		answer.LastStatus = statusOf(e.LastStatus)
-		answer.Checks = checksOf(e)
-	}
-	httpapi.Succeed(w, http.StatusOK, answer)
-	return nil
-}
-
-// checksOf returns the last checks of an entry point.
-func checksOf(e *frontier.EntryState) []contract.FrontierCheck {
-	checks := []contract.FrontierCheck{}
-	for _, c := range e.Checks {
-		checks = append(checks, contract.FrontierCheck{At: *contract.AtMillis(max(c.At, 1).Millis()),
-			Status: statusOf(c.Status), Changed: c.Changed})
-	}
-	return checks
-}
-
 // entryPoints returns a domain's entry points as its shard has them, or nil if the shard does not answer.
 func (a *API) entryPoints(ctx context.Context, domain string,
 	exclusions *contract.Exclusions) []contract.EntryHistory {

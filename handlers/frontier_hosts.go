@@ -52,12 +52,54 @@ func hostOf(h *frontier.HostInfo) contract.FrontierHost {
 	}
 }
 
-// changeHost blocks a host, sets its delay, or empties its queue.
+// frontierHost shows one host.
+func (a frontierRoutes) frontierHost(w http.ResponseWriter, r *http.Request) error {
+	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	host, err := hostIn(r)
+	if err != nil {
+		return err
+	}
+	d, err := a.Frontier.Host(r.Context(), host)
+	if err != nil {
+		return shardAway(w, err)
+	}
+	if d.Host == "" {
+		return noHost(host)
+	}
+	answer := contract.FrontierHostDetail{
+		FrontierHost: hostOf(&d.HostInfo), Failures: d.Failures, Refusals: d.Refusals, Leased: append([]string{}, d.Leased...),
+		Revisits: contract.FrontierRevisits{
+			Scheduled: d.Scheduled, NextAt: contract.AtMillis(d.VisitAt), LastmodTrusted: !d.Stale, PerDay: d.Visits.PerDay,
+			Made: d.Visits.Made, ShardScheduled: d.Visits.Scheduled, Threshold: d.Visits.Threshold,
+		},
+		Of: contract.FrontierDomain{
+			URLs: d.DomainURLs, Limit: d.Limit, MoreStored: []contract.Partition{}, OwnedUntil: contract.AtMillis(d.OwnedUntil),
+			MirrorOf: contract.Text(d.MirrorOf), CollectedAt: contract.AtMillis(d.Evidence.At),
+		},
+	}
+	for _, b := range d.Backlogs {
+		answer.Of.MoreStored = append(answer.Of.MoreStored, b.Partition)
+	}
+	if d.Override > 0 {
+		delay := seconds(d.Override)
+		answer.Override = &delay
+	}
+	httpapi.Succeed(w, http.StatusOK, answer)
+	return nil
+}
+
+func noHost(host string) error {
+	return httpapi.NotFound("the frontier has no host %s; GET /api/v1/frontier/hosts lists all hosts", host)
+}
+
+// changeHost blocks a host, sets its delay, empties its queue, or forgets what it knows of it.
 func (a frontierRoutes) changeHost(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {
 		return err
 	}
-	host, err := frontierHost(r.PathValue("host"))
+	host, err := hostIn(r)
 	if err != nil {
 		return err
 	}
@@ -70,17 +112,17 @@ func (a frontierRoutes) changeHost(w http.ResponseWriter, r *http.Request) error
 		return shardAway(w, err)
 	}
 	if !found {
-		return httpapi.NotFound("the frontier has no host %s; GET /api/v1/frontier/hosts lists all hosts", host)
+		return noHost(host)
 	}
 	a.Log.Warn("host_changed", "host", host, "blocked", change.BlockUntil != nil, "delayed", change.Delay != nil,
-		"emptied", change.Empty, "by", httpapi.Actor(r))
+		"emptied", change.Empty, "forgotten", change.Forget, "by", httpapi.Actor(r))
 	httpapi.Succeed(w, http.StatusOK, contract.FrontierHostChanged{Host: host})
 	return nil
 }
 
-// frontierHost returns a host, perhaps with a port, as the frontier spells it.
-func frontierHost(name string) (string, error) {
-	name, port, hasPort := strings.Cut(name, ":")
+// hostIn returns the host in the path of a request, perhaps with a port, as the frontier spells it.
+func hostIn(r *http.Request) (string, error) {
+	name, port, hasPort := strings.Cut(r.PathValue("host"), ":")
 	host, err := sanitizeDomain(name)
 	if n, bad := strconv.Atoi(port); err != nil || hasPort && (bad != nil || n < 1 || n > 65535) {
 		return "", contract.Invalid("host", "%.80q is not a host; use lower-case ASCII labels such as %q", name,
@@ -100,14 +142,19 @@ func readHostChange(r *http.Request) (change frontier.HostChange, err error) {
 		BlockUntil json.RawMessage `json:"block_until"` // null ends a block
 		Delay      *float64        `json:"delay_seconds"`
 		Empty      bool            `json:"empty"`
+		Forget     string          `json:"forget"`
 	}
 	if err := httpapi.ReadJSON(r, &body); err != nil {
 		return change, err
 	}
-	if body.BlockUntil == nil && body.Delay == nil && !body.Empty {
-		return change, contract.Invalid("body", "changes nothing; send block_until, delay_seconds or empty")
+	if body.BlockUntil == nil && body.Delay == nil && !body.Empty && body.Forget == "" {
+		return change, contract.Invalid("body", "changes nothing; send block_until, delay_seconds, empty or forget")
 	}
-	change.Empty = body.Empty
+	if body.Forget != "" && body.Forget != frontier.ForgetFailures && body.Forget != frontier.ForgetAll {
+		return change, contract.Invalid("forget", "%.80q is nothing that can be forgotten; send %q or %q", body.Forget,
+			frontier.ForgetFailures, frontier.ForgetAll)
+	}
+	change.Empty, change.Forget = body.Empty, body.Forget
 	if body.Delay != nil {
 		if err := within("delay_seconds", body.Delay, 0, maxDelay); err != nil {
 			return change, err

@@ -23,7 +23,7 @@ func (a frontierRoutes) putURLs(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {
 		return err
 	}
-	pages, partition, err := a.readPut(r)
+	pages, partition, err := readPut(r, a.assessor(r.Context(), discovery.FromResearch))
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,37 @@ func (a frontierRoutes) putURLs(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a frontierRoutes) readPut(r *http.Request) ([]frontier.NewPage, contract.Partition, error) {
+// removeURLs takes pages out of the frontier.
+func (a frontierRoutes) removeURLs(w http.ResponseWriter, r *http.Request) error {
+	if err := firstError(httpapi.NoScraper(r), onlyQuery(r)); err != nil {
+		return err
+	}
+	pages, partition, err := readPut(r, func(string, string, time.Time) (string, float64, error) { return "", 0, nil })
+	if err != nil {
+		return err
+	}
+	answer := contract.FrontierRemoved{Rejected: []contract.RejectedURL{}}
+	removed, err := a.Frontier.Remove(r.Context(), partition, pages)
+	for i, verdict := range removed.Pages {
+		switch verdict {
+		case frontier.Removed:
+			answer.Removed++
+		case frontier.Unavailable:
+			answer.NotTaken = append(answer.NotTaken, pages[i].URL)
+		default:
+			answer.Rejected = append(answer.Rejected, contract.RejectedURL{URL: pages[i].URL, Reason: string(verdict)})
+		}
+	}
+	a.Log.Warn("urls_removed", "count", answer.Removed, "by", httpapi.Actor(r))
+	if err != nil {
+		a.server().Fail(w, r, shardAway(w, err), answer)
+		return nil
+	}
+	httpapi.Succeed(w, http.StatusOK, answer)
+	return nil
+}
+
+func readPut(r *http.Request, assess assessor) ([]frontier.NewPage, contract.Partition, error) {
 	var body struct {
 		URLs      []json.RawMessage  `json:"urls"`
 		Partition contract.Partition `json:"partition_info"`
@@ -83,7 +113,14 @@ func (a frontierRoutes) readPut(r *http.Request) ([]frontier.NewPage, contract.P
 	if err != nil {
 		return nil, body.Partition, err
 	}
-	assess := a.assessor(r.Context(), discovery.FromResearch)
+	for i := range list {
+		if list[i].Refetch {
+			if err := httpapi.NoScraper(r); err != nil {
+				return nil, body.Partition, err
+			}
+			break
+		}
+	}
 	pages := make([]frontier.NewPage, n)
 	for i := range list {
 		if pages[i], err = list[i].page(httpapi.Element("urls", i), assess); err != nil {
@@ -100,6 +137,7 @@ type putURL struct {
 	Type     string   `json:"type"`
 	Priority *float64 `json:"priority"`
 	LastMod  string   `json:"lastmod"`
+	Refetch  bool     `json:"refetch"` // bring it back if it was fetched, or is gone
 }
 
 func (p *putURL) page(field string, assess assessor) (page frontier.NewPage, err error) {
@@ -116,7 +154,7 @@ func (p *putURL) page(field string, assess assessor) (page frontier.NewPage, err
 			return page, err
 		}
 	}
-	page = frontier.NewPage{URL: p.URL, Title: p.Title, Type: p.Type}
+	page = frontier.NewPage{URL: p.URL, Title: p.Title, Type: p.Type, Refetch: p.Refetch}
 	var lastmod time.Time
 	if p.LastMod != "" {
 		t, ok := markup.ParseDate([]byte(p.LastMod))

@@ -122,8 +122,9 @@ var bodies = map[string][]string{
 	"renewLease":       {`{"lease_seconds":60}`},
 	"reportURLs": {`{"lease_id":"0.1","results":[{"id":"0.1.0000000001-000000000001","status":200,"fetched_at":"2026-01-28T10:00:00Z","etag":"x","last_modified":"x","sha256":"` + strings.Repeat("0", 64) + `","text_sha256":"` + strings.Repeat("0", 64) + `","redirected_to":"https://a.sg/2","retry_after_seconds":1,"urls":[{"url":"https://a.sg/b","title":"x"}]},` +
 		`{"id":"x","error":"x"}]}`},
-	"putURLs":    {`{"urls":[{"url":"https://b.sg/1","title":"x","type":"news","priority":0.5,"lastmod":"2026-01-28"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`},
-	"changeHost": {`{"block_until":"2026-02-01T00:00:00Z","delay_seconds":2,"empty":true}`},
+	"removeURLs": {`{"urls":[{"url":"https://b.sg/1"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`},
+	"putURLs":    {`{"urls":[{"url":"https://b.sg/1","title":"x","type":"news","priority":0.5,"lastmod":"2026-01-28","refetch":true}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`},
+	"changeHost": {`{"block_until":"2026-02-01T00:00:00Z","delay_seconds":2,"empty":true,"forget":"all"}`},
 	"replay":     {`{"ids":["m1","none"]}`},
 	"discard":    {`{"filter":{"queue":"seed","country":"sg","category":"news","date":"2026-01-28","error_type":"parse_error","domain":"a.sg"}}`},
 	"exclude":    {`{"reason":"asked for"}`},

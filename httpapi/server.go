@@ -95,6 +95,14 @@ func Actor(r *http.Request) string {
 	return by
 }
 
+// NoScraper refuses the scraper's token on a route that it opens, for what only operators may do.
+func NoScraper(r *http.Request) error {
+	if Actor(r) != scraperActor {
+		return nil
+	}
+	return Errorf(http.StatusForbidden, "forbidden", "SCRAPER_TOKEN may not do this; send the API token")
+}
+
 // requestID returns the caller's request id if it is a plain token, else a new one.
 func requestID(r *http.Request) string {
 	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"

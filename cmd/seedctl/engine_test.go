@@ -88,6 +88,8 @@ func newEngine(t *testing.T) *playedEngine {
 		"POST /api/v1/frontier/lease":                                  e.lease,
 		"POST /api/v1/frontier/report":                                 e.report,
 		"POST /api/v1/frontier/urls":                                   e.putURLs,
+		"DELETE /api/v1/frontier/urls":                                 e.removeURLs,
+		"GET /api/v1/frontier/hosts/{host}":                            e.hostDetail,
 		"GET /api/v1/frontier/url":                                     e.urlState,
 		"GET /api/v1/frontier/hosts":                                   e.hosts,
 		"POST /api/v1/frontier/hosts/{host}":                           e.host,

@@ -172,19 +172,26 @@ func frontierPutCommand() *cobra.Command {
 		Short:             "queue URLs",
 		Long: `Reads URLs from files, or from standard input, one a line: the URL alone, or a JSON object {"url",
 "title", "type", "priority", "lastmod"} of which only url is needed. What the frontier has seen
-already stays as it is. If some are rejected, the exit code is 1.
+already stays as it is; with --refetch, pages come back that were fetched or are gone. If some are
+rejected, the exit code is 1.
 
 With --json it prints {"accepted", "duplicates", "rejected": [{"url", "reason"}]}.`,
 		Example: `  seedctl frontier put --country sg --category news --date 2026-01-28 urls.txt`,
 	})
 	var p contract.Partition
 	r.partitionFlags(&p)
+	refetch := r.flags.Bool("refetch", false, "bring pages back that were fetched, or are gone")
 	return r.command(func(ctx context.Context, files []string) error {
 		if err := wholePartition(p); err != nil {
 			return err
 		}
 		sum := contract.FrontierPut{Rejected: []contract.RejectedURL{}}
 		err := batches(files, r.in, "urls", 1000, func(lines []json.RawMessage) error {
+			if *refetch {
+				if err := refetched(lines); err != nil {
+					return err
+				}
+			}
 			body := struct {
 				URLs      []json.RawMessage  `json:"urls"`
 				Partition contract.Partition `json:"partition_info"`
@@ -215,12 +222,74 @@ With --json it prints {"accepted", "duplicates", "rejected": [{"url", "reason"}]
 	})
 }
 
+// refetched adds "refetch" to URLs of a put.
+func refetched(lines []json.RawMessage) error {
+	for i, line := range lines {
+		var one map[string]any
+		if err := json.Unmarshal(line, &one); err != nil {
+			return err
+		}
+		one["refetch"] = true
+		lines[i] = contract.Encode(one)
+	}
+	return nil
+}
+
+func frontierRemoveCommand() *cobra.Command {
+	r := newRemote(&cobra.Command{
+		Use:               "remove --country LETTERS --category NAME --date DAY [flags] [FILE…]",
+		ValidArgsFunction: files,
+		Short:             "take URLs out",
+		Long: `Reads URLs as "frontier put" does, and takes them out: they are gone, and for 30 days come back only
+with a newer date or by "frontier put --refetch". If some are not taken out, the exit code is 1. It
+takes the API_TOKEN.
+
+With --json it prints {"removed", "rejected": [{"url", "reason"}]}.`,
+		Example: `  seedctl frontier remove --country sg --category news --date 2026-01-28 urls.txt`,
+	})
+	var p contract.Partition
+	r.partitionFlags(&p)
+	return r.command(func(ctx context.Context, files []string) error {
+		if err := wholePartition(p); err != nil {
+			return err
+		}
+		sum := contract.FrontierRemoved{Rejected: []contract.RejectedURL{}}
+		err := batches(files, r.in, "urls", 1000, func(lines []json.RawMessage) error {
+			body := struct {
+				URLs      []json.RawMessage  `json:"urls"`
+				Partition contract.Partition `json:"partition_info"`
+			}{lines, p}
+			var one contract.FrontierRemoved
+			err := r.Call(ctx, client.Request{Method: "DELETE", Path: []string{"frontier", "urls"}, Body: body}, &one)
+			sum.Removed += one.Removed
+			sum.Rejected = append(sum.Rejected, one.Rejected...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if err := r.show(sum, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%s removed, %d not\n", count(sum.Removed, "URL"), len(sum.Rejected))
+			return err
+		}); err != nil {
+			return err
+		}
+		for _, x := range sum.Rejected {
+			r.complain("%s: %s", plain(x.URL), plain(x.Reason))
+		}
+		if len(sum.Rejected) > 0 {
+			return errReported
+		}
+		return nil
+	})
+}
+
 func frontierURLCommand() *cobra.Command {
 	r := newRemote(&cobra.Command{
 		Use:   "url [flags] URL…",
 		Short: "the state of a URL",
-		Long: `Shows whether a URL is due, waiting, leased, fetched, gone, known (seen, never fetched), excluded or
-unknown to the frontier, and of an entry point the last checks.
+		Long: `Shows whether a URL is due, waiting, leased, fetched, gone, known (seen, never fetched), excluded,
+forbidden by robots.txt or unknown to the frontier, why, and of an entry point the last checks.
 
 With --json each line is a URL as /openapi.json describes its state.`,
 		Example: `  seedctl frontier url https://www.mom.gov.sg/newsroom`,
@@ -250,8 +319,20 @@ func writeURLState(w io.Writer, s *contract.FrontierURL) error {
 	add := func(label, format string, args ...any) { rows = append(rows, label+"\t"+fmt.Sprintf(format, args...)) }
 	add("url", "%s", plain(s.URL))
 	add("state", "%s", plain(s.State))
+	if s.Why != "" {
+		add("why", "%s", plain(s.Why))
+	}
 	if s.DueAt != nil {
 		add("due", "%s", moment(s.DueAt))
+	}
+	if s.Reason != nil {
+		add("reason", "%s", plain(*s.Reason))
+	}
+	if s.Attempts > 0 {
+		add("attempts", "%d", s.Attempts)
+	}
+	if s.Fetched != nil {
+		add("last fetched", "%s", moment(s.Fetched))
 	}
 	if s.LeaseUntil != nil {
 		add("leased until", "%s", moment(s.LeaseUntil))

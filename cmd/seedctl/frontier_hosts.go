@@ -56,18 +56,21 @@ With --json each line is a host {"host", "domain", "urls", "entries", "due", "do
 func frontierHostCommand() *cobra.Command {
 	r := newRemote(&cobra.Command{
 		Use:   "host [flags] HOST…",
-		Short: "block a host, slow it down, or empty its queue",
-		Long: `What no flag names stays as it is. --empty drops the pages that wait at the host; they do not
-return.
+		Short: "show a host, block it, slow it down, empty or forget it",
+		Long: `Without flags it shows what the frontier has of the host. What no flag names stays as it is. --empty
+drops the pages that wait at the host; for 30 days they return only with a newer date. --forget
+failures ends its rest after failures; --forget all lets every page of it be fetched again.
 
-With --json each line is {"host"}.`,
-		Example: `  seedctl frontier host www.mom.gov.sg --block 24h
+With --json each line is {"host"}, or the host as /openapi.json describes it.`,
+		Example: `  seedctl frontier host www.mom.gov.sg
+  seedctl frontier host www.mom.gov.sg --block 24h
   seedctl frontier host www.mom.gov.sg --unblock --delay 10`,
 	})
 	block := r.flags.Duration("block", 0, "nobody asks it for this `TIME`, such as 24h")
 	unblock := r.flags.Bool("unblock", false, "ends a block")
 	delay := r.flags.Float64("delay", -1, "so many `SECONDS` between two requests, whatever the host asks for; 0 for what it asks for")
 	empty := r.flags.Bool("empty", false, "drops the pages that wait")
+	forget := r.flags.String("forget", "", "forgets `WHAT` became of it: failures or all")
 	return r.command(func(ctx context.Context, hosts []string) error {
 		body := map[string]any{}
 		switch {
@@ -88,8 +91,11 @@ With --json each line is {"host"}.`,
 		if *empty {
 			body["empty"] = true
 		}
+		if *forget != "" {
+			body["forget"] = *forget
+		}
 		if len(body) == 0 {
-			return usageError("say what is to change: --block, --unblock, --delay or --empty")
+			return r.showHosts(ctx, hosts)
 		}
 		for _, host := range hosts {
 			var changed contract.FrontierHostChanged
@@ -106,6 +112,55 @@ With --json each line is {"host"}.`,
 		}
 		return nil
 	})
+}
+
+// showHosts shows hosts in full.
+func (r *remote) showHosts(ctx context.Context, hosts []string) error {
+	for i, host := range hosts {
+		var d contract.FrontierHostDetail
+		if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"frontier", "hosts", host}}, &d); err != nil {
+			return err
+		}
+		if i > 0 && !r.asJSON {
+			fmt.Fprintln(r.out)
+		}
+		if err := r.show(d, func(w io.Writer) error { return writeHost(w, &d) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeHost(w io.Writer, d *contract.FrontierHostDetail) error {
+	var rows []string
+	add := func(label, format string, args ...any) { rows = append(rows, label+"\t"+fmt.Sprintf(format, args...)) }
+	add("host", "%s", plain(d.Host))
+	add("domain", "%s, %d of at most %d pages wait", plain(d.Domain), d.Of.URLs, d.Of.Limit)
+	if n := len(d.Of.MoreStored); n > 0 {
+		add("stored", "more pages, of %s", count(n, "partition"))
+	}
+	if d.Of.MirrorOf != nil {
+		add("mirror of", "%s", plain(*d.Of.MirrorOf))
+	}
+	add("pages", "%d wait, %d fetched, %d failed or gone", d.URLs, d.Done, d.Failed)
+	add("entry points", "%d", d.Entries)
+	add("delay", "%g s", d.Delay)
+	add("ready", "%s", moment(d.ReadyAt))
+	if d.BlockedUntil != nil {
+		add("blocked until", "%s", moment(d.BlockedUntil))
+	}
+	if d.Failures > 0 {
+		add("failures", "%d in a row", d.Failures)
+	}
+	if d.Refusals > 0 {
+		add("refusals", "%d in a row", d.Refusals)
+	}
+	if len(d.Leased) > 0 {
+		add("leased", "%s until %s", count(len(d.Leased), "URL"), moment(d.LeasedUntil))
+	}
+	add("fetched again", "%d pages, the next at %s; newer dates %s", d.Revisits.Scheduled, moment(d.Revisits.NextAt),
+		map[bool]string{true: "are believed", false: "proved untrue"}[d.Revisits.LastmodTrusted])
+	return table(w, rows...)
 }
 
 func frontierExportCommand() *cobra.Command {

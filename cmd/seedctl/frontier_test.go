@@ -88,9 +88,37 @@ func (e *playedEngine) putURLs(r *http.Request) (int, any) {
 	return 200, answer
 }
 
+func (e *playedEngine) removeURLs(r *http.Request) (int, any) {
+	var body struct{ URLs []struct{ URL string } }
+	json.NewDecoder(r.Body).Decode(&body)
+	answer := contract.FrontierRemoved{Rejected: []contract.RejectedURL{}}
+	for _, u := range body.URLs {
+		if strings.Contains(u.URL, "none.example") {
+			answer.Rejected = append(answer.Rejected, contract.RejectedURL{URL: u.URL, Reason: "unknown"})
+			continue
+		}
+		answer.Removed++
+	}
+	return 200, answer
+}
+
+func (e *playedEngine) hostDetail(r *http.Request) (int, any) {
+	if r.PathValue("host") == "none.example" {
+		return e.host(r)
+	}
+	return 200, contract.FrontierHostDetail{
+		FrontierHost: sampleHosts()[0], Failures: 2, Leased: []string{"https://www.mom.gov.sg/a"},
+		Revisits: contract.FrontierRevisits{Scheduled: 120, NextAt: ptr(at("15:00:00")), LastmodTrusted: true, PerDay: 12_500,
+			Made: 40_211, ShardScheduled: 910_233, Threshold: 0.0021},
+		Of: contract.FrontierDomain{URLs: 312, Limit: 500, CollectedAt: ptr(at("08:00:00")),
+			MoreStored: []contract.Partition{{Country: "sg", Category: "news", Date: "2026-01-28"}}},
+	}
+}
+
 func sampleURL() contract.FrontierURL {
 	return contract.FrontierURL{
 		URL: "https://news.example/rss.xml", State: "waiting", DueAt: ptr(at("11:00:00")), LastStatus: ptr(200),
+		Why: "it is an entry point, which is asked again at 2026-01-28T11:00:00Z",
 		Checks: []contract.FrontierCheck{{At: at("08:00:00"), Status: ptr(304)}, {At: at("09:00:00")},
 			{At: at("09:30:00"), Status: ptr(200), Changed: true}},
 		Entry: &contract.FrontierEntry{Method: "rss", Interval: 5400, ETag: ptr("\"1\""), ChangedAt: ptr(at("09:30:00"))},

@@ -58,7 +58,7 @@ func newRoot() *cobra.Command {
 		group("exclusions", "what is never fetched",
 			exclusionsListCommand(), exclusionsAddCommand(), exclusionsRemoveCommand()),
 		group("frontier", "what is fetched next, and who may ask a host",
-			frontierStatsCommand(), frontierLeaseCommand(), frontierReportCommand(), frontierPutCommand(),
+			frontierStatsCommand(), frontierLeaseCommand(), frontierReportCommand(), frontierPutCommand(), frontierRemoveCommand(),
 			frontierURLCommand(), frontierHostsCommand(), frontierHostCommand(), frontierExportCommand(),
 			frontierImportCommand(), frontierQuarantineCommand(), frontierSnapshotCommand(), frontierRestoreCommand()),
 		feedCommand(),

@@ -82,6 +82,8 @@ var remoteCommands = []struct {
 	{"frontier host a.example b.example:8080 --unblock --delay 2.5 --empty", []string{
 		`POST /frontier/hosts/a.example {"block_until":null,"delay_seconds":2.5,"empty":true}`,
 		`POST /frontier/hosts/b.example:8080 {"block_until":null,"delay_seconds":2.5,"empty":true}`}},
+	{"frontier host a.example b.example", []string{"GET /frontier/hosts/a.example", "GET /frontier/hosts/b.example"}},
+	{"frontier host a.example --forget all", []string{`POST /frontier/hosts/a.example {"forget":"all"}`}},
 	{"frontier snapshot", []string{`POST /frontier/snapshot {}`}},
 	{"frontier snapshot shard-1 shard-2", []string{`POST /frontier/snapshot {"shard":"shard-1"}`,
 		`POST /frontier/snapshot {"shard":"shard-2"}`}},
@@ -173,7 +175,6 @@ func TestUsage(t *testing.T) {
 		"frontier put":                          "name a whole partition",
 		"frontier url":                          "name a URL",
 		"frontier host --empty":                 "name a HOST",
-		"frontier host a.example":               "say what is to change",
 		"frontier host a.example --block -1h":   "--block must be above 0",
 		"frontier host a --block 1h --unblock":  "either --block or --unblock",
 		"frontier export":                       "name a SHARD",

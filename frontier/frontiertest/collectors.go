@@ -515,19 +515,64 @@ func urlState(t T, db DB) {
 	s := newShard(t, db)
 	list := pages("a.example", 200, 0.5)
 	s.put("a.example", list...)
+	brief := func(url string) [2]any {
+		state := s.state(url)
+		if state.Why == "" {
+			t.Errorf("%s: %s without a reason", url, state.State)
+		}
+		return [2]any{state.State, state.LeaseUntil}
+	}
+	never := epoch.Millis(0)
 	for _, p := range list {
-		expect(t, "queued", s.state(p.URL), frontier.URLState{State: "due"})
+		expect(t, "queued", brief(p.URL), [2]any{"due", never})
 	}
 	l := s.lease(1)
-	expect(t, "leased", s.state(l.Items[0].URL), frontier.URLState{State: "leased", LeaseUntil: l.ExpiresAt})
+	expect(t, "leased", brief(l.Items[0].URL), [2]any{"leased", l.ExpiresAt})
+	gone := l.Items[0].URL
 	s.settle(l, 404)
-	expect(t, "gone", s.state(l.Items[0].URL), frontier.URLState{State: "gone"})
+	expect(t, "gone", brief(gone), [2]any{"gone", never})
 	s.wait(1000)
 	l = s.lease(1)
+	fetched := l.Items[0].URL
 	s.settle(l, 200)
-	expect(t, "fetched", s.state(l.Items[0].URL), frontier.URLState{State: "fetched"})
-	expect(t, "another host", s.state("https://b.example/"), frontier.URLState{State: "unknown"})
-	expect(t, "another path", s.state("https://a.example/x"), frontier.URLState{State: "unknown"})
+	expect(t, "fetched", brief(fetched), [2]any{"fetched", never})
+	expect(t, "another host", brief("https://b.example/"), [2]any{"unknown", never})
+	expect(t, "another path", brief("https://a.example/x"), [2]any{"unknown", never})
+
+	states := func(urls ...string) (states []string) {
+		s.do(func() (err error) {
+			states, err = s.s.URLs(ctx, "a.example", urls)
+			return err
+		})
+		return states
+	}
+	put := func(p frontier.Put) (answer frontier.PutAnswer) {
+		p.Domain, p.Partition = "a.example", kr
+		s.do(func() (err error) {
+			answer, err = s.s.Put(ctx, p)
+			return err
+		})
+		return answer
+	}
+	expect(t, "states", states(gone, fetched, "https://a.example/x", "https://b.example/"), []string{"gone", "fetched", "unknown", "unknown"})
+	again := []frontier.NewPage{{URL: gone, Refetch: true}, {URL: fetched, Refetch: true}}
+	expect(t, "refetched", put(frontier.Put{Pages: again}).Pages, []frontier.Verdict{frontier.Accepted, frontier.Accepted})
+	expect(t, "states", states(gone, fetched), []string{"waiting", "waiting"})
+	expect(t, "removed", put(frontier.Put{Pages: again, Remove: true}).Pages, []frontier.Verdict{frontier.Removed, frontier.Removed})
+	expect(t, "states", states(gone, fetched), []string{"gone", "gone"})
+	s.do(func() error {
+		_, err := s.s.SetHost(ctx, "a.example", frontier.HostChange{Forget: frontier.ForgetAll})
+		return err
+	})
+	expect(t, "states", states(gone, fetched, list[199].URL), []string{"known", "known", "known"})
+	stored := &frontier.StoredPages{Collected: true, More: true}
+	expect(t, "room", put(frontier.Put{Pages: list, Stored: stored}).Room > 0, true)
+	var host frontier.HostDetail
+	s.do(func() (err error) {
+		host, err = s.s.Host(ctx, "a.example")
+		return err
+	})
+	expect(t, "host", []any{host.Host, host.DomainURLs, len(host.Backlogs)}, []any{"a.example", int64(200), 1})
 }
 
 func snapshot(t T, db DB) {

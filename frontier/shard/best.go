@@ -29,12 +29,16 @@ type rival struct {
 	hash    uint64
 }
 
-// rank orders rivals: by their scores, but pages that only other domains named behind those that the site named. Of
+// rank orders rivals: by their scores, but pages that only other domains named behind those that the site named, and
+// those that operators requested before all others. Of
 // equal ones the fresh one goes, so one that waits has one more.
 func rank(p *store.Page, now epoch.Seconds) int {
 	n := 2 * p.Score(now)
 	if !p.Foreign {
 		n += 4000
+	}
+	if p.Reason == store.Requested { // by an operator
+		n += 8000
 	}
 	return n
 }

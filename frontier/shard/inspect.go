@@ -9,7 +9,6 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
-	"github.com/newsfork/seed-engine/frontier/link"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
@@ -129,61 +128,6 @@ func hostInfos(c *call, hosts []*store.Host) ([]frontier.HostInfo, error) {
 	}
 	return infos, nil
 }
-
-// URL returns the state of one URL.
-func (s *Shard) URL(now epoch.Millis, url string) (state frontier.URLState, err error) {
-	l, ok := link.Parse(url)
-	if !ok {
-		return state, contract.Invalid("url", "%.80q is not an http or https URL", url)
-	}
-	state.State = "unknown"
-	err = s.run(now, func(c *call) error {
-		h, err := c.hostNamed(l.Host)
-		if err != nil || h == nil {
-			return err
-		}
-		return urlState(c, &state, h, url, store.Hash48(l.Path))
-	})
-	return state, err
-}
-
-func urlState(c *call, state *frontier.URLState, h *store.Host, url string, hash uint64) error {
-	if err := h.UnpackEntries(); err != nil {
-		return err
-	}
-	waits, due, err := h.Find(hash)
-	if err != nil {
-		return err
-	}
-	if at := h.Entry(hash); at >= 0 {
-		e := &h.Entries[at]
-		waits, due = true, e.Due
-		entry := e.State()
-		state.Entry = &entry
-	}
-	if err := c.tx.LoadKnown([]store.URLKey{{Host: h.ID, Hash: hash}}); err != nil {
-		return err
-	}
-	switch {
-	case h.Excluded || h.Domain.Excluded || c.tx.State().Excludes.URL(url):
-		state.State = "excluded"
-	case h.Lease != 0 && (h.LeasedPage(hash) >= 0 || slices.Contains(h.Asked, hash)):
-		state.State, state.LeaseUntil = "leased", h.LeaseEnds
-	case waits:
-		state.DueAt = max(due.Millis(), c.freeAt(h))
-		if state.State = "due"; state.DueAt > c.now {
-			state.State = "waiting"
-		}
-	default:
-		if known, ok := h.Known(hash); ok {
-			state.State = lives[known.Life]
-		}
-	}
-	return nil
-}
-
-// lives are the states of known URLs that wait nowhere.
-var lives = [...]string{store.Idle: "known", store.Waiting: "known", store.Fetched: "fetched", store.Gone: "gone"}
 
 // maxListedBytes is about how much of URLs and titles Pages lists: some 30,000 pages as sites usually name them. What
 // is beyond it is left out.

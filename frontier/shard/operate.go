@@ -18,6 +18,11 @@ func (s *Shard) SetHost(now epoch.Millis, name string, change frontier.HostChang
 			return false, err
 		}
 	}
+	switch change.Forget {
+	case "", frontier.ForgetFailures, frontier.ForgetAll:
+	default:
+		return false, contract.Invalid("forget", "%.80q is nothing that can be forgotten; send failures or all", change.Forget)
+	}
 	if change.BlockUntil != nil && change.BlockUntil.Seconds() > store.MaxSlot {
 		return false, contract.Invalid("block_until", "is too far away")
 	}
@@ -38,6 +43,11 @@ func (s *Shard) SetHost(now epoch.Millis, name string, change frontier.HostChang
 		}
 		if change.BlockUntil != nil {
 			setBlock(c, h, *change.BlockUntil)
+		}
+		if change.Forget != "" {
+			if err := forget(c, h, change.Forget); err != nil {
+				return err
+			}
 		}
 		unqueue(h) // it may be due sooner, or later
 		if err := h.UnpackEntries(); err != nil {
@@ -63,11 +73,34 @@ func setDelay(c *call, h *store.Host, delay time.Duration) {
 // setBlock blocks a host, or ends its block, and with that what its answers had led to: a Retry-After, the slowing
 // down, and the rest after failures.
 func setBlock(c *call, h *store.Host, until epoch.Millis) {
-	if h.Blocked = max(until, 0); h.Blocked > c.now {
-		return
+	if h.Blocked = max(until, 0); h.Blocked <= c.now {
+		forgetFailures(c, h)
 	}
+}
+
+func forgetFailures(c *call, h *store.Host) {
 	h.Slow, h.Calm, h.Unresolved, h.Failures, h.Refusals = 0, 0, 0, 0, 0
 	h.Ready = min(h.Ready, c.now.Add(h.Interval()))
+}
+
+// forget forgets the failures of a host, or all that became of its pages, which then come again from what is stored.
+func forget(c *call, h *store.Host, what string) error {
+	forgetFailures(c, h)
+	if what != frontier.ForgetAll {
+		return nil
+	}
+	if err := store.Forget(h); err != nil {
+		return err
+	}
+	m := h.Domain
+	for i := range m.Backlogs {
+		m.Backlogs[i].Next, m.Backlogs[i].Again = "", false
+	}
+	if len(m.Backlogs) == 0 && m.Evidence.At > 0 {
+		m.Backlogs = []frontier.Backlog{{Partition: m.Evidence.Partition}}
+	}
+	m.Change()
+	return wantMore(c, []*store.Domain{m})
 }
 
 // maxPatterns is the number of patterns of URLs a shard takes.

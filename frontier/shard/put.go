@@ -126,8 +126,24 @@ func (p *putBatch) expect(r *frontier.Put) {
 	}
 }
 
-// preparePuts loads the domains and hosts of puts, and what is needed to see which URLs the frontier has.
+// preparePuts loads and makes the domains of puts, and loads what is needed to see which URLs the frontier has.
 func preparePuts(c *call, puts []*putBatch) error {
+	if _, err := loadExpected(c, puts); err != nil {
+		return err
+	}
+	counted := make([]*store.Domain, 0, len(puts))
+	for _, p := range puts {
+		var err error
+		if p.domain, err = c.tx.MakeDomain(p.name); err != nil {
+			return err
+		}
+		counted = append(counted, p.domain)
+	}
+	return c.tx.CountPages(counted)
+}
+
+// loadExpected loads the domains, the hosts and what is known of the URLs that are expected. It returns the hosts by name.
+func loadExpected(c *call, puts []*putBatch) (map[string]*store.Host, error) {
 	domains := map[string]bool{}
 	hashes := map[string][]uint64{}
 	for _, p := range puts {
@@ -139,32 +155,24 @@ func preparePuts(c *call, puts []*putBatch) error {
 		}
 	}
 	if _, err := c.tx.DomainsNamed(slices.Sorted(maps.Keys(domains))); err != nil {
-		return err
+		return nil, err
 	}
 	names := slices.Sorted(maps.Keys(hashes))
 	hosts, err := c.tx.HostsNamed(names)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	named := map[string]*store.Host{}
 	var urls []store.URLKey
 	for i, h := range hosts {
 		if h != nil {
+			named[names[i]] = h
 			for _, hash := range hashes[names[i]] {
 				urls = append(urls, store.URLKey{Host: h.ID, Hash: hash})
 			}
 		}
 	}
-	if err := c.tx.LoadKnown(urls); err != nil {
-		return err
-	}
-	counted := make([]*store.Domain, 0, len(puts))
-	for _, p := range puts {
-		if p.domain, err = c.tx.MakeDomain(p.name); err != nil {
-			return err
-		}
-		counted = append(counted, p.domain)
-	}
-	return c.tx.CountPages(counted)
+	return named, c.tx.LoadKnown(urls)
 }
 
 // do puts what was expected.
@@ -177,6 +185,9 @@ func (p *putBatch) do(r *frontier.Put) (answer frontier.PutAnswer, err error) {
 		if answer.Entries[i], err = p.entry(&r.Entries[i]); err != nil {
 			return answer, err
 		}
+	}
+	if r.Remove {
+		return answer, p.remove(r.Pages, answer.Pages)
 	}
 	p.fresh = slices.Grow(p.fresh, len(r.Pages))
 	for i := range r.Pages {
@@ -289,8 +300,9 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 	}
 	key := freshKey{h.ID, store.Hash48(l.Path)}
 	known, ok := h.Known(key.hash)
-	back := !ok || p.comesBack(h, known, n, foreign)
-	if known.Life == store.Fetched && n.LastMod > 0 {
+	requested := n.Refetch && (known.Life == store.Fetched || known.Life == store.Gone)
+	back := !ok || requested || p.comesBack(h, known, n, foreign)
+	if known.Life == store.Fetched && n.LastMod > 0 && !requested {
 		if p.fetched[h.ID]++; back {
 			p.renewed[h.ID]++
 		}
@@ -332,6 +344,9 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 	*verdict = frontier.Accepted
 	p.perHost[h.ID]++
 	page := p.newPage(h, l, n)
+	if requested {
+		page.Reason = store.Requested
+	}
 	if foreign {
 		page.Foreign, page.Title = true, "" // the title is another site's
 	}
@@ -438,7 +453,7 @@ func (p *putBatch) entry(n *frontier.NewEntry) (frontier.Verdict, error) {
 
 // forget notes that a URL is no entry point any more: it can be put as a page, unless it waits as one.
 func (p *putBatch) forget(h *store.Host, hash uint64) error {
-	waits, _, err := h.Find(hash)
+	_, waits, err := h.Find(hash)
 	if err != nil || waits || h.LeasedPage(hash) >= 0 {
 		return err
 	}
@@ -488,7 +503,8 @@ const maxRenewed = 10
 func (p *putBatch) disbelieve() error {
 	believed := p.fresh[:0]
 	for _, f := range p.fresh {
-		if n := p.renewed[f.host.ID]; f.life != store.Fetched || n <= maxRenewed || 2*n <= p.fetched[f.host.ID] {
+		n := p.renewed[f.host.ID]
+		if f.life != store.Fetched || f.page.Reason == store.Requested || n <= maxRenewed || 2*n <= p.fetched[f.host.ID] {
 			believed = append(believed, f)
 			continue
 		}
@@ -579,12 +595,13 @@ func (p *putBatch) accept(f *freshPage) error {
 		return err
 	}
 	if f.life == store.Fetched {
-		f.page.Reason, f.page.Visit = store.Redated, p.visits[f.freshKey]
-		if f.page.Visit == nil {
+		if f.page.Visit = p.visits[f.freshKey]; f.page.Visit == nil {
 			f.page.Visit = &store.Visit{Count: 1, Fetched: known.Since(), Published: known.Since()}
 		}
-		f.page.Visit.Newer = true
-		announceEvent(p.c, f.host, &f.page, store.EventUpdated, f.foundBy)
+		if f.page.Reason != store.Requested {
+			f.page.Reason, f.page.Visit.Newer = store.Redated, true
+			announceEvent(p.c, f.host, &f.page, store.EventUpdated, f.foundBy)
+		}
 	}
 	f.host.Enqueue(f.page)
 	f.host.URLs++

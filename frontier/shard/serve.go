@@ -35,6 +35,10 @@ var operations = map[string]func(s *Shard, now epoch.Millis, request []byte) (an
 		error) {
 		return s.URL(now, r.URL)
 	}),
+	"urls": operation((*Shard).URLs),
+	"host": operation(func(s *Shard, now epoch.Millis, r frontier.HostRequest) (frontier.HostDetail, error) {
+		return s.Host(now, r.Host)
+	}),
 	"set_host": operation(func(s *Shard, now epoch.Millis, r frontier.SetHostRequest) (bool, error) {
 		return s.SetHost(now, r.Host, r.Change)
 	}),

@@ -102,6 +102,12 @@ class Frontier {
     return {
       url,
       state: state ?? "unknown",
+      why: state === "waiting" ? "it is an entry point, which is asked again later" : "as its state says",
+      reason: state === "due" ? "new" : null,
+      attempts: state === "due" ? 1 : 0,
+      visits: 0,
+      last_fetched_at: state === "fetched" ? at(-60) : null,
+      priority: state === "due" ? 0.7 : null,
       due_at: ["due", "waiting"].includes(state) ? at(state === "due" ? -5 : 25) : null,
       lease_until: state === "leased" ? at(2) : null,
       last_status: state === "waiting" ? 304 : null,

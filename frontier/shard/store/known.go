@@ -450,3 +450,27 @@ func (s *knownURLs) readAll() (map[uint64]Known, error) {
 	}
 	return known, nil
 }
+
+// forget forgets what became of all URLs but those that are leased, and entry points.
+func (s *knownURLs) forget() error {
+	if err := s.verify(); err != nil {
+		return err
+	}
+	known, err := s.readAll()
+	if err != nil {
+		return err
+	}
+	h := s.host
+	if err := h.UnpackEntries(); err != nil {
+		return err
+	}
+	s.recent, s.bits = s.recent[:0:0], 0
+	for hash, k := range known {
+		if k.Life = Idle; h.LeasedPage(hash) >= 0 || h.Entry(hash) >= 0 {
+			k.Life = Waiting
+		}
+		s.recent = append(s.recent, recentURL{hash, k})
+	}
+	h.Change()
+	return s.mergeRecent()
+}

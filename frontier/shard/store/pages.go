@@ -126,16 +126,37 @@ func (q *pageQueue) dropped(pages []Page, life Life) error {
 
 // Empty drops the pages that wait, as gone.
 func (q *pageQueue) Empty() error {
-	pages, err := q.unread(0)
+	pages, err := q.clear()
 	if err != nil {
 		return err
 	}
+	q.host.places[KindPage] = place{}
+	return q.dropped(pages, Gone)
+}
+
+// clear takes all pages out of the queue.
+func (q *pageQueue) clear() ([]Page, error) {
+	pages, err := q.unread(0)
 	for i := range q.segments {
 		q.host.tx.parts.set(q.segmentKey(q.segments[i].number), nil)
 	}
 	q.buffer, q.segments = nil, nil
-	q.host.places[KindPage] = place{}
-	return q.dropped(pages, Gone)
+	return pages, err
+}
+
+// Forget drops the pages of a host that wait or are scheduled, and forgets which were fetched or are gone.
+func Forget(h *Host) error {
+	if err := h.Empty(); err != nil {
+		return err
+	}
+	scheduled, err := h.Schedule.clear()
+	if err != nil {
+		return err
+	}
+	h.places[KindVisit] = place{}
+	h.Scheduled -= int64(len(scheduled))
+	h.tx.state.Visits.Scheduled -= int64(len(scheduled))
+	return h.forget()
 }
 
 // CountDue counts what a host has that does not wait for a time of its own.
@@ -158,17 +179,17 @@ func (q *pageQueue) CountDue(now epoch.Seconds) (due int64) {
 	return due
 }
 
-// Find reports whether a page waits in the host's queue, and when it is due, in seconds.
-func (q *pageQueue) Find(hash uint64) (found bool, due epoch.Seconds, err error) {
+// Find returns a page of the queue; false if it is not there.
+func (q *pageQueue) Find(hash uint64) (p Page, found bool, err error) {
 	is := func(p Page) bool { return Hash48(p.Path) == hash }
 	if i := slices.IndexFunc(q.buffer, is); i >= 0 {
-		return true, q.buffer[i].Due, nil
+		return q.buffer[i], true, nil
 	}
 	for i := len(q.segments) - 1; i >= 0; i-- {
 		s := &q.segments[i]
 		data, err := q.host.tx.parts.get(q.segmentKey(s.number))
 		if err != nil {
-			return false, 0, err
+			return p, false, err
 		}
 		pages, err := s.unread(data)
 		if err != nil {
@@ -176,10 +197,10 @@ func (q *pageQueue) Find(hash uint64) (found bool, due epoch.Seconds, err error)
 			continue
 		}
 		if i := slices.IndexFunc(pages, is); i >= 0 {
-			return true, pages[i].Due, nil
+			return pages[i], true, nil
 		}
 	}
-	return false, 0, nil
+	return p, false, nil
 }
 
 // Pages returns all pages of the host, the leased ones included.

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"encoding/binary"
+	"maps"
 	"slices"
 	"time"
 
@@ -175,12 +176,12 @@ func (q *pageQueue) dueRegion() int {
 	return -1
 }
 
-// maxSearched is the number of segments, the newest of a queue, that are searched for a page.
+// maxSearched is the number of segments, the newest of a queue, that are searched for a page that came lately.
 const maxSearched = 16
 
 // TakeScheduled takes pages out of the schedule by their hashes, those that it finds.
 func (h *Host) TakeScheduled(hashes map[uint64]bool) (taken []Page, err error) {
-	taken, err = h.Schedule.take(hashes)
+	taken, err = h.Schedule.take(hashes, maxSearched)
 	h.Scheduled -= int64(len(taken))
 	h.tx.state.Visits.Scheduled -= int64(len(taken))
 	return taken, err
@@ -189,7 +190,7 @@ func (h *Host) TakeScheduled(hashes map[uint64]bool) (taken []Page, err error) {
 // TakeBack takes a page out of its queue as if it were leased, if it is there.
 func (h *Host) TakeBack(hash uint64) (p Page, ok bool, err error) {
 	for _, q := range []*pageQueue{&h.pageQueue, &h.Schedule} {
-		pages, err := q.take(map[uint64]bool{hash: true})
+		pages, err := q.take(map[uint64]bool{hash: true}, maxSearched)
 		if err != nil || len(pages) > 0 {
 			return append(pages, Page{})[0], len(pages) > 0, err
 		}
@@ -197,8 +198,30 @@ func (h *Host) TakeBack(hash uint64) (p Page, ok bool, err error) {
 	return p, false, nil
 }
 
-// take takes pages out of a queue by their hashes, those that it finds in the host's row and the newest segments.
-func (q *pageQueue) take(hashes map[uint64]bool) (taken []Page, err error) {
+// Remove takes pages of a host out of the queue and the schedule: they are gone.
+func Remove(h *Host, hashes map[uint64]bool) error {
+	waiting, err := h.pageQueue.take(hashes, len(h.segments))
+	if err != nil {
+		return err
+	}
+	h.URLs -= int64(len(waiting))
+	h.tx.state.URLs -= int64(len(waiting))
+	scheduled, err := h.Schedule.take(hashes, len(h.Schedule.segments))
+	if err != nil {
+		return err
+	}
+	h.Scheduled -= int64(len(scheduled))
+	h.tx.state.Visits.Scheduled -= int64(len(scheduled))
+	for _, hash := range slices.Sorted(maps.Keys(hashes)) {
+		if err := h.End(hash, Gone); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take takes pages out of a queue by their hashes, those that it finds in the host's row and as many segments, the newest.
+func (q *pageQueue) take(hashes map[uint64]bool, segments int) (taken []Page, err error) {
 	h := q.host
 	wanted := func(p Page) bool {
 		is := hashes[Hash48(p.Path)]
@@ -208,7 +231,7 @@ func (q *pageQueue) take(hashes map[uint64]bool) (taken []Page, err error) {
 		return is
 	}
 	q.buffer = slices.DeleteFunc(q.buffer, wanted)
-	first := max(0, len(q.segments)-maxSearched)
+	first := max(0, len(q.segments)-segments)
 	var keys []int64
 	for _, s := range q.segments[first:] {
 		keys = append(keys, q.segmentKey(s.number))

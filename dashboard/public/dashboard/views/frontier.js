@@ -164,6 +164,9 @@ function urlCard(url, hosts, app) {
     h("p", null, stateBadge(url.state), " ", foreign(url.url)),
     h("p", { class: "muted" }, label("frontier.about", url.state)),
     properties(
+      url.why && [t("frontier.why"), h("span", { lang: "en" }, url.why)],
+      url.attempts > 0 && [t("frontier.attempts"), number(url.attempts)],
+      url.last_fetched_at && [t("frontier.lastFetched"), moment(url.last_fetched_at)],
       url.due_at && [t("frontier.dueAt"), moment(url.due_at)],
       url.lease_until && [t("frontier.leaseUntil"), moment(url.lease_until)],
       url.last_status && [t("frontier.lastStatus"), number(url.last_status)],

@@ -1,0 +1,351 @@
+package shard_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/frontiertest"
+)
+
+// state asks for the state of a URL.
+func (w *world) state(url string) (state frontier.URLState) {
+	w.Helper()
+	w.do(func() (err error) {
+		state, err = w.shard.URL(w.now, url)
+		return err
+	})
+	return state
+}
+
+// verdicts puts pages in some way, and returns what became of each.
+func (w *world) verdicts(p frontier.Put) []frontier.Verdict {
+	w.Helper()
+	var answer frontier.PutAnswer
+	p.Partition = partition
+	w.do(func() (err error) {
+		answer, err = w.shard.Put(w.now, p)
+		return err
+	})
+	return answer.Pages
+}
+
+func (w *world) setHost(host string, change frontier.HostChange) {
+	w.Helper()
+	w.do(func() error {
+		found, err := w.shard.SetHost(w.now, host, change)
+		if err == nil && !found {
+			w.Errorf("there is no %s", host)
+		}
+		return err
+	})
+}
+
+// TestRefetch: an operator brings back pages that were fetched or are gone, before better ones, and their next fetch
+// knows of the last.
+func TestRefetch(t *testing.T) {
+	s := newSite(t)
+	pages := frontiertest.Articles("a.example", 0, 3)
+	s.put("a.example", pages)
+	s.scrape(hour, func(url string) int {
+		return map[bool]int{true: 404, false: 200}[url == pages[1].URL]
+	})
+	better := frontiertest.Articles("a.example", 10, 500)
+	for i := range better {
+		better[i].Priority = 1
+	}
+	s.put("a.example", better)
+	for i := range pages {
+		pages[i].Refetch, pages[i].Priority = true, 0.1
+	}
+	got := s.verdicts(frontier.Put{Domain: "a.example", Pages: pages})
+	if fmt.Sprint(got) != "[accepted accepted accepted]" {
+		t.Fatal(got)
+	}
+	if got := s.verdicts(frontier.Put{Domain: "a.example", Pages: pages}); fmt.Sprint(got) != "[duplicate duplicate duplicate]" {
+		t.Errorf("again: %v", got)
+	}
+	seen := map[string]frontier.Item{}
+	for range 200 {
+		l, _ := s.lease(frontier.LeaseRequest{Max: 20, PerHost: 20})
+		for _, item := range l.Items {
+			seen[item.URL] = item
+		}
+		s.report(l, 200)
+		s.now += 2000
+	}
+	for i, want := range []string{"requested 1", "requested 0", "requested 1"} {
+		item := seen[pages[i].URL]
+		if got := fmt.Sprint(item.Reason, " ", item.Visits); got != want {
+			t.Errorf("%s: %s, want %s", pages[i].URL, got, want)
+		}
+	}
+	s.invariants()
+}
+
+// TestRemove: what is taken out does not come, from the queue, from the schedule, or by another put without a newer date.
+func TestRemove(t *testing.T) {
+	s := newSite(t)
+	s.shard.Settings.VisitsPerDay = 1000
+	pages := frontiertest.Articles("a.example", 0, 40)
+	s.put("a.example", pages)
+	s.put("b.example", frontiertest.Articles("b.example", 0, 1))
+	l, _ := s.lease(frontier.LeaseRequest{Max: 10, PerHost: 10})
+	leased := map[string]bool{}
+	for _, item := range l.Items {
+		leased[item.URL] = true
+	}
+	s.report(frontier.Lease{ID: l.ID, Items: l.Items[:2]}, 200) // on schedule
+	urls := append([]frontier.NewPage{{URL: "https://never.a.example/"}, {URL: "https://a.example/never"}, {URL: "mailto:x"},
+		{URL: "https://b.example/news/0"}}, pages...)
+	got := s.verdicts(frontier.Put{Domain: "a.example", Pages: urls, Remove: true})
+	counts := map[frontier.Verdict]int{}
+	for i, v := range got {
+		if counts[v]++; i >= 4 && v == frontier.InLease && !leased[urls[i].URL] {
+			t.Errorf("%s is not leased", urls[i].URL)
+		}
+	}
+	if counts[frontier.UnknownURL] != 3 || counts[frontier.InvalidURL] != 1 ||
+		counts[frontier.InLease]+counts[frontier.Removed] != 40 || counts[frontier.Removed] < 30 {
+		t.Errorf("%v", counts)
+	}
+	s.report(frontier.Lease{ID: l.ID, Items: l.Items[2:]}, 200)
+	s.invariants()
+	s.put("a.example", pages)
+	before := len(s.fetched)
+	s.scrape(24*hour, always(200))
+	for url := range s.fetched {
+		if !leased[url] && !strings.Contains(url, "b.example") {
+			t.Errorf("%s was fetched", url)
+		}
+	}
+	_ = before
+	for i := range pages {
+		pages[i].LastMod = s.now.Seconds()
+	}
+	s.put("a.example", pages[20:25])
+	s.scrape(hour, always(200))
+	if len(s.fetched) < 5 {
+		t.Errorf("%d pages with newer dates", len(s.fetched))
+	}
+	s.invariants()
+}
+
+// TestForget: a host that is forgotten is fetched again, but not what a scraper has now, and nothing is announced twice.
+func TestForget(t *testing.T) {
+	l := newLibrary(t, 700)
+	l.shard.Settings.VisitsPerDay = 1000
+	l.do(func() error {
+		_, err := l.shard.Restore(l.now, frontier.Snapshot{Version: 2, Domains: []frontier.DomainSnapshot{{Domain: "lib.example",
+			Evidence: frontier.Evidence{Partition: partition, At: l.now}}}})
+		return err
+	})
+	l.collect()
+	l.work(60*6, always(200))
+	l.expectAll("before", 700)
+	first := l.fetched
+	l.fetched = map[string]int{}
+	for _, host := range []string{"lib.example", "www.lib.example", "img.lib.example"} {
+		l.setHost(host, frontier.HostChange{Forget: frontier.ForgetAll})
+	}
+	l.invariants()
+	l.work(60*12, always(200))
+	for url := range first {
+		if l.fetched[url] == 0 {
+			t.Errorf("%s was not fetched again", url)
+		}
+	}
+	l.invariants()
+}
+
+// TestForget_Failures: a host that failed is asked again at once, and keeps what it has.
+func TestForget_Failures(t *testing.T) {
+	s := newSite(t)
+	pages := frontiertest.Articles("a.example", 0, 20)
+	s.put("a.example", pages)
+	s.scrape(6*hour, always(503))
+	s.scrape(6*hour, always(0))
+	s.scrape(3*hour, always(500)) // the last of them begins a rest of two hours
+	s.now += minute
+	if got := s.state(pages[19].URL); got.DueAt < s.now {
+		t.Fatalf("%+v", got)
+	}
+	s.setHost("a.example", frontier.HostChange{Forget: frontier.ForgetFailures})
+	s.scrape(3*minute, always(200))
+	if len(s.fetched) < 5 {
+		t.Errorf("%d pages", len(s.fetched))
+	}
+	s.invariants()
+	if _, err := s.shard.SetHost(s.now, "a.example", frontier.HostChange{Forget: "it"}); contract.KindOf(err) != contract.Validation {
+		t.Error(err)
+	}
+}
+
+// TestWhy: for each thing that can stand in the way of a page the frontier says so.
+func TestWhy(t *testing.T) {
+	const page = "https://a.example/news/0"
+	article := frontier.NewPage{URL: page, Priority: 0.5}
+	for name, c := range map[string]struct {
+		do    func(*site)
+		state string
+		why   string
+	}{
+		"nothing":        {func(*site) {}, "unknown", "its domain was never collected"},
+		"another host":   {func(s *site) { s.put("a.example", articles("www.a.example", 0, 1)) }, "unknown", "nothing of its host"},
+		"not named":      {func(s *site) { s.put("a.example", articles("a.example", 5, 1)) }, "unknown", "nothing that was collected"},
+		"nothing stands": {func(s *site) {}, "due", "a scraper gets it"},
+		"domain excluded": {func(s *site) {
+			s.exclude(frontier.Exclusion{Kind: contract.ExcludeDomain, Value: "a.example"})
+		}, "excluded", "its domain"},
+		"host excluded": {func(s *site) {
+			s.exclude(frontier.Exclusion{Kind: contract.ExcludeHost, Value: "a.example", Domain: "a.example"})
+		}, "excluded", "its host"},
+		"pattern excluded": {func(s *site) {
+			s.exclude(frontier.Exclusion{Kind: contract.ExcludeURL, Value: "https://a.example/news/*"})
+		}, "excluded", "a pattern"},
+		"blocked": {func(s *site) {
+			until := s.now + hour
+			s.setHost("a.example", frontier.HostChange{BlockUntil: &until})
+		}, "waiting", "operators blocked its host until"},
+		"leased": {func(s *site) { s.lease(frontier.LeaseRequest{Max: 1}) }, "leased", "a scraper has it until"},
+		"another page leased": {func(s *site) {
+			s.put("a.example", []frontier.NewPage{{URL: "https://a.example/best", Priority: 1}})
+			s.lease(frontier.LeaseRequest{Max: 1})
+		}, "due", "other pages of its host"},
+		"host failed": {func(s *site) {
+			s.put("a.example", []frontier.NewPage{{URL: "https://a.example/best", Priority: 1}})
+			l, _ := s.lease(frontier.LeaseRequest{Max: 1})
+			s.report(l, 500)
+		}, "waiting", "its host failed 1 times in a row"},
+		"host refuses": {func(s *site) {
+			s.put("a.example", frontiertest.Articles("a.example", 10, 5))
+			for range 3 {
+				l, _ := s.lease(frontier.LeaseRequest{Max: 1})
+				s.report(l, 403)
+				s.now += 2000
+			}
+			s.now -= 1500
+		}, "waiting", "refused"},
+		"delay": {func(s *site) {
+			s.put("a.example", []frontier.NewPage{{URL: "https://a.example/best", Priority: 1}})
+			l, _ := s.lease(frontier.LeaseRequest{Max: 1})
+			s.report(l, 200)
+		}, "waiting", "its host may be asked again at"},
+		"not resolved": {func(s *site) {
+			s.put("a.example", []frontier.NewPage{{URL: "https://a.example/best", Priority: 1}})
+			l, _ := s.lease(frontier.LeaseRequest{Max: 1})
+			s.do(func() error {
+				_, err := s.shard.Report(s.now, frontier.Report{Lease: l.ID, Results: []frontier.Result{{ID: l.Items[0].ID, Unresolved: true}}})
+				return err
+			})
+		}, "waiting", "did not resolve"},
+		"refused": {func(s *site) {
+			l, _ := s.lease(frontier.LeaseRequest{Max: 1})
+			s.report(l, 403)
+		}, "waiting", "it failed or was refused 1 times"},
+		"collected": {func(s *site) {
+			s.do(func() error {
+				_, err := s.shard.Acquire(s.now, frontier.AcquireRequest{Domain: "a.example", Owner: "c", Seconds: 60})
+				return err
+			})
+		}, "due", "a collection has its domain"},
+		"mirror": {func(s *site) {
+			s.do(func() error {
+				if _, err := s.shard.Acquire(s.now, frontier.AcquireRequest{Domain: "a.example", Owner: "c", Seconds: 60}); err != nil {
+					return err
+				}
+				_, err := s.shard.Put(s.now, frontier.Put{Domain: "a.example", Partition: partition, Owner: "c", MirrorOf: "b.example"})
+				return err
+			})
+		}, "waiting", "shows the pages of b.example"},
+		"fetched": {func(s *site) { s.scrape(minute, always(200)) }, "fetched", "not worth another look"},
+		"gone":    {func(s *site) { s.scrape(minute, always(404)) }, "gone", "it does not exist, was refused, or was taken out"},
+		"displaced": {func(s *site) {
+			better := frontiertest.Articles("a.example", 10, 500)
+			for i := range better {
+				better[i].Priority = 1
+			}
+			s.put("a.example", better)
+		}, "known", "better pages of its domain waited"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			if c.state != "unknown" {
+				s.put("a.example", []frontier.NewPage{article})
+			}
+			c.do(s)
+			got := s.state(page)
+			if got.State != c.state || !strings.Contains(got.Why, c.why) {
+				t.Errorf("%s: %s, want %s: %s", got.State, got.Why, c.state, c.why)
+			}
+		})
+	}
+}
+
+func (w *world) exclude(x frontier.Exclusion) {
+	w.Helper()
+	w.do(func() error { return w.shard.Exclude(w.now, x, true) })
+}
+
+// TestURL_Page: of a page that waits it is told how often it was tried, of one that was fetched when, and when it is due.
+func TestURL_Page(t *testing.T) {
+	s := newSite(t)
+	s.shard.Settings.VisitsPerDay = 1000
+	s.put("a.example", []frontier.NewPage{{URL: "https://a.example/", Type: "news", Priority: 0.9}})
+	l, _ := s.lease(frontier.LeaseRequest{Max: 1})
+	s.report(l, 500)
+	if got := s.state("https://a.example/"); got.Attempts != 1 || got.Reason != "new" || got.Visits != 0 || got.Fetched != 0 ||
+		got.Priority < 0.5 {
+		t.Errorf("%+v", got)
+	}
+	s.scrape(4*hour, always(200))
+	got := s.state("https://a.example/")
+	if got.State != "fetched" || got.Reason != "revisit" || got.Visits < 1 || got.DueAt <= s.now ||
+		s.now.Seconds()-got.Fetched > epoch.Seconds(5*time.Hour/time.Second) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestURLs: the states of many URLs, and a host in full.
+func TestURLs(t *testing.T) {
+	s := newSite(t)
+	s.put("a.example", frontiertest.Articles("a.example", 0, 5))
+	l, _ := s.lease(frontier.LeaseRequest{Max: 2, PerHost: 2})
+	s.report(frontier.Lease{ID: l.ID, Items: l.Items[:1]}, 200)
+	var urls []string
+	for _, p := range frontiertest.Articles("a.example", 0, 6) {
+		urls = append(urls, p.URL)
+	}
+	urls = append(urls, "https://other.example/", "nonsense", "https://www.a.example/")
+	var got frontier.URLStates
+	s.do(func() (err error) {
+		got, err = s.shard.URLs(s.now, frontier.URLsRequest{Domain: "a.example", URLs: urls})
+		return err
+	})
+	counts := map[string]int{}
+	for _, state := range got.States {
+		counts[state]++
+	}
+	if fmt.Sprint(counts) != "map[fetched:1 leased:1 unknown:4 waiting:3]" {
+		t.Errorf("%v", counts)
+	}
+	var d frontier.HostDetail
+	s.do(func() (err error) {
+		d, err = s.shard.Host(s.now, "a.example")
+		return err
+	})
+	if d.Host != "a.example" || d.URLs != 4 || d.DomainURLs != 4 || d.Limit != 500 || len(d.Leased) != 1 || d.Leased[0] != l.Items[1].URL {
+		t.Errorf("%+v", d)
+	}
+	s.do(func() (err error) {
+		d, err = s.shard.Host(s.now, "none.example")
+		return err
+	})
+	if d.Host != "" {
+		t.Errorf("%+v", d)
+	}
+}

@@ -1,0 +1,296 @@
+package shard
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/link"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+// States of URLs.
+const (
+	stateUnknown  = "unknown"
+	stateExcluded = "excluded"
+	stateLeased   = "leased"
+	stateDue      = "due"
+	stateWaiting  = "waiting"
+	stateFetched  = "fetched"
+	stateGone     = "gone"
+	stateKnown    = "known"
+)
+
+// lives are the states of known URLs by what became of them.
+var lives = [...]string{store.Idle: stateKnown, store.Waiting: stateWaiting, store.Fetched: stateFetched, store.Gone: stateGone}
+
+// URL returns the state of one URL, and why it is not fetched.
+func (s *Shard) URL(now epoch.Millis, url string) (state frontier.URLState, err error) {
+	l, ok := link.Parse(url)
+	if !ok {
+		return state, contract.Invalid("url", "%.80q is not an http or https URL", url)
+	}
+	err = s.run(now, func(c *call) error {
+		x := explainer{c: c, link: l, url: url, state: &state}
+		return x.run()
+	})
+	return state, err
+}
+
+// explainer finds out the state of a URL.
+type explainer struct {
+	c     *call
+	link  link.URL
+	url   string
+	state *frontier.URLState
+	host  *store.Host
+}
+
+func (x *explainer) run() error {
+	c := x.c
+	h, err := c.hostNamed(x.link.Host)
+	if err != nil {
+		return err
+	}
+	if h == nil {
+		return x.noHost()
+	}
+	x.host = h
+	x.state.Domain, x.state.Evidence = h.Domain.Name, h.Domain.Evidence
+	if err := h.UnpackEntries(); err != nil {
+		return err
+	}
+	hash := store.Hash48(x.link.Path)
+	if err := c.tx.LoadKnown([]store.URLKey{{Host: h.ID, Hash: hash}}); err != nil {
+		return err
+	}
+	known, ok := h.Known(hash)
+	page, waits, err := h.Find(hash)
+	if err != nil {
+		return err
+	}
+	visit, scheduled, err := h.Schedule.Find(hash)
+	if err != nil {
+		return err
+	}
+	leased := h.LeasedPage(hash)
+	switch {
+	case leased >= 0:
+		x.page(&h.Leased[leased])
+	case waits:
+		x.page(&page)
+	case scheduled:
+		x.page(&visit)
+	}
+	if ok && known.Life == store.Fetched && x.state.Fetched == 0 {
+		x.state.Fetched = known.Since()
+	}
+	due := page.Due
+	if at := h.Entry(hash); at >= 0 {
+		waits, due = true, h.Entries[at].Due
+		entry := h.Entries[at].State()
+		x.state.Entry = &entry
+	}
+	switch {
+	case x.excluded():
+		x.state.State = stateExcluded
+	case h.Lease != 0 && (leased >= 0 || slices.Contains(h.Asked, hash)):
+		x.state.State, x.state.LeaseUntil = stateLeased, h.LeaseEnds
+		x.say("a scraper has it until %s", instant(h.LeaseEnds))
+	case waits:
+		x.waits(&page, due)
+	case !ok:
+		x.state.State = stateUnknown
+		x.say("nothing that was collected, put or reported named it, or it was one too many of its domain")
+	default:
+		x.state.State = lives[known.Life]
+		x.over(known, &visit, scheduled)
+	}
+	return nil
+}
+
+func (x *explainer) say(format string, args ...any) { x.state.Why = fmt.Sprintf(format, args...) }
+
+// instant writes an instant as in RFC 3339.
+func instant(at epoch.Millis) string { return at.Time().UTC().Format(time.RFC3339) }
+
+func (x *explainer) page(p *store.Page) {
+	x.state.Reason, x.state.Attempts = reasons[p.Reason], int(p.Tries)+int(p.Refused)
+	x.state.Priority = float64(p.Score(x.c.seconds())) / 1000
+	if p.Visit != nil {
+		x.state.Visits, x.state.Fetched = p.Visit.Count, p.Visit.Fetched
+	}
+}
+
+func (x *explainer) noHost() error {
+	x.state.State = stateUnknown
+	m, err := x.c.domainNamed(x.c.domainOf(x.link.Host))
+	switch {
+	case err != nil:
+		return err
+	case m == nil:
+		x.say("its domain was never collected, and nobody put a URL of it")
+	default:
+		x.state.Domain, x.state.Evidence = m.Name, m.Evidence
+		x.say("the frontier has its domain, but nothing of its host")
+	}
+	return nil
+}
+
+func (x *explainer) excluded() bool {
+	h := x.host
+	switch {
+	case h.Domain.Excluded:
+		x.say("operators excluded its domain")
+	case h.Excluded:
+		x.say("operators excluded its host")
+	case x.c.tx.State().Excludes.URL(x.url):
+		x.say("operators excluded a pattern that it matches")
+	default:
+		return false
+	}
+	return true
+}
+
+// waits explains what a page or an entry point waits for: the last of all that it has to wait for.
+func (x *explainer) waits(p *store.Page, due epoch.Seconds) {
+	c, h, m := x.c, x.host, x.host.Domain
+	free := max(due.Millis(), c.freeAt(h))
+	x.state.DueAt = free
+	x.state.State = stateWaiting
+	switch {
+	case m.MirrorOf != "":
+		x.say("its domain shows the pages of %s, which are fetched there", m.MirrorOf)
+	case x.state.Entry != nil && c.settings.PerMinute > 0 && due.Millis() <= c.now:
+		x.state.State = stateDue
+		x.say("the engine asks it next, when it may ask its host")
+	case x.state.Entry != nil && due.Millis() > c.now:
+		x.say("it is an entry point, which is asked again at %s", instant(due.Millis()))
+	case h.Blocked > c.now && h.Blocked == free:
+		x.say("operators blocked its host until %s", instant(h.Blocked))
+	case h.Unresolved > c.now && h.Unresolved == free:
+		x.say("the name of its host did not resolve; it is tried again at %s", instant(h.Unresolved))
+	case due.Millis() > c.now && due.Millis() == free && x.state.Attempts > 0:
+		x.say("it failed or was refused %d times, and is tried again at %s", x.state.Attempts, instant(due.Millis()))
+	case due.Millis() > c.now && due.Millis() == free:
+		x.say("its turn comes at %s", instant(due.Millis()))
+	case free > c.now && h.Failures > 0:
+		x.say("its host failed %d times in a row, and is tried again at %s", h.Failures, instant(free))
+	case free > c.now && h.Refusals >= refusing:
+		x.say("its host refused %d pages in a row, and is asked again at %s", h.Refusals, instant(free))
+	case free > c.now:
+		x.say("its host may be asked again at %s: its delay, a Retry-After, or a robots.txt that cannot be read", instant(free))
+	case h.Lease != 0:
+		x.state.State = stateDue
+		x.say("a scraper has other pages of its host, until %s at the latest", instant(h.LeaseEnds))
+	case m.Closed(c.now) > 0:
+		x.state.State = stateDue
+		x.say("a collection has its domain, or waits for it, until %s at the latest", instant(m.Closed(c.now)))
+	case c.availableHosts(m) <= 0:
+		x.state.State = stateDue
+		x.say("scrapers have as many hosts of its domain as may be asked at once")
+	default:
+		x.state.State = stateDue
+		x.say("a scraper gets it whose filter it passes, when the turn of its host comes; %d pages of that wait", h.URLs)
+	}
+}
+
+// over explains why a page waits no more.
+func (x *explainer) over(k store.Known, visit *store.Page, scheduled bool) {
+	switch {
+	case k.Life == store.Fetched && scheduled:
+		x.state.DueAt = visit.Due.Millis()
+		x.say("it was fetched, and is looked at again from %s on, when that is worth more than to look at others", instant(visit.Due.Millis()))
+	case k.Life == store.Fetched:
+		x.say("it was fetched, and is not worth another look until its site gives it a newer date")
+	case k.Life == store.Gone:
+		x.say("it does not exist, was refused, or was taken out; it comes back when its site lists it with a newer date, or when it is put after %s",
+			instant(k.Until().Add(goneFor).Millis()))
+	case len(x.host.Domain.Backlogs) > 0:
+		x.say("better pages of its domain wait; it is put again when those are fetched, if the engine has stored it")
+	default:
+		x.say("better pages of its domain waited when it was seen; the next collection may put it again")
+	}
+}
+
+// URLs returns the states of URLs of a domain. It does not tell due ones from others that wait.
+func (s *Shard) URLs(now epoch.Millis, r frontier.URLsRequest) (answer frontier.URLStates, err error) {
+	if err := cmp.Or(contract.CheckDomain("domain", r.Domain),
+		frontier.CheckRange("urls", len(r.URLs), 0, frontier.MaxPut)); err != nil {
+		return answer, err
+	}
+	answer.States = slices.Repeat([]string{stateUnknown}, len(r.URLs))
+	err = s.run(now, func(c *call) error {
+		p := newPutBatch(c, r.Domain, contract.Partition{})
+		p.expected = r.URLs
+		hosts, err := loadExpected(c, []*putBatch{p})
+		if err != nil {
+			return err
+		}
+		for i, url := range r.URLs {
+			l, _ := c.link(url)
+			if h := hosts[l.Host]; h != nil {
+				answer.States[i] = stateOf(c, h, url, store.Hash48(l.Path))
+			}
+		}
+		return nil
+	})
+	return answer, err
+}
+
+func stateOf(c *call, h *store.Host, url string, hash uint64) string {
+	known, ok := h.Known(hash)
+	switch {
+	case h.Excluded || h.Domain.Excluded || c.tx.State().Excludes.URL(url):
+		return stateExcluded
+	case h.Lease != 0 && (h.LeasedPage(hash) >= 0 || slices.Contains(h.Asked, hash)):
+		return stateLeased
+	case ok:
+		return lives[known.Life]
+	}
+	return stateUnknown
+}
+
+// Host describes a host in full; the zero value if there is none.
+func (s *Shard) Host(now epoch.Millis, name string) (d frontier.HostDetail, err error) {
+	err = s.run(now, func(c *call) error {
+		h, err := c.hostNamed(name)
+		if err != nil || h == nil {
+			return err
+		}
+		infos, err := hostInfos(c, []*store.Host{h})
+		if err != nil {
+			return err
+		}
+		m := h.Domain
+		if err := c.tx.CountPages([]*store.Domain{m}); err != nil {
+			return err
+		}
+		v := &c.tx.State().Visits
+		d = frontier.HostDetail{HostInfo: infos[0], Failures: h.Failures, Refusals: h.Refusals,
+			Override: h.Override.Milliseconds(), Scheduled: h.Scheduled, Stale: !believes(h),
+			DomainURLs: m.Pages(), Limit: c.settings.URLsPerDomain, Backlogs: m.Backlogs, MirrorOf: m.MirrorOf, Evidence: m.Evidence,
+			Visits: frontier.VisitBudget{PerDay: c.settings.VisitsPerDay, Made: v.Made, Scheduled: v.Scheduled,
+				Threshold: float64(v.Threshold) / 1e6}}
+		for i := range h.Leased {
+			d.Leased = append(d.Leased, h.URL(&h.Leased[i]))
+		}
+		for _, hash := range h.Asked {
+			if at := h.Entry(hash); at >= 0 {
+				d.Leased = append(d.Leased, h.URL(&h.Entries[at].Page))
+			}
+		}
+		if m.Owner != "" && m.OwnerEnds > c.now {
+			d.OwnedUntil = m.OwnerEnds
+		}
+		if lane, at := h.Schedule.NextPage(c.seconds()); lane >= 0 {
+			d.VisitAt = max(at, 1).Millis()
+		}
+		return nil
+	})
+	return d, err
+}
