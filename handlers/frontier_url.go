@@ -65,7 +65,7 @@ func (a frontierRoutes) forbidden(ctx context.Context, s *frontier.URLState, url
 	}
 	dir := contract.DomainDir{Partition: s.Evidence.Partition, Domain: s.Domain}
 	var doc contract.Document
-	data, err := domainRoutes{a.API}.document(ctx, dir.Document())
+	data, err := domainRoutes(a).document(ctx, dir.Document())
 	if err == nil && data != nil {
 		if err = json.Unmarshal(data, &doc); err == nil {
 			var stored *collector.Stored
