@@ -35,6 +35,7 @@ func (w *world) refresh(t *testing.T) (collector.Refreshed, []string) {
 func collected(t *testing.T) *world {
 	w := newWorld(newsSite(3), nil)
 	w.frontier.open(t)
+	w.frontier.real.Settings.MaxRefresh = 12 * time.Hour // robots.txt is good for two refreshes
 	if err := w.collect(t, message(1), false); err != nil {
 		t.Fatal(err)
 	}

@@ -137,7 +137,7 @@ func TestComplete_AfterFaults(t *testing.T) {
 				if c.end != nil {
 					c.end(t, w)
 				}
-				live(t, w, time.Hour+c.later)
+				live(t, w, time.Hour+2*time.Minute+c.later) // the last article comes after 89 minutes
 				p.complete(t, w, &f, host)
 				newest(t, w)
 			})

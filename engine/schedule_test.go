@@ -36,8 +36,11 @@ func (f *manyFeeds) Serve(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 		return fetchtest.Page{Status: 404}, true
 	}
 	f.asked[path] = append(f.asked[path], now)
-	item := fmt.Sprintf("<item><title>News</title><link>https://many.sg/news%s/%d</link><pubDate>%s</pubDate></item>",
-		path, now.Unix(), now.UTC().Format(time.RFC1123Z))
+	item := ""
+	for at := now.Truncate(10 * time.Minute); now.Sub(at) < 4*time.Hour; at = at.Add(-10 * time.Minute) {
+		item += fmt.Sprintf("<item><title>News</title><link>https://many.sg/news%s/%d</link><pubDate>%s</pubDate></item>",
+			path, at.Unix(), at.UTC().Format(time.RFC1123Z))
+	}
 	return fetchtest.Page{Body: `<rss version="2.0"><channel><title>A</title>` + item + `</channel></rss>`,
 		Header: map[string]string{"Content-Type": "application/rss+xml"}}, true
 }

@@ -680,7 +680,7 @@ func TestFrontier_Operators(t *testing.T) {
 	report(t, f, entry, 304)
 	s := get[contract.FrontierURL](t, f, "GET", "/api/v1/frontier/url?url=https://small.example/feed", "")
 	if last := len(s.Checks) - 1; *s.LastStatus != 304 || last < 0 || *s.Checks[last].Status != 304 ||
-		s.Checks[last].Changed || s.Entry.Interval != 10_800 || s.Entry.Failures != 0 {
+		s.Checks[last].Changed || s.Entry.Interval <= 7200 || s.Entry.Failures != 0 {
 		t.Errorf("after a check: %+v %+v", s, s.Entry)
 	}
 }

@@ -363,7 +363,7 @@ func refresh(t T, db DB) {
 	s.wait(1000)
 	end := s.end(frontier.RefreshResult{URL: feedURL, Owner: "one", Status: 304, Visit: frontier.Visit{AskedAt: s.now}})
 	expect(t, "unchanged", []any{end.Accepted, end.Changed, end.Interval, end.DueAt},
-		[]any{true, false, int64(10_800), s.now + 10_800_000})
+		[]any{true, false, int64(31_019), s.now + 31_019_000})
 	expect(t, "over", s.begin(feedURL, "two").Over, true)
 	expect(t, "ended twice", s.end(frontier.RefreshResult{URL: feedURL, Owner: "one", Status: 304}).Accepted, false)
 	s.wait(3600_000)
@@ -378,7 +378,7 @@ func refresh(t T, db DB) {
 		{URL: "https://a.example/3", LastMod: noon/1000 - 86_400*9}}
 	end = s.end(frontier.RefreshResult{URL: feedURL, Owner: "three", Status: 200, ETag: `"2"`, SHA256: digest("2"),
 		Pages: pages, Visit: frontier.Visit{AskedAt: s.now}})
-	expect(t, "changed", []any{end.Changed, end.Interval, end.Added, end.Announced}, []any{true, int64(8640), 3, 2})
+	expect(t, "changed", []any{end.Changed, end.Interval, end.Added, end.Announced}, []any{true, int64(22_038), 3, 2})
 	expect(t, "in the feed", urlsOf(s.feed(frontier.FeedRequest{}).Items),
 		[]string{"https://a.example/1", "https://a.example/2"})
 	expect(t, "checks", len(s.state(feedURL).Entry.Checks), 3)

@@ -426,17 +426,17 @@ func entryPoints(t T, db DB) {
 		t.Fatalf("it is never due again")
 		return frontier.Lease{}
 	}
-	check(l, frontier.Result{Status: 304}, 10_800)
+	check(l, frontier.Result{Status: 304}, 27_210)
 	s.wait(1000)
 	page := s.lease(1)
 	expect(t, "pages after that", len(page.Items), 1)
 	s.settle(page, 200)
-	check(again(), frontier.Result{Status: 200, ETag: `"2"`, SHA256: digest("a")}, 16_200)
-	check(again(), frontier.Result{Status: 200, ETag: `"3"`, SHA256: digest("b")}, 12_960)
-	s.wait(12_959_000)
+	check(again(), frontier.Result{Status: 200, ETag: `"2"`, SHA256: digest("a")}, 42_318)
+	check(again(), frontier.Result{Status: 200, ETag: `"3"`, SHA256: digest("b")}, 35_553)
+	s.wait(35_552_000)
 	l = again()
 	failedAt := s.now
-	check(l, frontier.Result{Status: 500}, 12_960)
+	check(l, frontier.Result{Status: 500}, 35_553)
 	state := s.state(feed.URL)
 	expect(t, "asked again in an hour", state.DueAt, failedAt+3_600_000)
 	expect(t, "of the last answer that was one", state.Entry.ETag, `"3"`)

@@ -64,7 +64,7 @@ func entriesTakeTurns(t T, db DB) {
 			}
 		}
 	}
-	if n := len(s.state(feedURL).Entry.Checks); n < 6 || sent[feedURL] != n { // at growing intervals
+	if n := len(s.state(feedURL).Entry.Checks); n < 4 || sent[feedURL] != n { // at growing intervals
 		t.Errorf("the feed was asked %d times, and sent %d times", n, sent[feedURL])
 	}
 	if sent["https://a.example/robots.txt"] < 24 || sent[stuck] < 48 {

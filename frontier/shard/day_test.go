@@ -59,6 +59,7 @@ func TestRefresh_Day(t *testing.T) {
 	}
 	began := w.now
 	var ticks, messages, refreshes, found, collections, rows, articles int
+	newest, delays, seen := map[string]epoch.Seconds{}, 0.0, 0.0
 	for next := w.now; w.now < began+settling+86_400_000; {
 		w.now = max(next, w.now+1000)
 		counted := w.now >= began+settling
@@ -83,12 +84,22 @@ func TestRefresh_Day(t *testing.T) {
 					Status: 200, SHA256: "00112233445566778899aabbccddeeff"})
 				continue
 			}
+			delay, n := 0.0, 0.0
+			if g := of[m.Domain].gap; g > 0 {
+				for at := w.now.Seconds() / g * g; at > newest[m.Domain] && n < 20; at -= g {
+					delay += w.now.Seconds().Sub(at).Hours()
+					n++
+				}
+				newest[m.Domain] = w.now.Seconds() / g * g
+			}
 			written, added := refreshed(w, m, of[m.Domain])
 			if !counted {
 				continue
 			}
 			rows += written
 			messages++
+			delays += delay
+			seen += n
 			refreshes += len(added)
 			for _, n := range added {
 				if articles += n; n > 0 {
@@ -109,7 +120,7 @@ func TestRefresh_Day(t *testing.T) {
 		value float64
 	}{
 		{"refreshes", float64(refreshes * shards)}, {"of them, with something new", float64(found * shards)},
-		{"articles found", float64(articles * shards)},
+		{"articles found", float64(articles * shards)}, {"hours until an article was found", delays / seen},
 		{"whole domains collected again", float64(collections*shards) / 15}, {"rows written", float64(rows * shards)},
 		{"requests to Durable Objects", float64(requests * shards)},
 		{"queue operations", float64(3 * (messages + collections/15) * shards)},

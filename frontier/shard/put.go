@@ -478,9 +478,9 @@ func (p *putBatch) update(h *store.Host, e *store.Entry, l link.URL, n *frontier
 		return
 	}
 	interval, awaited := e.Interval, e.Method == frontier.MethodCollect && e.Tried > 0
-	p.c.check(e, &result, false)
+	p.c.check(e, &result, store.Unknown)
 	if !known && !store.FailedStatus(result.Status) { // there is nothing that it could have changed from
-		e.Interval, e.Due, e.ChangedAt = interval, p.c.seconds().Add(interval), 0
+		e.Interval, e.Due, e.ChangedAt, e.Rhythm = interval, p.c.seconds().Add(interval), 0, store.Rhythm{}
 		e.Checks[len(e.Checks)-1].Changed = false
 	}
 	if first := p.c.first(h, nil); awaited && first != nil {

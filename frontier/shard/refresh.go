@@ -153,17 +153,20 @@ func (s *Shard) EndRefresh(now epoch.Millis, r frontier.RefreshResult) (answer f
 		if err := endClaim(c, h, &r.Visit); err != nil {
 			return err
 		}
+		items := 0
 		if len(r.Pages) > 0 {
 			p := newPutBatch(c, r.Domain, c.partition(h, &e.Page))
 			p.since = e.LastRead()
-			if err := p.only(r.Pages); err != nil {
+			verdicts, err := p.only(r.Pages)
+			if err != nil {
 				return err
 			}
 			answer.Added, answer.Announced = p.added, p.announced
+			items = max(newItems(r.Pages, verdicts, p.since), p.announced)
 		}
 		h.Rewrite = h.Rewrite && !r.Rewritten
 		if !r.Skipped {
-			answer.Changed = recordRefresh(c, h, e, &r, answer.Added+answer.Announced)
+			answer.Changed = recordRefresh(c, h, e, &r, items)
 			answer.Next, err = nextRefresh(c, h, e, r.Next)
 		}
 		answer.Interval, answer.DueAt, answer.Entry, answer.Rewrite = int64(e.Interval/time.Second), e.Due.Millis(),
@@ -193,21 +196,31 @@ func recordRefresh(c *call, h *store.Host, e *store.Entry, r *frontier.RefreshRe
 	}
 	// Many a feed is different at every request, if only by the time at which it was made.
 	changed = c.check(e, &frontier.Result{Status: r.Status, ETag: r.ETag, LastModified: r.LastModified, SHA256: r.SHA256},
-		found == 0)
+		found)
 	h.Rewrite = h.Rewrite || shownChange(was, e.State())
 	c.watch(h, before)
 	return changed
 }
 
 // only puts pages of a domain by themselves.
-func (p *putBatch) only(pages []frontier.NewPage) error {
+func (p *putBatch) only(pages []frontier.NewPage) ([]frontier.Verdict, error) {
 	put := frontier.Put{Domain: p.name, Pages: pages}
 	p.expect(&put)
 	if err := preparePuts(p.c, []*putBatch{p}); err != nil {
-		return err
+		return nil, err
 	}
-	_, err := p.do(&put)
-	return err
+	answer, err := p.do(&put)
+	return answer.Pages, err
+}
+
+// newItems counts the pages that were new, also those for which there was no room, if their dates say so.
+func newItems(pages []frontier.NewPage, verdicts []frontier.Verdict, since epoch.Millis) (n int) {
+	for i, v := range verdicts {
+		if v == frontier.Accepted || v != frontier.Duplicate && pages[i].LastMod.Millis() > since {
+			n++
+		}
+	}
+	return n
 }
 
 // nextRefresh grants the owner of a refresh that ended the host's next due entry point: without a message, and with

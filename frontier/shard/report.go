@@ -346,7 +346,7 @@ func (p *reporter) entry(h *store.Host, at int, r *frontier.Result) error {
 		return err
 	}
 	if i := h.Entry(hash); i >= 0 && !r.NotFetched && !r.NoRobots { // it may have been removed meanwhile
-		c.check(&h.Entries[i], r, false)
+		c.check(&h.Entries[i], r, store.Unknown)
 		c.tx.State().Answers++
 		if store.FailedStatus(r.Status) {
 			c.tx.State().Faults++

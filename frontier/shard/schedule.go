@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 	"time"
@@ -316,25 +317,25 @@ func (c *call) lookAt(h *store.Host, second epoch.Seconds) {
 // times in a row; then it is once a week.
 var retries = [...]time.Duration{time.Hour, 6 * time.Hour, day, 7 * day}
 
-// check records an answer and chooses when the entry point is asked next: 20 % sooner when it had
-// changed, 50 % later when it had not.
-func (c *call) check(e *store.Entry, r *frontier.Result, same bool) (changed bool) {
+// check records an answer, with the number of items that are new or store.Unknown, and chooses when the entry point is
+// asked next.
+func (c *call) check(e *store.Entry, r *frontier.Result, items int) (changed bool) {
 	now := c.seconds()
 	e.LastStatus, e.Tried = int64(r.Status), 0
 	failed := store.FailedStatus(r.Status)
-	changed = !failed && r.Status != 304 && !same && e.Differs(r.ETag, r.SHA256)
-	switch {
-	case failed:
+	changed = !failed && r.Status != 304 && items != 0 && e.Differs(r.ETag, r.SHA256)
+	if failed {
 		wait := retries[min(e.Failures, int64(len(retries)-1))]
 		e.Failures++
 		e.Due = now.Add(min(wait, c.settings.MaxRefresh))
-	case changed:
-		e.Failures, e.ChangedAt = 0, now
-		e.Interval = c.bound(e.Method, e.Interval*4/5)
-		e.Due = now.Add(e.Interval)
-	default:
+	} else {
 		e.Failures = 0
-		e.Interval = c.bound(e.Method, e.Interval*3/2)
+		if changed {
+			e.ChangedAt = now
+		} else {
+			items = 0
+		}
+		e.Interval = c.bound(e.Method, nextInterval(c, e, items))
 		e.Due = now.Add(e.Interval)
 	}
 	if !failed && r.Status != 304 {
@@ -345,6 +346,34 @@ func (c *call) check(e *store.Entry, r *frontier.Result, same bool) (changed boo
 		e.Checks = slices.Delete(e.Checks, 0, n)
 	}
 	return changed
+}
+
+// patience is how long new items may have waited together when an entry point is asked again, in intervals of
+// MinRefresh. With three, articles are found sooner than by the rule that makes an interval a fifth shorter after a change
+// and half as long again otherwise: a quarter sooner for as many looks (rhythm_test.go).
+const patience = 3
+
+// nextInterval chooses the interval of an entry point after a look that found new items. Items come at a rate r, so those
+// of an interval t have waited r·t²/2 together when they are found; with the same bound for all, a number of looks finds
+// items as soon as possible on average. For a whole domain, which lists nothing, it is 20 % shorter when something
+// changed, and else 50 % longer.
+func nextInterval(c *call, e *store.Entry, items int) time.Duration {
+	switch {
+	case e.Method != frontier.MethodCollect:
+		since := e.Interval
+		if at := e.LastRead(); at > 0 {
+			since = c.now.Sub(at)
+		}
+		e.Rhythm.Observe(since, e.Interval, items)
+		return intervalOf(&e.Rhythm, c.settings.MinRefresh)
+	case items != 0:
+		return e.Interval * 4 / 5
+	}
+	return e.Interval * 3 / 2
+}
+
+func intervalOf(r *store.Rhythm, least time.Duration) time.Duration {
+	return time.Duration(math.Sqrt(2 * patience * float64(least) * float64(r.Gap())))
 }
 
 // collectTimes is the number of times as long as MaxRefresh a whole domain may be left alone: it costs many

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/hex"
+	"math"
 	"slices"
 	"time"
 
@@ -22,6 +23,7 @@ type Entry struct {
 	ChangedAt  epoch.Seconds // 0 when it never changed
 	LastStatus int64
 	Tried      epoch.Seconds // when a refresh of it began, or its domain was to be collected; 0 once that has ended
+	Rhythm     Rhythm
 }
 
 // Limits of what is kept of an entry point.
@@ -47,6 +49,11 @@ func (h *Host) UnpackEntries() error {
 	for i := range h.Entries {
 		h.Entries[i] = d.entry()
 	}
+	for i := range h.Entries {
+		if d.at < len(d.text) { // earlier versions end here
+			h.Entries[i].Rhythm = Rhythm{d.int(), d.span(time.Second)}
+		}
+	}
 	return d.err
 }
 
@@ -57,7 +64,8 @@ func checkEntries(packed string) error {
 		return nil
 	}
 	d := &decoder{text: packed}
-	for n := d.count(minPage + 8); n > 0 && d.err == nil; n-- {
+	entries := d.count(minPage + 8)
+	for n := entries; n > 0 && d.err == nil; n-- {
 		d.page("")
 		d.string()
 		d.span(time.Second)
@@ -72,6 +80,10 @@ func checkEntries(packed string) error {
 			d.int()
 		}
 	}
+	for n := entries; n > 0 && d.err == nil && d.at < len(d.text); n-- {
+		d.int()
+		d.span(time.Second)
+	}
 	return d.err
 }
 
@@ -85,6 +97,9 @@ func (h *Host) packEntries() string {
 	b := appendUint(nil, int64(len(h.Entries)))
 	for i := range h.Entries {
 		b = h.Entries[i].append(b)
+	}
+	for i := range h.Entries {
+		b = appendUint(appendUint(b, h.Entries[i].Rhythm.Items), h.Entries[i].Rhythm.Time/time.Second)
 	}
 	return string(b)
 }
@@ -122,6 +137,45 @@ func (d *decoder) entry() (e Entry) {
 		e.Checks[i] = frontier.Check{At: at, Status: int(status >> 1), Changed: status&1 == 1}
 	}
 	return e
+}
+
+// Rhythm is how often an entry point lists something new, by its last looks.
+type Rhythm struct {
+	Items int64 // in hundredths
+	Time  time.Duration
+}
+
+// What a look found counts less with time: by a factor of e after memory, or after looksKept looks if they are further
+// apart. Items count at least as a sixty-fourth of one, since none says only that they are rare.
+const (
+	memory     = 4 * 24 * time.Hour
+	looksKept  = 2
+	anItem     = 100
+	leastItems = anItem / 64
+)
+
+// Unknown is the number of new items of a look at which something changed and nobody counted.
+const Unknown = -1
+
+// Observe counts a look that came after a time and found items. The first one goes by the interval that was expected.
+func (r *Rhythm) Observe(after, interval time.Duration, items int) {
+	after = max(after, time.Second)
+	if r.Time <= 0 {
+		r.Items, r.Time = anItem, 2*max(interval, time.Second)
+	}
+	n := int64(min(items, 1000)) * anItem
+	if items == Unknown { // as many as are likely, given that there is one
+		expected := float64(after) / float64(r.Gap())
+		n = int64(min(1000, max(expected/-math.Expm1(-expected), 1)) * anItem)
+	}
+	kept := math.Exp(-float64(after) / float64(max(memory, looksKept*after)))
+	r.Items = int64(float64(r.Items)*kept) + n
+	r.Time = (time.Duration(float64(r.Time)*kept) + max(after, 0)).Truncate(time.Second)
+}
+
+// Gap returns the time between two items.
+func (r *Rhythm) Gap() time.Duration {
+	return max(r.Time, time.Second) * anItem / time.Duration(max(r.Items, leastItems))
 }
 
 func (h *Host) Entry(hash uint64) int {
