@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -196,26 +197,32 @@ func (r Remote) EndRefresh(ctx context.Context, e RefreshResult) (RefreshEnd, er
 var errEnvelope = errors.New("the answer is not one of a shard")
 
 func ask[Answer any](ctx context.Context, r Remote, name string, request any) (answer Answer, err error) {
+	err = r.ask(ctx, name, request, &answer)
+	return answer, err
+}
+
+// ask decodes the answer of an operation. It is not compiled for each type of answer, of which there are many.
+func (r Remote) ask(ctx context.Context, name string, request, answer any) error {
 	op := "frontier." + name + " (" + r.name + ")"
 	data, err := Encode(request)
 	if err != nil {
-		return answer, contract.Wrap(contract.Internal, op, err)
+		return contract.Wrap(contract.Internal, op, err)
 	}
 	data, err = r.caller.Call(ctx, r.name, name, data)
 	if err != nil {
-		return answer, contract.Wrap(contract.Storage, op, err)
+		return contract.Wrap(contract.Storage, op, err)
 	}
-	var e Envelope[Answer]
+	e := Envelope{Answer: answer}
 	if err := json.Unmarshal(data, &e); err != nil {
-		return answer, contract.Wrap(contract.Storage, op, err)
+		return contract.Wrap(contract.Storage, op, err)
 	}
 	switch {
 	case e.Error != nil:
-		return answer, e.Error.received(op)
-	case e.Answer == nil:
-		return answer, contract.Wrap(contract.Storage, op, errEnvelope)
+		return e.Error.received(op)
+	case e.Answer == nil || !bytes.Contains(data, []byte(`"answer"`)):
+		return contract.Wrap(contract.Storage, op, errEnvelope)
 	}
-	return *e.Answer, nil
+	return nil
 }
 
 // shardKinds are the codes of errors that keep their kind. What a later version adds counts as Storage.

@@ -40,8 +40,8 @@ const (
 )
 
 // Envelope wraps a shard's answer.
-type Envelope[Answer any] struct {
-	Answer *Answer    `json:"answer,omitempty"`
+type Envelope struct {
+	Answer any        `json:"answer,omitempty"` // of the operation's type; to decode it, a pointer to it
 	Error  *WireError `json:"error,omitempty"`
 }
 

@@ -175,6 +175,9 @@ func (s *Shard) Release(now epoch.Millis, r frontier.ReleaseRequest) (released b
 		}
 		if at := min(r.Evidence.At, c.now); at > m.Evidence.At {
 			m.Evidence = frontier.Evidence{Partition: r.Evidence.Partition, At: at}
+			if err := collected(c, m); err != nil {
+				return err
+			}
 		}
 		m.Change()
 		for i := range r.Hosts {

@@ -108,12 +108,14 @@ func (p *putBatch) backlog(s *frontier.StoredPages, partition contract.Partition
 	m, progress := p.domain, p.added > 0
 	at := slices.IndexFunc(m.Backlogs, func(b frontier.Backlog) bool { return b.Partition == partition })
 	switch {
+	case s.Collected && at < 0 && m.Owner != "" && m.OwnerEnds > p.c.now && m.Pages() >= p.c.settings.URLsPerDomain:
+		// Release notes it, which writes the row anyway.
 	case s.Collected:
 		if at >= 0 {
 			m.Backlogs = slices.Delete(m.Backlogs, at, at+1)
 		}
 		if s.More || p.crowded {
-			p.addBacklog(partition)
+			addBacklog(m, partition)
 		}
 		if at >= 0 || s.More || p.crowded {
 			m.Change()
@@ -141,8 +143,19 @@ func (p *putBatch) backlog(s *frontier.StoredPages, partition contract.Partition
 	return room(p.c, m)
 }
 
-func (p *putBatch) addBacklog(partition contract.Partition) {
-	m := p.domain
+// collected notes after a collection that more of the domain may be stored than waits.
+func collected(c *call, m *store.Domain) error {
+	if err := c.tx.CountPages([]*store.Domain{m}); err != nil {
+		return err
+	}
+	if m.Pages() >= c.settings.URLsPerDomain &&
+		!slices.ContainsFunc(m.Backlogs, func(b frontier.Backlog) bool { return b.Partition == m.Evidence.Partition }) {
+		addBacklog(m, m.Evidence.Partition)
+	}
+	return nil
+}
+
+func addBacklog(m *store.Domain, partition contract.Partition) {
 	if len(m.Backlogs) >= store.MaxBacklogs {
 		m.Backlogs = slices.Delete(m.Backlogs, 0, 1)
 	}
@@ -161,7 +174,7 @@ func (p *putBatch) displaced() {
 			m.Change()
 		}
 	case m.Evidence.At > 0:
-		p.addBacklog(m.Evidence.Partition)
+		addBacklog(m, m.Evidence.Partition)
 		m.Change()
 	}
 }

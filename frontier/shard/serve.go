@@ -80,15 +80,22 @@ func operation[Request, Answer any](run func(*Shard, epoch.Millis, Request) (Ans
 	[]byte) ([]byte, error) {
 	return func(s *Shard, now epoch.Millis, data []byte) ([]byte, error) {
 		var request Request
-		if err := json.Unmarshal(data, &request); err != nil {
-			return nil, &contract.Error{Kind: contract.Parse, Message: "the request is not the JSON of its operation", Err: err}
+		if err := parse(data, &request); err != nil {
+			return nil, err
 		}
 		answer, err := run(s, now, request)
 		if err != nil {
 			return nil, err
 		}
-		return frontier.Encode(frontier.Envelope[Answer]{Answer: &answer})
+		return frontier.Encode(frontier.Envelope{Answer: &answer})
 	}
+}
+
+func parse(data []byte, request any) error {
+	if err := json.Unmarshal(data, request); err != nil {
+		return &contract.Error{Kind: contract.Parse, Message: "the request is not the JSON of its operation", Err: err}
+	}
+	return nil
 }
 
 // Answer is the result of a call.
@@ -127,7 +134,7 @@ func Failure(err error) Answer {
 }
 
 func encodeError(e *frontier.WireError) Answer {
-	answer, err := frontier.Encode(frontier.Envelope[frontier.None]{Error: e})
+	answer, err := frontier.Encode(frontier.Envelope{Error: e})
 	if err != nil {
 		panic(err) // strings always encode
 	}

@@ -111,7 +111,7 @@ func TestServe_Tolerates(t *testing.T) {
 		{"lease", `{"Max":1,"Seconds":9,"Later":true}`, "validation_error", "lease_seconds"},
 	} {
 		a := (&Shard{}).Serve(0, c.name, []byte(c.request))
-		var e frontier.Envelope[frontier.None]
+		var e frontier.Envelope
 		if err := json.Unmarshal(a.Text, &e); err != nil || a.OK || e.Answer != nil || e.Error == nil ||
 			e.Error.Code != c.code || e.Error.Field != c.field || e.Error.Message == "" {
 			t.Errorf("%s %s: %s, %v", c.name, c.request, a.Text, a.OK)

@@ -158,7 +158,7 @@ function assertObedient({ code, output, requests, scraped, states }) {
   assert.ok(robots.length <= 1, "robots.txt is kept between leases");
 
   for (const [url, expected] of Object.entries({
-    "https://www.mom.gov.sg/eservices/login": "gone",
+    "https://www.mom.gov.sg/eservices/login": "forbidden",
     "https://closed-gazette.sg/notice-1": "gone",
     "https://picky-daily.sg/story-1": "gone",
     "https://straits-wire.sg/wire-1": "waiting", // its robots.txt may be readable later
