@@ -108,7 +108,7 @@ func (p *putBatch) backlog(s *frontier.StoredPages, partition contract.Partition
 	m, progress := p.domain, p.added > 0
 	at := slices.IndexFunc(m.Backlogs, func(b frontier.Backlog) bool { return b.Partition == partition })
 	switch {
-	case s.Collected && at < 0 && m.Owner != "" && m.OwnerEnds > p.c.now && m.Pages() >= p.c.settings.URLsPerDomain:
+	case s.Collected && at < 0 && m.Owner != "" && m.OwnerEnds > p.c.now && crowded(p.c, m):
 		// Release notes it, which writes the row anyway.
 	case s.Collected:
 		if at >= 0 {
@@ -148,12 +148,15 @@ func collected(c *call, m *store.Domain) error {
 	if err := c.tx.CountPages([]*store.Domain{m}); err != nil {
 		return err
 	}
-	if m.Pages() >= c.settings.URLsPerDomain &&
-		!slices.ContainsFunc(m.Backlogs, func(b frontier.Backlog) bool { return b.Partition == m.Evidence.Partition }) {
+	if crowded(c, m) && !slices.ContainsFunc(m.Backlogs, func(b frontier.Backlog) bool { return b.Partition == m.Evidence.Partition }) {
 		addBacklog(m, m.Evidence.Partition)
 	}
 	return nil
 }
+
+// crowded reports whether nearly as many pages of a domain wait as may: some of those that a collection puts are entry
+// points, or known already.
+func crowded(c *call, m *store.Domain) bool { return 10*m.Pages() >= 9*c.settings.URLsPerDomain }
 
 func addBacklog(m *store.Domain, partition contract.Partition) {
 	if len(m.Backlogs) >= store.MaxBacklogs {

@@ -159,8 +159,8 @@ function assertObedient({ code, output, requests, scraped, states }) {
 
   for (const [url, expected] of Object.entries({
     "https://www.mom.gov.sg/eservices/login": "forbidden",
-    "https://closed-gazette.sg/notice-1": "gone",
-    "https://picky-daily.sg/story-1": "gone",
+    "https://closed-gazette.sg/notice-1": "forbidden",
+    "https://picky-daily.sg/story-1": "forbidden",
     "https://straits-wire.sg/wire-1": "waiting", // its robots.txt may be readable later
     "https://new-name.sg/story-1": "fetched",
     "https://new-name.sg/missing": "gone",
