@@ -58,7 +58,8 @@ const (
 	stateForbidden = "forbidden"
 )
 
-// forbidden reports whether the robots.txt stored with the last collection of a URL's domain forbids it.
+// forbidden reports whether the robots.txt stored with the last collection of a URL's domain forbids it. One that
+// could not be read forbids nothing for good: its pages wait until it can be.
 func (a frontierRoutes) forbidden(ctx context.Context, s *frontier.URLState, url string) bool {
 	if s.Evidence.At == 0 {
 		return false
@@ -68,6 +69,9 @@ func (a frontierRoutes) forbidden(ctx context.Context, s *frontier.URLState, url
 	data, err := domainRoutes(a).document(ctx, dir.Document())
 	if err == nil && data != nil {
 		if err = json.Unmarshal(data, &doc); err == nil {
+			if txt := &doc.Technical.RobotsTxt; !txt.Exists && !txt.AllowsCrawling {
+				return false
+			}
 			var stored *collector.Stored
 			if stored, err = a.Evidence.Stored(ctx, dir, &doc, func(string) bool { return false }); err == nil {
 				canonical, _ := markup.AppendCanonical(nil, []byte(url))
