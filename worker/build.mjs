@@ -84,10 +84,17 @@ func stableCmpFunc[E any](data []E, n int, cmp func(a, b E) int) {
  * Compiled for each type, they would be a twentieth of the program's code, and of the time that a cold isolate compiles it.
  */
 export function oneSort(source = readFileSync(goSource("sort/zsortfunc.go"), "utf8")) {
-  const file = join(root, "build", "zsortanyfunc.go.txt"); // a .go file would be a package of the project
+  const text = source.replace("\npackage sort\n", "\npackage slices\n") + sortsByIndex;
+  return { [goSource("slices/zsortanyfunc.go")]: kept(text, "go.txt") }; // a .go file would be a package of the project
+}
+
+/** Keeps a text in a file in build, named by the text, so that several compilations can use one at once. */
+function kept(text, extension) {
+  const name = createHash("sha256").update(text).digest("hex").slice(0, 16);
+  const file = join(root, "build", `${name}.${extension}`);
   mkdirSync(dirname(file), { recursive: true });
-  update(file, source.replace("\npackage sort\n", "\npackage slices\n") + sortsByIndex);
-  return { [goSource("slices/zsortanyfunc.go")]: file };
+  update(file, text);
+  return file;
 }
 
 /**
@@ -95,11 +102,7 @@ export function oneSort(source = readFileSync(goSource("sort/zsortfunc.go"), "ut
  * version, the Worker is compiled with Go's own, and is larger.
  */
 export function overlay(replace) {
-  const text = JSON.stringify({ Replace: replace });
-  const file = join(root, "build", `${createHash("sha256").update(text).digest("hex").slice(0, 16)}.overlay.json`);
-  mkdirSync(dirname(file), { recursive: true });
-  update(file, text);
-  const flags = [`-overlay=${file}`];
+  const flags = [`-overlay=${kept(JSON.stringify({ Replace: replace }), "overlay.json")}`];
   const { status } = spawnSync("go", ["build", tags, ...flags, "net/http"], { cwd: root, env: target });
   if (status === 0) return flags;
   console.warn(

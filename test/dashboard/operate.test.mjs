@@ -137,7 +137,7 @@ describe("operating", { skip }, () => {
       const error = { code: "validation_error", message: "is empty; send the raw file", field: "body" };
       await page.route("**/raw_0901?*", (route) => route.fulfill({ status: 400, json: { success: false, error } }));
       await button("Upload").click();
-      await dialog().getByText("raw_0901.json").waitFor();
+      await dialog().getByText("was not taken").waitFor();
       const text = await said(dialog());
       assert.match(text, /1 file uploaded and queued\. 1 file was not taken: raw_0901\.json body: is empty/);
       assert.deepEqual(uploads().length, 1);
