@@ -188,10 +188,19 @@ type FrontierHostDetail struct {
 	FrontierHost
 	Failures int64            `json:"failures"`               // in a row: no answer, or a broken server
 	Refusals int64            `json:"refusals"`               // in a row: 401, 403 or 451
+	Copies   []FrontierCopies `json:"copies"`                 // patterns of which some pages are copies
 	Override *float64         `json:"override_delay_seconds"` // the delay that an operator set; null for none
 	Leased   []string         `json:"leased"`                 // URLs
 	Revisits FrontierRevisits `json:"revisits"`
 	Of       FrontierDomain   `json:"of_domain"`
+}
+
+// FrontierCopies counts pages of a host whose paths are alike, since the first copy among them.
+type FrontierCopies struct {
+	Pattern string `json:"pattern"` // of paths: digits are 0, and * is the last segment
+	Fetched int64  `json:"fetched"`
+	Copied  int64  `json:"copied"`  // of them, pages whose text another of the host showed before
+	Refused bool   `json:"refused"` // others are refused as a trap, but for one a day
 }
 
 // FrontierRevisits describes which pages of a host are fetched again.

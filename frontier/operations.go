@@ -184,6 +184,7 @@ type Result struct {
 	LastModified string
 	SHA256       string // of the body, in hexadecimal
 	TextSHA256   string `json:",omitempty"` // of the text, which is the same when only an advertisement changed
+	Copy         bool   `json:",omitempty"` // the scraper found that another page has the same content
 	RedirectedTo string // final URL of the redirects
 	Found        []FoundURL
 }
@@ -656,10 +657,11 @@ type HostInfo struct {
 // HostDetail describes a host in full.
 type HostDetail struct {
 	HostInfo
-	Failures  int64        // in a row: requests without an answer, and answers of a broken server
-	Refusals  int64        // in a row: 401, 403 and 451
-	Override  int64        // ms: the delay that an operator set; 0 for none
-	Leased    []string     // URLs
+	Failures  int64    // in a row: requests without an answer, and answers of a broken server
+	Refusals  int64    // in a row: 401, 403 and 451
+	Override  int64    // ms: the delay that an operator set; 0 for none
+	Leased    []string // URLs
+	Copies    []CopiedPattern
 	Scheduled int64        // pages that are to be fetched again
 	VisitAt   epoch.Millis // when the first of them is due
 	Stale     bool         // its lastmods have proved untrue: newer ones bring nothing back
@@ -673,6 +675,14 @@ type HostDetail struct {
 	Limit      int64 // of DomainURLs
 
 	Visits VisitBudget // of the shard
+}
+
+// CopiedPattern counts pages of a host whose paths are alike, since the first copy among them.
+type CopiedPattern struct {
+	Pattern string `json:"pattern"` // of paths: digits are 0, and * is the last segment
+	Fetched int64  `json:"fetched"`
+	Copied  int64  `json:"copied"`  // of them, pages whose text another of the host showed before
+	Refused bool   `json:"refused"` // others of it are a trap, but for one a day
 }
 
 // VisitBudget is how many pages a shard fetches again.

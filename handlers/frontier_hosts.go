@@ -70,6 +70,7 @@ func (a frontierRoutes) frontierHost(w http.ResponseWriter, r *http.Request) err
 	}
 	answer := contract.FrontierHostDetail{
 		FrontierHost: hostOf(&d.HostInfo), Failures: d.Failures, Refusals: d.Refusals, Leased: append([]string{}, d.Leased...),
+		Copies: []contract.FrontierCopies{},
 		Revisits: contract.FrontierRevisits{
 			Scheduled: d.Scheduled, NextAt: contract.AtMillis(d.VisitAt), LastmodTrusted: !d.Stale, PerDay: d.Visits.PerDay,
 			Made: d.Visits.Made, ShardScheduled: d.Visits.Scheduled, Threshold: d.Visits.Threshold,
@@ -78,6 +79,9 @@ func (a frontierRoutes) frontierHost(w http.ResponseWriter, r *http.Request) err
 			URLs: d.DomainURLs, Limit: d.Limit, MoreStored: []contract.Partition{}, OwnedUntil: contract.AtMillis(d.OwnedUntil),
 			MirrorOf: contract.Text(d.MirrorOf), CollectedAt: contract.AtMillis(d.Evidence.At),
 		},
+	}
+	for _, k := range d.Copies {
+		answer.Copies = append(answer.Copies, contract.FrontierCopies(k))
 	}
 	for _, b := range d.Backlogs {
 		answer.Of.MoreStored = append(answer.Of.MoreStored, b.Partition)

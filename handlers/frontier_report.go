@@ -111,6 +111,7 @@ type reportResult struct {
 	LastModified string            `json:"last_modified"`
 	SHA256       string            `json:"sha256"`
 	TextSHA256   string            `json:"text_sha256"`
+	DuplicateOf  string            `json:"duplicate_of"`
 	RedirectedTo string            `json:"redirected_to"`
 	RetryAfter   *int64            `json:"retry_after_seconds"`
 	CrawlDelay   *float64          `json:"crawl_delay_seconds"`
@@ -123,7 +124,7 @@ func (p *reportResult) result(field string, assess assessor, now time.Time) (res
 	}
 	result = frontier.Result{
 		ID: p.ID, ETag: p.ETag, LastModified: p.LastModified, SHA256: p.SHA256, TextSHA256: p.TextSHA256,
-		RedirectedTo: p.RedirectedTo,
+		RedirectedTo: p.RedirectedTo, Copy: p.DuplicateOf != "",
 	}
 	if p.Status != nil {
 		result.Status = *p.Status

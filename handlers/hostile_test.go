@@ -120,7 +120,7 @@ var bodies = map[string][]string{
 	"importFrontier":   {`{"version":1,"hosts":[{"host":"a.sg","domain":"a.sg","record":"AAAA","parts":[]}],"next":0}`},
 	"leaseURLs":        {`{"max":1,"lease_seconds":60,"per_host":1,"country":"sg","category":"news","types":["news"],"kinds":["page"]}`},
 	"renewLease":       {`{"lease_seconds":60}`},
-	"reportURLs": {`{"lease_id":"0.1","results":[{"id":"0.1.0000000001-000000000001","status":200,"fetched_at":"2026-01-28T10:00:00Z","etag":"x","last_modified":"x","sha256":"` + strings.Repeat("0", 64) + `","text_sha256":"` + strings.Repeat("0", 64) + `","redirected_to":"https://a.sg/2","retry_after_seconds":1,"urls":[{"url":"https://a.sg/b","title":"x"}]},` +
+	"reportURLs": {`{"lease_id":"0.1","results":[{"id":"0.1.0000000001-000000000001","status":200,"fetched_at":"2026-01-28T10:00:00Z","etag":"x","last_modified":"x","sha256":"` + strings.Repeat("0", 64) + `","text_sha256":"` + strings.Repeat("0", 64) + `","duplicate_of":"https://a.sg/3","redirected_to":"https://a.sg/2","retry_after_seconds":1,"urls":[{"url":"https://a.sg/b","title":"x"}]},` +
 		`{"id":"x","error":"x"}]}`},
 	"removeURLs": {`{"urls":[{"url":"https://b.sg/1"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`},
 	"putURLs":    {`{"urls":[{"url":"https://b.sg/1","title":"x","type":"news","priority":0.5,"lastmod":"2026-01-28","refetch":true}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`},

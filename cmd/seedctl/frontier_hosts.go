@@ -160,6 +160,13 @@ func writeHost(w io.Writer, d *contract.FrontierHostDetail) error {
 	}
 	add("fetched again", "%d pages, the next at %s; newer dates %s", d.Revisits.Scheduled, moment(d.Revisits.NextAt),
 		map[bool]string{true: "are believed", false: "proved untrue"}[d.Revisits.LastmodTrusted])
+	for _, k := range d.Copies {
+		state := "copies"
+		if k.Refused {
+			state = "copies, refused"
+		}
+		add(state, "%d of %d at %s", k.Copied, k.Fetched, plain(k.Pattern))
+	}
 	return table(w, rows...)
 }
 

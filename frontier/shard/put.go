@@ -311,7 +311,7 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 	case p.met[key] || !back && foreign:
 		*verdict = frontier.Duplicate
 		return nil
-	case !ok && isTrap(h.Name, l.Path, p.c.seconds()):
+	case !ok && (isTrap(h.Name, l.Path, p.c.seconds()) || isBarren(p.c, h, l.Path)):
 		*verdict = frontier.Trapped
 		h.Traps++
 		h.Change()
@@ -400,7 +400,7 @@ func (p *putBatch) newPage(h *store.Host, l link.URL, n *frontier.NewPage) store
 	if n.LastMod > 0 && n.LastMod < store.MaxSlot {
 		q.Lastmod = n.LastMod
 	}
-	q.SetScore(thousandths(n.Priority), p.c.seconds())
+	q.SetScore(thousandths(n.Priority*yield(h, l.Path)), p.c.seconds())
 	return q
 }
 

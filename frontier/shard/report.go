@@ -292,7 +292,9 @@ func (p *reporter) end(h *store.Host, q *store.Page, r *frontier.Result) error {
 		if err := h.End(store.Hash48(q.Path), store.Fetched); err != nil {
 			return err
 		}
-		scheduleVisit(c, h, q, r)
+		if !p.isCopy(h, q, r) {
+			scheduleVisit(c, h, q, r)
+		}
 		if q.Foreign && known.Foreign { // its own site has not named it meanwhile
 			return p.fetchedForeign(h, q, r)
 		}

@@ -276,6 +276,10 @@ func (s *Shard) Host(now epoch.Millis, name string) (d frontier.HostDetail, err 
 			DomainURLs: m.Pages(), Limit: c.settings.URLsPerDomain, Backlogs: m.Backlogs, MirrorOf: m.MirrorOf, Evidence: m.Evidence,
 			Visits: frontier.VisitBudget{PerDay: c.settings.VisitsPerDay, Made: v.Made, Scheduled: v.Scheduled,
 				Threshold: float64(v.Threshold) / 1e6}}
+		for _, k := range h.Copies.Patterns {
+			d.Copies = append(d.Copies, frontier.CopiedPattern{Pattern: k.Name, Fetched: k.Fetched, Copied: k.Copied,
+				Refused: barren(k)})
+		}
 		for i := range h.Leased {
 			d.Leased = append(d.Leased, h.URL(&h.Leased[i]))
 		}

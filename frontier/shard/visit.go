@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/epoch"
@@ -201,9 +202,15 @@ func modifiedOf(p *store.Page, r *frontier.Result) string {
 	return ""
 }
 
+// nothing is the digest of an empty text, which many pages have whose text comes by scripts.
+const nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
 // digestOf returns the first bits of the digest of a page's text or else of its body; 0 if the report has no digest.
 func digestOf(r *frontier.Result) (digest uint32, ofText bool) {
 	text := cmp.Or(r.TextSHA256, r.SHA256)
+	if strings.EqualFold(text, nothing) {
+		return 0, false
+	}
 	b, err := hex.DecodeString(text[:min(len(text), 8)])
 	if err != nil || len(b) < 4 {
 		return 0, false

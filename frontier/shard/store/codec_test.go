@@ -77,6 +77,9 @@ func randomHost(r *rand.Rand) *Host {
 	h.nextSegment, h.buffer = r.Int64N(3000), randomPages(r, r.IntN(40))
 	h.AskedAt, h.Traps, h.tail = instant(), r.Int64N(9), "later"
 	h.LastLease = r.Int64N(1e6)
+	for range r.IntN(30) {
+		h.Copies.Saw(r.Uint64()>>16, r.Uint32N(5), "a/0/*", r.IntN(2) == 0, r.Int64N(20_000))
+	}
 	h.Failures, h.Refusals, h.unsure = r.Int64N(20), r.Int64N(20), r.IntN(2) == 0
 	for range r.IntN(maxRecent) {
 		h.recent = append(h.recent, recentURL{r.Uint64() >> 16, randomKnown(r)})
@@ -115,7 +118,7 @@ func TestRecord_Survives(t *testing.T) {
 		}
 		if !bytes.Equal(got.encode(), record) || !reflect.DeepEqual(append([]Page{}, got.buffer...), append([]Page{}, h.buffer...)) ||
 			!reflect.DeepEqual(append([]Page{}, got.Schedule.buffer...), append([]Page{}, h.Schedule.buffer...)) ||
-			got.Scheduled != h.Scheduled || got.Trust != h.Trust ||
+			got.Scheduled != h.Scheduled || got.Trust != h.Trust || !reflect.DeepEqual(got.Copies, h.Copies) ||
 			!reflect.DeepEqual(got.segments, append([]segment{}, h.segments...)) ||
 			!slices.EqualFunc(got.Entries, h.Entries, func(a, b Entry) bool { return reflect.DeepEqual(a, b) }) ||
 			got.tail != h.tail || got.places != h.places {

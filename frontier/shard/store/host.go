@@ -56,7 +56,8 @@ type Host struct {
 
 	Rewrite bool // the contract may not say yet what refreshes found
 
-	Traps int64 // URLs that were refused since their shape is a trap's
+	Traps  int64 // URLs that were refused since their shape is a trap's, or all that are like them are copies
+	Copies Copies
 
 	Trust revisit.Trust // in the host's lastmods
 
@@ -166,7 +167,7 @@ func (h *Host) encode() []byte {
 	for i := range h.recent {
 		b = h.recent[i].append(b)
 	}
-	b = appendUint(h.appendSchedule(b), h.LastLease)
+	b = h.Copies.append(appendUint(h.appendSchedule(b), h.LastLease))
 	return append(b, h.tail...)
 }
 
@@ -309,6 +310,9 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 		h.recent = d.recentURLs()
 		d.schedule(h)
 		h.LastLease = d.int()
+		if d.at < len(d.text) {
+			h.Copies = d.copies()
+		}
 	}
 	h.tail = d.text[d.at:]
 	return h, d.err

@@ -1,0 +1,178 @@
+package shard_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// pagesLike makes pages of a pattern.
+func pagesLike(format string, from, n int) (list []frontier.NewPage) {
+	for i := range n {
+		list = append(list, frontier.NewPage{URL: fmt.Sprintf(format, from+i), Type: "news", Priority: 0.8})
+	}
+	return list
+}
+
+// scrapeTexts fetches everything that waits. text returns the digest of a page's text.
+func (s *site) scrapeTexts(text func(url string) string) {
+	s.Helper()
+	for idle := 0; idle < 20; idle++ {
+		l, _ := s.lease(frontier.LeaseRequest{Max: 20, PerHost: 20})
+		r := frontier.Report{Lease: l.ID}
+		for _, item := range l.Items {
+			idle = 0
+			s.fetched[item.URL]++
+			r.Results = append(r.Results, frontier.Result{ID: item.ID, Status: 200, TextSHA256: text(item.URL)})
+		}
+		if len(r.Results) > 0 {
+			s.do(func() error {
+				_, err := s.shard.Report(s.now, r)
+				return err
+			})
+		}
+		s.now += 2000
+	}
+}
+
+func textOf(n int) string { return fmt.Sprintf("%064x", n+1) }
+
+// host describes a host.
+func (w *world) host(name string) (d frontier.HostDetail) {
+	w.Helper()
+	w.do(func() (err error) {
+		d, err = w.shard.Host(w.now, name)
+		return err
+	})
+	return d
+}
+
+// TestCopies_Trap: a section whose pages are ever the same under new URLs is a trap: others of it wait behind real
+// pages, then are refused, but for one a day; real pages beside it are not touched.
+func TestCopies_Trap(t *testing.T) {
+	s := newSite(t)
+	s.shard.Settings.VisitsPerDay = 10_000
+	same := func(url string) string {
+		if strings.Contains(url, "/list/") {
+			return strings.Repeat("ab", 32)
+		}
+		return fmt.Sprintf("%x%056x", "abcd", len(url)*7919+int(url[len(url)-1])+int(url[len(url)-2])*256)
+	}
+	s.put("a.example", pagesLike("https://a.example/list/%d/show", 0, 12))
+	s.scrapeTexts(same)
+	if d := s.host("a.example"); len(d.Copies) != 1 || d.Copies[0].Pattern != "list/0/*" || d.Copies[0].Copied != 11 || d.Copies[0].Refused {
+		t.Fatalf("%+v", d.Copies)
+	}
+	if n := s.host("a.example").Scheduled; n != 1 {
+		t.Errorf("%d of the copies are looked at again", n)
+	}
+	s.put("a.example", append(pagesLike("https://a.example/list/%d/show", 20, 1), pagesLike("https://a.example/news/%d", 10, 1)...))
+	if copy, real := s.state("https://a.example/list/20/show"), s.state("https://a.example/news/10"); copy.Priority >= real.Priority/2 {
+		t.Errorf("a likely copy is worth %g, a real page %g", copy.Priority, real.Priority)
+	}
+	s.put("a.example", pagesLike("https://a.example/list/%d/show", 30, 12))
+	s.scrapeTexts(same)
+	got := s.verdicts(frontier.Put{Domain: "a.example", Pages: append(pagesLike("https://a.example/list/%d/show", 100, 5),
+		pagesLike("https://a.example/news/%d", 20, 2)...)})
+	if fmt.Sprint(got) != "[trap trap trap trap trap accepted accepted]" {
+		t.Errorf("%v", got)
+	}
+	if d := s.host("a.example"); d.Traps != 5 || !d.Copies[0].Refused {
+		t.Errorf("%d traps, %+v", d.Traps, d.Copies)
+	}
+	s.now += 25 * hour
+	got = s.verdicts(frontier.Put{Domain: "a.example", Pages: pagesLike("https://a.example/list/%d/show", 100, 5)})
+	if fmt.Sprint(got) != "[accepted trap trap trap trap]" {
+		t.Errorf("a day later: %v", got)
+	}
+	s.invariants()
+	s.setHost("a.example", frontier.HostChange{Forget: frontier.ForgetAll})
+	got = s.verdicts(frontier.Put{Domain: "a.example", Pages: pagesLike("https://a.example/list/%d/show", 200, 1)})
+	if fmt.Sprint(got) != "[accepted]" {
+		t.Errorf("of a forgotten host: %v", got)
+	}
+	s.invariants()
+}
+
+// TestCopies_Wall: a wall that answers every page with the same text makes its pages copies; when it has fallen, the
+// page that is tried each day shows it, and the others come.
+func TestCopies_Wall(t *testing.T) {
+	s := newSite(t)
+	fallen := false
+	text := func(url string) string {
+		if fallen {
+			return fmt.Sprintf("%08x%056d", hash(url), 0)
+		}
+		return strings.Repeat("ab", 32)
+	}
+	s.put("a.example", pagesLike("https://a.example/news/%d", 0, 30))
+	s.scrapeTexts(text)
+	got := s.verdicts(frontier.Put{Domain: "a.example", Pages: pagesLike("https://a.example/news/%d", 100, 3)})
+	if fmt.Sprint(got) != "[trap trap trap]" {
+		t.Fatalf("behind the wall: %v", got)
+	}
+	fallen = true
+	s.now += 25 * hour
+	s.put("a.example", pagesLike("https://a.example/news/%d", 100, 3))
+	s.scrapeTexts(text)
+	got = s.verdicts(frontier.Put{Domain: "a.example", Pages: pagesLike("https://a.example/news/%d", 100, 3)})
+	if fmt.Sprint(got) != "[duplicate accepted accepted]" {
+		t.Errorf("after it: %v", got)
+	}
+	s.invariants()
+}
+
+// TestCopies_None: pages are no copies of themselves, whose texts are empty, or that say nothing of them.
+func TestCopies_None(t *testing.T) {
+	const nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+	for name, text := range map[string]func(string) string{
+		"different": func(url string) string { return textOf(len(url)*1000+int(url[len(url)-1])) + "" },
+		"empty":     func(string) string { return nothing },
+		"not told":  func(string) string { return "" },
+	} {
+		s := newSite(t)
+		s.shard.Settings.VisitsPerDay = 10_000
+		if name == "different" {
+			text = func(url string) string { return fmt.Sprintf("%08x%056d", hash(url), 0) }
+		}
+		s.put("a.example", pagesLike("https://a.example/list/%d", 0, 60))
+		for range 3 {
+			s.scrapeTexts(text)
+			s.now += 3 * 24 * hour
+		}
+		if d := s.host("a.example"); len(d.Copies) > 0 {
+			t.Errorf("%s: %+v", name, d.Copies)
+		}
+		s.invariants()
+	}
+}
+
+func hash(text string) (h uint32) {
+	for _, c := range []byte(text) {
+		h = h*16777619 ^ uint32(c)
+	}
+	return h
+}
+
+// TestCopies_Said: what the scraper calls a copy is one, whatever its text.
+func TestCopies_Said(t *testing.T) {
+	s := newSite(t)
+	s.shard.Settings.VisitsPerDay = 10_000
+	s.put("a.example", pagesLike("https://a.example/print?id=%d&x=1", 0, 3))
+	l, _ := s.lease(frontier.LeaseRequest{Max: 3, PerHost: 3})
+	r := frontier.Report{Lease: l.ID}
+	for i, item := range l.Items {
+		r.Results = append(r.Results, frontier.Result{ID: item.ID, Status: 200, TextSHA256: textOf(1000 * i), Copy: i > 0})
+	}
+	s.do(func() error {
+		_, err := s.shard.Report(s.now, r)
+		return err
+	})
+	d := s.host("a.example")
+	if d.Scheduled != 1 || len(d.Copies) != 1 || d.Copies[0].Pattern != "print?id&x" || d.Copies[0].Copied != 2 {
+		t.Errorf("%d are looked at again, %+v", d.Scheduled, d.Copies)
+	}
+	s.invariants()
+}
