@@ -9,7 +9,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { mergeSegments } from "./segments.mjs";
+import { mergeSegments, mergeSegmentsWithoutTable } from "./segments.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(here);
@@ -88,6 +88,21 @@ export function oneSort(source = readFileSync(goSource("sort/zsortfunc.go"), "ut
   return { [goSource("slices/zsortanyfunc.go")]: kept(text, "go.txt") }; // a .go file would be a package of the project
 }
 
+// How package runtime finds the function of a PC, and how it could: in WebAssembly a PC is the number of its function and
+// that of a block, and pcOff is the former.
+const findFunction = /\tx := uintptr\(pcOff\)[^]*?\tidx := ffb\.idx \+ uint32\(ffb\.subbuckets\[i\]\)\n/;
+const unused = "\tconst nsub = uintptr(len(findfuncbucket{}.subbuckets))\n";
+const findByPC = "\tidx := pcOff - datap.ftab[0].entryoff\n";
+
+/**
+ * Lets Go find the function of a PC without the table of 320 bytes a function that the linker writes: a seventh of the
+ * program, which mergeSegmentsWithoutTable then leaves out.
+ */
+export function functionsByPC(source = readFileSync(goSource("runtime/symtab.go"), "utf8")) {
+  const text = source.replace(unused, "").replace(findFunction, findByPC);
+  return { [goSource("runtime/symtab.go")]: kept(text.includes(findByPC) ? text : "", "go.txt") };
+}
+
 /** Keeps a text in a file in build, named by the text, so that several compilations can use one at once. */
 function kept(text, extension) {
   const name = createHash("sha256").update(text).digest("hex").slice(0, 16);
@@ -106,7 +121,7 @@ export function overlay(replace) {
   const { status } = spawnSync("go", ["build", tags, ...flags, "net/http"], { cwd: root, env: target });
   if (status === 0) return flags;
   console.warn(
-    "What replaces Go's crypto/tls and sorts does not suit this version of Go, so the Worker is compiled with Go's own.",
+    "What replaces parts of Go's library does not suit this version of Go, so the Worker is compiled with Go's own.",
   );
   return [];
 }
@@ -117,14 +132,11 @@ export function overlay(replace) {
  */
 export function compile(dir, file, names = false) {
   const compiled = `${file}.${process.pid}.go`;
-  const flags = [
-    "-trimpath",
-    names ? "-ldflags=-w" : "-ldflags=-s -w",
-    tags,
-    ...overlay({ ...withoutTLS(tls), ...oneSort() }),
-  ];
+  const replaced = overlay({ ...withoutTLS(tls), ...oneSort(), ...functionsByPC() });
+  const flags = ["-trimpath", names ? "-ldflags=-w" : "-ldflags=-s -w", tags, ...replaced];
   execFileSync("go", ["build", ...flags, "-o", compiled, "."], { cwd: dir, env: target, stdio: "inherit" });
-  update(file, mergeSegments(readFileSync(compiled)));
+  const merge = replaced.length ? mergeSegmentsWithoutTable : mergeSegments;
+  update(file, merge(readFileSync(compiled)));
   rmSync(compiled);
 }
 

@@ -1,7 +1,8 @@
-// Merges the data segments of a WebAssembly module.
+// Makes the data segments of a WebAssembly module fewer and smaller.
 //
 // Go's linker leaves out runs of zeros, which cuts the data of the engine into 100,000 segments. Reading and placing
-// each of them costs more at a cold start than the zeros do.
+// each of them costs more at a cold start than the zeros do. And it writes a table from PCs to functions, 320 bytes a
+// function, that says only what the PCs say themselves.
 const dataSection = 11;
 const dataCountSection = 12; // Go's linker writes none; its count would have to follow
 const i32const = 0x41;
@@ -11,7 +12,12 @@ const end = 0x0b;
 const longestGap = 32;
 
 /** Returns a module with the same memory at its start, in as few segments as pay. It throws on passive segments. */
-export function mergeSegments(module) {
+export const mergeSegments = (module) => withSegments(module, (segments) => segments);
+
+/** Does the same, and leaves out the table from PCs to functions, which functionsByPC makes superfluous. */
+export const mergeSegmentsWithoutTable = (module) => withSegments(module, withoutFunctionTable);
+
+function withSegments(module, change) {
   const reader = new Reader(module, 8);
   const sections = [module.subarray(0, 8)];
   while (reader.at < module.length) {
@@ -20,10 +26,39 @@ export function mergeSegments(module) {
     const length = reader.unsigned();
     const next = reader.at + length;
     if (id === dataCountSection) throw new Error("a module with a data count section");
-    sections.push(id === dataSection ? section(id, encode(merge(decode(reader)))) : module.subarray(start, next));
+    sections.push(
+      id === dataSection ? section(id, encode(change(merge(decode(reader))))) : module.subarray(start, next),
+    );
     reader.at = next;
   }
   return Buffer.concat(sections);
+}
+
+// A record of runtime.findfunctab (cmd/link/internal/ld/pcln.go) for 4 KiB of PCs: the first function there, then 16 bytes
+// of which each adds to it for 256. WebAssembly's PCs count 64 KiB for each function, which makes 16 equal records of it.
+const record = 20;
+const perFunction = 16;
+const fewFunctions = 500;
+
+/** Cuts the table out of the segments, if it says of all its PCs that their function is that of their upper bits. */
+function withoutFunctionTable(segments) {
+  const start = Buffer.alloc(3 * perFunction * record);
+  for (let i = 0; i < 3 * perFunction; i++) start.writeUInt32LE(1 + Math.floor(i / perFunction), i * record);
+  return segments.flatMap(({ offset, bytes }) => {
+    const from = bytes.indexOf(start); // of function 1: the records of function 0 are zeros
+    if (from < 0) return { offset, bytes };
+    const says = (i) =>
+      bytes.readUInt32LE(from + i * record) === 1 + Math.floor(i / perFunction) &&
+      bytes.subarray(from + i * record + 4, from + (i + 1) * record).every((one) => one === 0);
+    let n = 0;
+    while (from + (n + 1) * record <= bytes.length && says(n)) n++;
+    if (n < fewFunctions * perFunction) return { offset, bytes };
+    const to = from + n * record;
+    return [
+      { offset, bytes: bytes.subarray(0, from) },
+      { offset: offset + to, bytes: bytes.subarray(to) },
+    ];
+  });
 }
 
 class Reader {

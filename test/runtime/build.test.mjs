@@ -6,8 +6,8 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { build, oneSort, overlay, supportCode, tls, withoutTLS } from "../../worker/build.mjs";
-import { mergeSegments } from "../../worker/segments.mjs";
+import { build, functionsByPC, oneSort, overlay, supportCode, tls, withoutTLS } from "../../worker/build.mjs";
+import { mergeSegments, mergeSegmentsWithoutTable } from "../../worker/segments.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "../../build/runtime-build"); // its own: other files run the fixture meanwhile
@@ -52,6 +52,7 @@ test("a Go version for which the stand-in lacks something compiles its own", () 
   writeFileSync(empty, "package tls\n");
   assert.deepEqual(overlay(withoutTLS(empty)), []);
   assert.deepEqual(overlay(oneSort("package other\n")), []);
+  assert.deepEqual(overlay(functionsByPC("package runtime\n")), []);
   const [flag] = overlay(withoutTLS(tls));
   const { Replace } = JSON.parse(readFileSync(flag.replace("-overlay=", ""), "utf8"));
   assert.ok(Object.keys(Replace).length > 10);
@@ -61,18 +62,53 @@ test("the one sort of all types passes Go's tests of package slices", () => {
   go("test", ...overlay(oneSort()), "slices", "-run", "Sort|Stable|PDQ");
 });
 
+test("functions found by their PCs pass Go's tests of callers and stacks", () => {
+  const exec = `-exec=${join(go("env", "GOROOT"), "lib/wasm/go_js_wasm_exec")}`;
+  execFileSync("go", ["test", ...overlay(functionsByPC()), exec, "runtime", "-run", "Caller|LineNumber|Inline|Stack"], {
+    env: { ...process.env, GOOS: "js", GOARCH: "wasm", PATH: `${dirname(process.execPath)}:${process.env.PATH}` },
+  });
+});
+
+/** The linker's table for n functions, which says of the last but one that it begins a byte later if it is crooked. */
+function functionTable(n, crooked = false) {
+  const table = Buffer.alloc(n * 320);
+  for (let i = 0; i < n * 16; i++) table.writeUInt32LE(i >> 4, i * 20);
+  if (crooked) table[(n - 1) * 320 - 1] = 1;
+  return table;
+}
+
+test("the table from PCs to functions is left out if it says nothing else", () => {
+  const other = Buffer.from("what is beside it");
+  const left = (table) =>
+    mergeSegmentsWithoutTable(withData([0, other], [100, Buffer.concat([other, table, other])])).length;
+  const all = left(Buffer.alloc(700 * 320, 1));
+  assert.ok(all > 700 * 320);
+  assert.ok(left(functionTable(700)) < 500);
+  assert.ok(left(functionTable(400)) > 400 * 320, "too short to be one");
+  assert.ok(left(functionTable(700, true)) < 1000, "its end stays");
+  build(join(here, "fixture"), out);
+  const program = readFileSync(join(out, "app.wasm"));
+  assert.equal(program.indexOf(functionTable(102).subarray(320 * 100)), -1);
+});
+
+const unsigned = (n) => (n < 128 ? [n] : [(n & 127) | 128, ...unsigned(n >> 7)]);
+
 /** A module with a memory that it exports, and data segments. */
 function withData(...segments) {
-  const data = segments.flatMap(([offset, text]) => {
+  const data = segments.map(([offset, text]) => {
     const high = offset >> 7;
-    return [0, 0x41, ...(high ? [(offset & 127) | 128, high] : [offset]), 0x0b, text.length, ...Buffer.from(text)];
+    const at = high ? [(offset & 127) | 128, high] : [offset];
+    return Buffer.concat([Buffer.of(0, 0x41, ...at, 0x0b, ...unsigned(text.length)), Buffer.from(text)]);
   });
-  const section = (id, ...bytes) => [id, bytes.length, ...bytes];
-  return Buffer.from([
-    ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-    ...section(5, 1, 0, 1),
-    ...section(7, 1, 1, 0x6d, 2, 0),
-    ...section(11, segments.length, ...data),
+  const section = (id, ...parts) => {
+    const body = Buffer.concat(parts);
+    return Buffer.concat([Buffer.of(id, ...unsigned(body.length)), body]);
+  };
+  return Buffer.concat([
+    Buffer.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0),
+    section(5, Buffer.of(1, 0, 4)),
+    section(7, Buffer.of(1, 1, 0x6d, 2, 0)),
+    section(11, Buffer.of(segments.length), ...data),
   ]);
 }
 
