@@ -101,6 +101,10 @@ type FrontierCounts struct {
 	Bytes       int64 `json:"bytes"`       // of the shard's database, which has at most MaxShardBytes
 	Quarantined int64 `json:"quarantined"` // damaged rows
 	Withheld    int64 `json:"withheld"`    // pages that were not announced since their domain had too many that day
+
+	Scheduled int64   `json:"scheduled"`         // pages that are to be fetched again
+	Revisited int64   `json:"revisited"`         // pages that were given again on schedule, ever
+	Threshold float64 `json:"revisit_threshold"` // the worth from which a page is fetched again; of all shards, the highest
 }
 
 // MaxShardBytes is the size that the platform allows the database of a shard (10 GB).

@@ -30,8 +30,15 @@ const RESERVED = {
   ipv6: networks("::/3", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "4000::/2", "8000::/1"),
 };
 
+let lease; // what is not reported yet
+for (const signal of ["SIGINT", "SIGTERM"])
+  process.once(signal, async () => {
+    if (lease?.lease_id) await call(`lease/${lease.lease_id}/release`, {}); // others need not wait for its end
+    process.exit();
+  });
+
 for (;;) {
-  const lease = await call("lease", { max: 50, per_host: 5, lease_seconds: 300 });
+  lease = await call("lease", { max: 50, per_host: 5, lease_seconds: 300 });
   if (lease.items.length === 0) {
     console.error(`nothing to fetch for ${lease.retry_after_seconds} s`);
     if (untilIdle && lease.retry_after_seconds > 30) break;

@@ -587,6 +587,10 @@ type Stats struct {
 	Quarantined int64 // damaged rows
 	Withheld    int64 // pages that were not announced since their domain had too many that day
 
+	Scheduled int64   // pages that are to be fetched again
+	Revisited int64   // pages that were given again on schedule, since the beginning
+	Threshold float64 // the worth from which a page is fetched again; of all shards, the highest
+
 	Due       [Lanes]int64        // ready hosts by front queue, then hosts with a due entry point
 	OldestDue [Lanes]epoch.Millis // the earliest of each; 0 if there is none
 

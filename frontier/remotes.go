@@ -222,6 +222,8 @@ func (s *Stats) add(other *Stats) {
 	s.Faults += other.Faults
 	s.Bytes += other.Bytes
 	s.Quarantined, s.Withheld = s.Quarantined+other.Quarantined, s.Withheld+other.Withheld
+	s.Scheduled, s.Revisited = s.Scheduled+other.Scheduled, s.Revisited+other.Revisited
+	s.Threshold = max(s.Threshold, other.Threshold)
 	for lane := range Lanes {
 		s.Due[lane] += other.Due[lane]
 		if at := other.OldestDue[lane]; at > 0 && (s.OldestDue[lane] == 0 || at < s.OldestDue[lane]) {

@@ -181,6 +181,10 @@ func (e *exposition) frontier(total *frontier.Stats, now epoch.Millis) {
 	e.Family("newsfork_seed_frontier_withheld_total", "counter",
 		"Pages that were not announced since their domain had ANNOUNCEMENTS_PER_DOMAIN that day.")
 	e.Sample(float64(total.Withheld))
+	e.Family("newsfork_seed_frontier_scheduled", "gauge", "Fetched pages that are to be fetched again.")
+	e.Sample(float64(total.Scheduled))
+	e.Family("newsfork_seed_frontier_revisits_total", "counter", "Pages that were given again on schedule.")
+	e.Sample(float64(total.Revisited))
 }
 
 func (e *exposition) backlogs(backlogs map[string]*contract.Backlog, now time.Time) {

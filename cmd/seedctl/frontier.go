@@ -42,10 +42,10 @@ With --json it prints the same as one object, a FrontierStats of /openapi.json.`
 }
 
 func writeFrontierStats(w io.Writer, s *contract.FrontierStats) error {
-	rows := []string{"SHARD\tHOSTS\tURLS\tENTRIES\tDUE\tLEASED\tDONE\tFAILED\tOLDEST DUE"}
+	rows := []string{"SHARD\tHOSTS\tURLS\tENTRIES\tDUE\tLEASED\tDONE\tFAILED\tAGAIN\tOLDEST DUE"}
 	add := func(name string, c *contract.FrontierCounts) {
-		rows = append(rows, fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s", plain(name), c.Hosts, c.URLs, c.Entries, c.Due,
-			c.Leased, c.Done, c.Failed, moment(c.OldestDue)))
+		rows = append(rows, fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s", plain(name), c.Hosts, c.URLs, c.Entries, c.Due,
+			c.Leased, c.Done, c.Failed, c.Revisited, moment(c.OldestDue)))
 	}
 	for i := range s.Shards {
 		add(s.Shards[i].Name, &s.Shards[i].FrontierCounts)

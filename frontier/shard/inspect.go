@@ -59,7 +59,8 @@ func (s *Shard) Stats(now epoch.Millis) (stats frontier.Stats, err error) {
 		}
 		stats = frontier.Stats{Bytes: size, Found: n.FoundLately(c.now), Hosts: n.Hosts, URLs: n.URLs, Entries: n.Entries,
 			Leased: n.Leased, Done: n.Done, Failed: n.Failed, Answers: n.Answers + n.Refreshing.Total, Faults: n.Faults,
-			Quarantined: n.Quarantine.Rows, Withheld: n.Withheld}
+			Quarantined: n.Quarantine.Rows, Withheld: n.Withheld, Scheduled: n.Visits.Scheduled, Revisited: n.Visits.Made,
+			Threshold: float64(n.Visits.Threshold) / 1e6}
 		for lane := range frontier.Lanes {
 			if lane == frontier.EntryLane && c.settings.PerMinute > 0 {
 				if err := statsDue(c, &stats); err != nil {

@@ -54,10 +54,15 @@ class Frontier {
         bytes: 188_416,
         quarantined: 0,
         withheld: 0,
+        scheduled: sum(here, "done"),
+        revisited: 51,
+        revisit_threshold: 0.0021,
       };
     }).filter((shard) => shard.name !== this.frozen);
     const counts = ["hosts", "urls", "entries", "due", "leased", "done", "failed", "bytes", "quarantined", "withheld"];
+    counts.push("scheduled", "revisited");
     return {
+      revisit_threshold: 0.0021,
       ...Object.fromEntries(counts.map((name) => [name, sum(shards, name)])),
       oldest_due:
         shards

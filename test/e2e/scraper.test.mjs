@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { json, text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { quick, root, startEngine } from "./engine.mjs";
 
 const INTERVAL = 300; // ms between two requests to a host
@@ -101,8 +102,8 @@ const detour = `
   };
   syncBuiltinESMExports();`;
 
-async function scrape(token = "reader", engineAddress = address) {
-  const scraper = spawn(
+function start(token = "reader", engineAddress = address) {
+  return spawn(
     process.execPath,
     ["--import", `data:text/javascript,${encodeURIComponent(detour)}`, join(root, "docs/scraper.mjs"), "--until-idle"],
     {
@@ -110,6 +111,10 @@ async function scrape(token = "reader", engineAddress = address) {
       env: { ...process.env, SEED_API_URL: engineAddress, SEED_API_TOKEN: token, SITES: sitesAddress },
     },
   );
+}
+
+async function scrape(token, engineAddress) {
+  const scraper = start(token, engineAddress);
   const ended = new Promise((done) => scraper.on("close", done));
   const [out, errors, code] = await Promise.all([text(scraper.stdout), text(scraper.stderr), ended]);
   return { out, errors, code };
@@ -182,6 +187,20 @@ test("the documented scraper fetches every page politely, and nothing else", { t
     assert.ok(!log.some((one) => one.host === host), `${host} leads to a private network, and is not asked`);
   for (const url of ["gone.example/x", "down.example/x", "elsewhere.example/x", "inside.example/admin"])
     assert.equal(await state(`https://${url}`), "waiting", url);
+});
+
+test("it gives back what it has leased when it is stopped", { timeout: 60_000 }, async () => {
+  sites["slow.example/robots.txt"] = [200, {}, "User-agent: *\nCrawl-delay: 30\n"];
+  sites["slow.example/1"] = sites["slow.example/2"] = page();
+  const urls = ["https://slow.example/1", "https://slow.example/2"];
+  await engine.api("POST", "/api/v1/frontier/urls", { urls: urls.map((url) => ({ url })), partition_info }, API);
+  const scraper = start();
+  const ended = new Promise((done) => scraper.on("close", done));
+  while (!asked("slow.example/robots.txt")) await sleep(20);
+  for (const url of urls) assert.equal(await state(url), "leased", url);
+  scraper.kill("SIGTERM");
+  assert.equal(await ended, 0);
+  for (const url of urls) assert.match(await state(url), /^(due|waiting)$/, url);
 });
 
 test("it reports an invalid token", async () => {

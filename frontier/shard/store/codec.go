@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/epoch"
@@ -18,6 +19,16 @@ type decoder struct {
 	text string
 	at   int
 	err  error
+
+	joined strings.Builder // the results of join
+}
+
+// join returns a + b. All that a decoder joins share their memory.
+func (d *decoder) join(a, b string) string {
+	at := d.joined.Len()
+	d.joined.WriteString(a)
+	d.joined.WriteString(b)
+	return d.joined.String()[at:]
 }
 
 func decode(record []byte) *decoder { return &decoder{text: string(record)} }

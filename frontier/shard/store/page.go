@@ -1,6 +1,9 @@
 package store
 
-import "github.com/newsfork/seed-engine/epoch"
+import (
+	"github.com/newsfork/seed-engine/epoch"
+	"github.com/newsfork/seed-engine/frontier"
+)
 
 // Page is a URL that waits to be fetched.
 type Page struct {
@@ -116,13 +119,13 @@ func (d *decoder) page(before string) (p Page) {
 	p.base, p.Foreign = int(base&0xffff), base&pageForeign != 0
 	p.Refused = uint8(base >> refusedShift & maxRefused)
 	same := d.uint()
-	if same > uint64(len(before)) {
+	if same > uint64(min(len(before), frontier.MaxURL)) {
 		d.fail()
 		return p
 	}
 	p.Path = d.string()
 	if same > 0 {
-		p.Path = before[:same] + p.Path
+		p.Path = d.join(before[:same], p.Path)
 	}
 	if flags&pageTitle != 0 {
 		p.Title = d.string()
@@ -146,11 +149,13 @@ func (d *decoder) page(before string) (p Page) {
 // minPage is the least number of bytes that a page takes.
 const minPage = 5
 
-// appendPages packs pages of a host's row. They share no beginnings: the row is read too often.
+// appendPages packs pages of a host's row.
 func appendPages(b []byte, pages []Page) []byte {
 	b = appendUint(b, int64(len(pages)))
+	before := ""
 	for i := range pages {
-		b = appendPage(b, &pages[i], "")
+		b = appendPage(b, &pages[i], before)
+		before = pages[i].Path
 	}
 	return b
 }
@@ -158,8 +163,10 @@ func appendPages(b []byte, pages []Page) []byte {
 func (d *decoder) pages() []Page {
 	n := d.count(minPage)
 	pages := make([]Page, n, n+4)
+	before := ""
 	for i := range pages {
-		pages[i] = d.page("")
+		pages[i] = d.page(before)
+		before = pages[i].Path
 	}
 	return pages
 }

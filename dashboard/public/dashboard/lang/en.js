@@ -542,6 +542,8 @@ export default {
   "frontier.traps": "Traps",
   "frontier.leased": "Leased",
   "frontier.leased.note": "URLs given out, not reported yet",
+  "frontier.revisited": "Fetched again",
+  "frontier.revisited.note": (n) => `pages so far, of ${n} on schedule`,
   "frontier.oldest": "Oldest due",
   "frontier.oldest.note": "over an hour is late",
   "found.title": "New URLs an hour",

@@ -514,6 +514,8 @@ export default {
   "frontier.traps": "트랩 거부",
   "frontier.leased": "임대 중",
   "frontier.leased.note": "스크레이퍼에 넘겼고 아직 보고되지 않은 URL",
+  "frontier.revisited": "재수집",
+  "frontier.revisited.note": (n) => `지금까지의 페이지 수 (예정 ${n}개)`,
   "frontier.oldest": "가장 오래 기다린 것",
   "frontier.oldest.note": "한 시간이 넘으면 지연",
   "found.title": "시간당 새 URL",

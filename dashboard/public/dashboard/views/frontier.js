@@ -81,6 +81,8 @@ const totals = (stats) =>
       tile(t("frontier.urls"), number(stats.urls), t("frontier.urls.note")),
       tile(t("frontier.due"), number(stats.due), t("frontier.due.note")),
       tile(t("frontier.leased"), number(stats.leased), t("frontier.leased.note")),
+      stats.scheduled !== undefined && // missing in earlier versions of the engine
+        tile(t("frontier.revisited"), number(stats.revisited), t("frontier.revisited.note", stats.scheduled)),
       tile(t("frontier.oldest"), dueSince(stats.oldest_due), t("frontier.oldest.note")),
     ),
   );
