@@ -543,7 +543,10 @@ export default {
   "frontier.leased": "Leased",
   "frontier.leased.note": "URLs given out, not reported yet",
   "frontier.revisited": "Fetched again",
-  "frontier.revisited.note": (n) => `pages so far, of ${n} on schedule`,
+  "frontier.revisited.note": {
+    one: (n) => `${n} page on schedule`,
+    other: (n) => `${n} pages on schedule`,
+  },
   "frontier.oldest": "Oldest due",
   "frontier.oldest.note": "over an hour is late",
   "found.title": "New URLs an hour",
