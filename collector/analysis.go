@@ -139,7 +139,7 @@ func (s *saving) discovered(d *contract.Document, a *analysis) *discovery.FetchC
 	} else {
 		found.Stats.ProcessingTimeMS = processingTime(d.Discovery)
 	}
-	d.Discovery = marshal(found)
+	d.Discovery, s.shown = marshal(found), &found
 
 	r, limits := d.Technical.RobotsTxt, s.batch.collector.Limits
 	terms := discovery.Terms{

@@ -95,10 +95,10 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, how *di
 		if err != nil {
 			return err
 		}
-		s.states = statesOf(put.Entries, answer.States)
+		s.states, s.observed = statesOf(put.Entries, answer.States), answer.Observed
 	}
 	if s.found != nil {
-		s.found.queue.done, s.found.queue.states = true, s.states
+		s.found.queue.done, s.found.queue.states, s.found.queue.observed = true, s.states, s.observed
 	}
 	return nil
 }

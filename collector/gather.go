@@ -90,6 +90,7 @@ type queueFindings struct {
 	details    details
 	done       bool                           // pages and entry points are in the frontier
 	states     map[string]frontier.EntryState // of entry points, by URL
+	observed   []frontier.ObservedPattern     // of the hosts of the entry points
 }
 
 // gathering is one collection under way.

@@ -97,6 +97,24 @@ func (s *saving) dateEntries(old, doc *contract.Document, how *discovery.FetchCo
 	doc.Contract = marshal(how)
 }
 
+// observe writes what scrapers saw of the domain's pages into a document: as the frontier told it, otherwise from the
+// previous document.
+func (s *saving) observe(old, doc *contract.Document) {
+	list := s.observed
+	if s.found != nil {
+		list = s.found.queue.observed
+	}
+	switch {
+	case s.shown == nil:
+		return
+	case len(list) > 0:
+		s.shown.Observe(frontier.ObservedOf(list))
+	case s.found != nil || old == nil || !s.shown.Keep(old.Discovery):
+		return
+	}
+	doc.Discovery = marshal(s.shown)
+}
+
 // dateFailed sets the expiry of an unreachable domain's document to its next collection, by the frontier's state if
 // available, otherwise by the previous document.
 func (s *saving) dateFailed(old, doc *contract.Document) {

@@ -173,3 +173,45 @@ func TestRefill_BadPosition(t *testing.T) {
 		}
 	})
 }
+
+// TestObserved: the next collection writes into the document what scrapers saw of the domain's pages.
+func TestObserved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(newsSite(60), nil)
+		w.frontier.open(t)
+		if err := w.collect(t, message(1), false); err != nil {
+			t.Fatal(err)
+		}
+		if o := w.observed(t); o != nil {
+			t.Errorf("before anything was fetched: %+v", o)
+		}
+		fetched := w.fetchAll(t)
+		again := message(1)
+		again.Force, again.RequestedAt = true, time.Now()
+		merged := message(2, "https://example.com/another/page")
+		for _, m := range []*contract.DomainMessage{again, merged} {
+			if err := w.collect(t, m, false); err != nil {
+				t.Fatal(err)
+			}
+			if o := w.observed(t); o == nil || o.Fetched < 60 || o.Fetched > int64(len(fetched)) || o.Dated != o.Fetched || o.Gone > 0 {
+				t.Errorf("after %d pages: %+v", len(fetched), o)
+			}
+		}
+	})
+}
+
+// observed returns what the document says that was seen of the news of the domain.
+func (w *world) observed(t *testing.T) *contract.Observed {
+	t.Helper()
+	var found discovery.Discovery
+	if err := json.Unmarshal(w.document(t).Discovery, &found); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range found.Patterns {
+		if strings.HasPrefix(p.Pattern, "/news/") {
+			return p.Observed
+		}
+	}
+	t.Fatalf("%+v", found.Patterns)
+	return nil
+}

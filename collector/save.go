@@ -13,6 +13,7 @@ import (
 	"github.com/tidwall/pretty"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/r2"
 )
@@ -22,16 +23,18 @@ const maxConflicts = 8
 
 // saving writes the document of one message.
 type saving struct {
-	batch   *Batch
-	visit   *Visit // nil for a document that is rewritten without a message
-	dir     contract.DomainDir
-	message *contract.DomainMessage
-	added   []contract.DocumentURL         // the message's URLs
-	found   *findings                      // of this collection, or nil
-	reused  *reused                        // evidence of another partition, or nil; for a merge both are nil
-	again   bool                           // the exclusions have changed: the document is written again
-	states  map[string]frontier.EntryState // of the entry points that were put, by URL
-	lists   []string                       // keys of the URL lists stored so far
+	batch    *Batch
+	visit    *Visit // nil for a document that is rewritten without a message
+	dir      contract.DomainDir
+	message  *contract.DomainMessage
+	added    []contract.DocumentURL         // the message's URLs
+	found    *findings                      // of this collection, or nil
+	reused   *reused                        // evidence of another partition, or nil; for a merge both are nil
+	again    bool                           // the exclusions have changed: the document is written again
+	states   map[string]frontier.EntryState // of the entry points that were put, by URL
+	observed []frontier.ObservedPattern     // of their hosts
+	shown    *discovery.Discovery           // as it is in the document; nil if that was not analysed
+	lists    []string                       // keys of the URL lists stored so far
 }
 
 // save writes the document from the findings, or for a merge from the stored document, with the URLs of the stored
@@ -106,6 +109,7 @@ func (s *saving) write(ctx context.Context, old *contract.Document, etag string)
 		return nil, err
 	}
 	s.dateEntries(old, doc, how)
+	s.observe(old, doc)
 	s.dateFailed(old, doc)
 	if s.again && same(old, doc) {
 		return old, nil

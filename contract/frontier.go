@@ -138,7 +138,7 @@ type FrontierURL struct {
 	Why        string          `json:"why"`   // in words
 	DueAt      *Time           `json:"due_at"`
 	LeaseUntil *Time           `json:"lease_until"`
-	LastStatus *int            `json:"last_status"` // of an entry point
+	LastStatus *int            `json:"last_status"` // of the last answer, as long as it waits or is on schedule
 	Checks     []FrontierCheck `json:"checks"`      // of an entry point, oldest first
 	Entry      *FrontierEntry  `json:"entry"`       // null for pages
 
@@ -190,21 +190,35 @@ type FrontierHost struct {
 // FrontierHostDetail answers GET /api/v1/frontier/hosts/{host}.
 type FrontierHostDetail struct {
 	FrontierHost
-	Failures int64            `json:"failures"`               // in a row: no answer, or a broken server
-	Refusals int64            `json:"refusals"`               // in a row: 401, 403 or 451
-	Copies   []FrontierCopies `json:"copies"`                 // patterns of which some pages are copies
-	Override *float64         `json:"override_delay_seconds"` // the delay that an operator set; null for none
-	Leased   []string         `json:"leased"`                 // URLs
-	Revisits FrontierRevisits `json:"revisits"`
-	Of       FrontierDomain   `json:"of_domain"`
+	Failures int64             `json:"failures"`               // in a row: no answer, or a broken server
+	Refusals int64             `json:"refusals"`               // in a row: 401, 403 or 451
+	Patterns []FrontierPattern `json:"patterns"`               // those of which pages were given last, the latest last
+	Override *float64          `json:"override_delay_seconds"` // the delay that an operator set; null for none
+	Leased   []string          `json:"leased"`                 // URLs
+	Revisits FrontierRevisits  `json:"revisits"`
+	Of       FrontierDomain    `json:"of_domain"`
 }
 
-// FrontierCopies counts pages of a host whose paths are alike, since the first copy among them.
-type FrontierCopies struct {
+// FrontierPattern is what was seen of the pages of a host whose paths are alike.
+type FrontierPattern struct {
 	Pattern string `json:"pattern"` // of paths: digits are 0, and * is the last segment
-	Fetched int64  `json:"fetched"`
-	Copied  int64  `json:"copied"`  // of them, pages whose text another of the host showed before
-	Refused bool   `json:"refused"` // others are refused as a trap, but for one a day
+	Refused bool   `json:"refused"` // nearly all are copies: others are refused as a trap, but for one a day
+	Observed
+}
+
+// Observed counts what became of the pages of a pattern. What is long past counts less: the counts are halved when there
+// are many, those of pages at 200 fetched ones or 400 given ones, those of looks at 2,000.
+type Observed struct {
+	Given        int64  `json:"given"`                // to scrapers, though they were not fetched yet
+	Fetched      int64  `json:"fetched"`              // for the first time
+	Gone         int64  `json:"gone"`                 // refused, or not there
+	Copied       int64  `json:"copied"`               // of the fetched: another page of the host shows the same text
+	Dated        int64  `json:"dated"`                // of the fetched: the site said when they were published or changed
+	DelayMinutes *int64 `json:"median_delay_minutes"` // from that date to the fetch; null if none was dated
+	Looks        int64  `json:"looks"`                // fetches that tell whether a page has changed since the one before
+	Changes      int64  `json:"changes"`              // how many of the looks found a change
+	// ChangeHours is after how many hours a page changes; null while too few looks found a change.
+	ChangeHours *float64 `json:"change_hours"`
 }
 
 // FrontierRevisits describes which pages of a host are fetched again.

@@ -36,6 +36,7 @@
 //   - listed_category.go: counts all URLs by type
 //   - listed_strategy.go: recommends what to crawl
 //   - listed_entry.go: the FetchContract with its entry points
+//   - listed_observe.go: adds what scrapers saw of pages
 //   - listed_pages.go: chooses the pages that go into the frontier
 //   - listed_strike.go: removes excluded URLs from what is listed
 //   - look.go: answers questions about single URLs

@@ -50,6 +50,8 @@ type URLPattern struct {
 	Confidence  float64       `json:"confidence"`
 	// URLs that were found, newest names first; none for a pattern that is only expected
 	Examples []string `json:"examples"`
+	// Observed is what scrapers saw of pages of it; null if nothing.
+	Observed *contract.Observed `json:"observed"`
 }
 
 // Category is a summary of the URLs of one type.

@@ -48,7 +48,7 @@ func TestResult_Formulas(t *testing.T) {
 		t.Errorf("confidence %v, priority %v %s, want %v %s", c.Confidence, u.Priority, u.Action, p, ImmediateCrawl)
 	}
 	pattern := URLPattern{releases[len("https://www.mom.gov.sg"):] + "/{year}", classify.PressRelease, 0.3,
-		[]string{releases + "/2026", releases + "/2025"}}
+		[]string{releases + "/2026", releases + "/2025"}, nil}
 	if !reflect.DeepEqual(d.Patterns[0], pattern) {
 		t.Errorf("%+v, want %+v", d.Patterns[0], pattern)
 	}

@@ -45,18 +45,23 @@ func rhythm(dates []uint32, now time.Time) Frequency {
 	if len(gaps)%2 == 0 {
 		median = (median + time.Duration(gaps[len(gaps)/2-1])*time.Second) / 2
 	}
+	return frequencyEvery(median)
+}
+
+// frequencyEvery returns the frequency of changes that are so far apart.
+func frequencyEvery(apart time.Duration) Frequency {
 	switch {
-	case median <= 3*time.Hour:
+	case apart <= 3*time.Hour:
 		return RealTime
-	case median <= 36*time.Hour:
+	case apart <= 36*time.Hour:
 		return Daily
-	case median <= 10*day:
+	case apart <= 10*day:
 		return Weekly
-	case median <= 45*day:
+	case apart <= 45*day:
 		return Monthly
-	case median <= 120*day:
+	case apart <= 120*day:
 		return Quarterly
-	case median <= 400*day:
+	case apart <= 400*day:
 		return Yearly
 	}
 	return Irregular

@@ -80,9 +80,10 @@ type NewEntry struct {
 // PutAnswer holds the verdicts in the order of the put.
 type PutAnswer struct {
 	Pages, Entries []Verdict
-	States         []EntryState // of the entry points; zero for an unknown one
-	Added          int          // new pages and entry points
-	Room           int          `json:",omitempty"` // of a put with Stored: for so many more pages of the domain
+	States         []EntryState      // of the entry points; zero for an unknown one
+	Added          int               // new pages and entry points
+	Observed       []ObservedPattern `json:",omitempty"` // of a put with entry points: of its hosts
+	Room           int               `json:",omitempty"` // of a put with Stored: for so many more pages of the domain
 }
 
 // Verdict is the outcome for one URL of a put.
@@ -665,7 +666,7 @@ type HostDetail struct {
 	Refusals  int64    // in a row: 401, 403 and 451
 	Override  int64    // ms: the delay that an operator set; 0 for none
 	Leased    []string // URLs
-	Copies    []CopiedPattern
+	Patterns  []ObservedPattern
 	Scheduled int64        // pages that are to be fetched again
 	VisitAt   epoch.Millis // when the first of them is due
 	Stale     bool         // its lastmods have proved untrue: newer ones bring nothing back
@@ -679,14 +680,6 @@ type HostDetail struct {
 	Limit      int64 // of DomainURLs
 
 	Visits VisitBudget // of the shard
-}
-
-// CopiedPattern counts pages of a host whose paths are alike, since the first copy among them.
-type CopiedPattern struct {
-	Pattern string `json:"pattern"` // of paths: digits are 0, and * is the last segment
-	Fetched int64  `json:"fetched"`
-	Copied  int64  `json:"copied"`  // of them, pages whose text another of the host showed before
-	Refused bool   `json:"refused"` // others of it are a trap, but for one a day
 }
 
 // VisitBudget is how many pages a shard fetches again.
@@ -706,11 +699,12 @@ type URLState struct {
 	Entry      *EntryState // nil unless it is an entry point
 
 	// Of a page, as far as it is kept.
-	Reason   string        // why it waits; see Item
-	Attempts int           // answers that its server is broken, or refusals, since the last fetch
-	Visits   int           // fetches
-	Fetched  epoch.Seconds // last, to the hour or better
-	Priority float64       // now
+	Reason     string        // why it waits; see Item
+	Attempts   int           // answers that its server is broken, or refusals, since the last fetch
+	LastStatus int           // of the last answer; 0 if there was none
+	Visits     int           // fetches
+	Fetched    epoch.Seconds // last, to the hour or better
+	Priority   float64       // now
 
 	Domain   string
 	Evidence Evidence // of the domain's last complete collection

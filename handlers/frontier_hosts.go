@@ -70,7 +70,7 @@ func (a frontierRoutes) frontierHost(w http.ResponseWriter, r *http.Request) err
 	}
 	answer := contract.FrontierHostDetail{
 		FrontierHost: hostOf(&d.HostInfo), Failures: d.Failures, Refusals: d.Refusals, Leased: append([]string{}, d.Leased...),
-		Copies: []contract.FrontierCopies{},
+		Patterns: []contract.FrontierPattern{},
 		Revisits: contract.FrontierRevisits{
 			Scheduled: d.Scheduled, NextAt: contract.AtMillis(d.VisitAt), LastmodTrusted: !d.Stale, PerDay: d.Visits.PerDay,
 			Made: d.Visits.Made, ShardScheduled: d.Visits.Scheduled, Threshold: d.Visits.Threshold,
@@ -80,8 +80,8 @@ func (a frontierRoutes) frontierHost(w http.ResponseWriter, r *http.Request) err
 			MirrorOf: contract.Text(d.MirrorOf), CollectedAt: contract.AtMillis(d.Evidence.At),
 		},
 	}
-	for _, k := range d.Copies {
-		answer.Copies = append(answer.Copies, contract.FrontierCopies(k))
+	for _, k := range d.Patterns {
+		answer.Patterns = append(answer.Patterns, contract.FrontierPattern{Pattern: k.Pattern, Refused: k.Refused, Observed: k.Observed})
 	}
 	for _, b := range d.Backlogs {
 		answer.Of.MoreStored = append(answer.Of.MoreStored, b.Partition)

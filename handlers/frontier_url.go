@@ -31,7 +31,7 @@ func (a frontierRoutes) frontierURL(w http.ResponseWriter, r *http.Request) erro
 	}
 	answer := contract.FrontierURL{URL: url, State: s.State, Why: s.Why, DueAt: contract.AtMillis(s.DueAt),
 		LeaseUntil: contract.AtMillis(s.LeaseUntil), Checks: []contract.FrontierCheck{}, Reason: contract.Text(s.Reason),
-		Attempts: s.Attempts, Visits: s.Visits, Fetched: contract.AtMillis(s.Fetched.Millis())}
+		Attempts: s.Attempts, LastStatus: statusOf(s.LastStatus), Visits: s.Visits, Fetched: contract.AtMillis(s.Fetched.Millis())}
 	if s.Reason != "" {
 		answer.Priority = &s.Priority
 	}

@@ -160,12 +160,16 @@ func writeHost(w io.Writer, d *contract.FrontierHostDetail) error {
 	}
 	add("fetched again", "%d pages, the next at %s; newer dates %s", d.Revisits.Scheduled, moment(d.Revisits.NextAt),
 		map[bool]string{true: "are believed", false: "proved untrue"}[d.Revisits.LastmodTrusted])
-	for _, k := range d.Copies {
-		state := "copies"
+	for _, k := range d.Patterns {
+		state := "pattern"
 		if k.Refused {
-			state = "copies, refused"
+			state = "trap"
 		}
-		add(state, "%d of %d at %s", k.Copied, k.Fetched, plain(k.Pattern))
+		seen := fmt.Sprintf("%s: %d given, %d fetched, %d gone, %d copies", plain(k.Pattern), k.Given, k.Fetched, k.Gone, k.Copied)
+		if k.ChangeHours != nil {
+			seen += fmt.Sprintf("; changes every %.4g h", *k.ChangeHours)
+		}
+		add(state, "%s", seen)
 	}
 	return table(w, rows...)
 }

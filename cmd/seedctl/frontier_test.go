@@ -108,7 +108,9 @@ func (e *playedEngine) hostDetail(r *http.Request) (int, any) {
 	}
 	return 200, contract.FrontierHostDetail{
 		FrontierHost: sampleHosts()[0], Failures: 2, Leased: []string{"https://www.mom.gov.sg/a"},
-		Copies: []contract.FrontierCopies{{Pattern: "search?page&q", Fetched: 41, Copied: 38, Refused: true}},
+		Patterns: []contract.FrontierPattern{
+			{Pattern: "news/0/0/*", Observed: contract.Observed{Given: 61, Fetched: 58, Gone: 2, Looks: 120, Changes: 9, ChangeHours: ptr(81.4)}},
+			{Pattern: "search?page&q", Refused: true, Observed: contract.Observed{Given: 41, Fetched: 41, Copied: 38}}},
 		Revisits: contract.FrontierRevisits{Scheduled: 120, NextAt: ptr(at("15:00:00")), LastmodTrusted: true, PerDay: 12_500,
 			Made: 40_211, ShardScheduled: 910_233, Threshold: 0.0021},
 		Of: contract.FrontierDomain{URLs: 312, Limit: 500, CollectedAt: ptr(at("08:00:00")),

@@ -254,6 +254,7 @@ func (l *leaser) givePages(h *store.Host, m *store.Domain) (keep bool, err error
 			break
 		}
 		h.Leased = append(h.Leased, p)
+		give(c, h, &p)
 		l.items = append(l.items, l.item(h, m, &p, frontier.KindPage))
 	}
 	if len(h.Leased) > 0 {

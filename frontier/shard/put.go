@@ -201,6 +201,15 @@ func (p *putBatch) do(r *frontier.Put) (answer frontier.PutAnswer, err error) {
 	}
 	answer.Added = p.added
 	answer.States = p.states(r.Entries)
+	if len(r.Entries) > 0 {
+		told := map[*store.Host]bool{}
+		for _, h := range p.touched {
+			if !told[h] {
+				told[h] = true
+				answer.Observed = append(answer.Observed, observed(h)...)
+			}
+		}
+	}
 	return answer, err
 }
 

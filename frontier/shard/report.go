@@ -262,6 +262,9 @@ func (p *reporter) page(h *store.Host, q *store.Page, r *frontier.Result) error 
 func (p *reporter) end(h *store.Host, q *store.Page, r *frontier.Result) error {
 	c := p.c
 	well, rested := h.Failures == 0, h.Refusals
+	if !r.NotFetched && !r.NoRobots && !r.Forbidden {
+		q.Status = uint16(r.Status)
+	}
 	c.answered(h, r)
 	switch outcomeOf(r) {
 	case postponed:
@@ -287,6 +290,7 @@ func (p *reporter) end(h *store.Host, q *store.Page, r *frontier.Result) error {
 	case gone:
 		return p.gone(h, q)
 	case fetched:
+		fetchedNow(c, h, q)
 		known, _ := h.Known(store.Hash48(q.Path))
 		c.done(h, q, &h.Done, &c.tx.State().Done)
 		if err := h.End(store.Hash48(q.Path), store.Fetched); err != nil {
@@ -316,6 +320,9 @@ func (p *reporter) deferPage(h *store.Host, q *store.Page, well bool) {
 // gone notes that a page of a lease is not fetched any more.
 func (p *reporter) gone(h *store.Host, q *store.Page) error {
 	p.c.done(h, q, &h.Failed, &p.c.tx.State().Failed)
+	if k := h.Patterns.Find(link.Pattern(q.Path)); k != nil {
+		k.Gone++
+	}
 	if q.Visit != nil {
 		announceEvent(p.c, h, q, store.EventRemoved, frontier.FoundByScraper)
 	}

@@ -298,13 +298,13 @@ func TestURL_Page(t *testing.T) {
 	s.put("a.example", []frontier.NewPage{{URL: "https://a.example/", Type: "news", Priority: 0.9}})
 	l, _ := s.lease(frontier.LeaseRequest{Max: 1})
 	s.report(l, 500)
-	if got := s.state("https://a.example/"); got.Attempts != 1 || got.Reason != "new" || got.Visits != 0 || got.Fetched != 0 ||
+	if got := s.state("https://a.example/"); got.Attempts != 1 || got.LastStatus != 500 || got.Reason != "new" || got.Visits != 0 || got.Fetched != 0 ||
 		got.Priority < 0.5 {
 		t.Errorf("%+v", got)
 	}
 	s.scrape(4*hour, always(200))
 	got := s.state("https://a.example/")
-	if got.State != "fetched" || got.Reason != "revisit" || got.Visits < 1 || got.DueAt <= s.now ||
+	if got.State != "fetched" || got.LastStatus != 200 || got.Reason != "revisit" || got.Visits < 1 || got.DueAt <= s.now ||
 		s.now.Seconds()-got.Fetched > epoch.Seconds(5*time.Hour/time.Second) {
 		t.Errorf("%+v", got)
 	}

@@ -121,6 +121,7 @@ func instant(at epoch.Millis) string { return at.Time().UTC().Format(time.RFC333
 func (x *explainer) page(p *store.Page) {
 	x.state.Reason, x.state.Attempts = reasons[p.Reason], int(p.Tries)+int(p.Refused)
 	x.state.Priority = float64(p.Score(x.c.seconds())) / 1000
+	x.state.LastStatus = int(p.Status)
 	if p.Visit != nil {
 		x.state.Visits, x.state.Fetched = p.Visit.Count, p.Visit.Fetched
 	}
@@ -276,10 +277,7 @@ func (s *Shard) Host(now epoch.Millis, name string) (d frontier.HostDetail, err 
 			DomainURLs: m.Pages(), Limit: c.settings.URLsPerDomain, Backlogs: m.Backlogs, MirrorOf: m.MirrorOf, Evidence: m.Evidence,
 			Visits: frontier.VisitBudget{PerDay: c.settings.VisitsPerDay, Made: v.Made, Scheduled: v.Scheduled,
 				Threshold: float64(v.Threshold) / 1e6}}
-		for _, k := range h.Copies.Patterns {
-			d.Copies = append(d.Copies, frontier.CopiedPattern{Pattern: k.Name, Fetched: k.Fetched, Copied: k.Copied,
-				Refused: barren(k)})
-		}
+		d.Patterns = observed(h)
 		for i := range h.Leased {
 			d.Leased = append(d.Leased, h.URL(&h.Leased[i]))
 		}

@@ -173,6 +173,7 @@ func scheduleVisit(c *call, h *store.Host, p *store.Page, r *frontier.Result) {
 		if changed, known := changed(p.Visit, r, digest, ofText); known {
 			seen := visitable(p)
 			seen.Look(&h.Trust, c.seconds(), changed)
+			lookedAgain(c, h, p, changed)
 			p.Visit.History = seen.History
 			if changed && p.Reason != store.Redated { // then the date announced it
 				announceEvent(c, h, p, store.EventUpdated, frontier.FoundByScraper)

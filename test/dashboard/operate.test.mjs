@@ -455,7 +455,7 @@ describe("operating", { skip }, () => {
     assert.equal(await menu.getAttribute("aria-expanded"), "false", "it closes behind you");
     for (const view of views.filter(({ name }) => ["domains", "dead-letters", "overview"].includes(name))) {
       await show(page, view);
-      await page.locator("table.many tbody tr").first().waitFor();
+      await page.locator("table.many tbody tr").first().waitFor({ state: "attached" }); // some are folded away
       const rows = await page.locator("table.many tbody tr").evaluateAll((all) =>
         all.map((row) => ({
           display: getComputedStyle(row).display,

@@ -31,6 +31,7 @@ func randomPage(r *rand.Rand) Page {
 		p.Due = epoch.Seconds(1 + r.Int64N(4e9))
 	}
 	p.HTTP = r.IntN(2) == 0
+	p.Status = []uint16{0, 200, 304, 503}[r.IntN(4)]
 	if r.IntN(2) == 0 {
 		p.Reason, p.Visit = uint8(r.IntN(4)), randomVisit(r)
 		if p.Due > 0 {
@@ -78,7 +79,10 @@ func randomHost(r *rand.Rand) *Host {
 	h.AskedAt, h.Traps, h.tail = instant(), r.Int64N(9), "later"
 	h.LastLease = r.Int64N(1e6)
 	for range r.IntN(30) {
-		h.Copies.Saw(r.Uint64()>>16, r.Uint32N(5), "a/0/*", r.IntN(2) == 0, r.Int64N(20_000))
+		h.Texts.Saw(r.Uint64()>>16, r.Uint32N(5))
+		h.Patterns.Give(fmt.Sprintf("a/0/%d*", r.IntN(30)), r.Int64N(20_000))
+		h.Patterns[0].Fetch(epoch.Seconds(r.Int64N(1e6) - 1e5))
+		h.Patterns[0].Look(epoch.Seconds(r.Int64N(1e6)), r.IntN(2) == 0)
 	}
 	h.Failures, h.Refusals, h.unsure = r.Int64N(20), r.Int64N(20), r.IntN(2) == 0
 	for range r.IntN(maxRecent) {
@@ -118,7 +122,7 @@ func TestRecord_Survives(t *testing.T) {
 		}
 		if !bytes.Equal(got.encode(), record) || !reflect.DeepEqual(append([]Page{}, got.buffer...), append([]Page{}, h.buffer...)) ||
 			!reflect.DeepEqual(append([]Page{}, got.Schedule.buffer...), append([]Page{}, h.Schedule.buffer...)) ||
-			got.Scheduled != h.Scheduled || got.Trust != h.Trust || !reflect.DeepEqual(got.Copies, h.Copies) ||
+			got.Scheduled != h.Scheduled || got.Trust != h.Trust || !reflect.DeepEqual(got.Texts, h.Texts) || !reflect.DeepEqual(got.Patterns, h.Patterns) ||
 			!reflect.DeepEqual(got.segments, append([]segment{}, h.segments...)) ||
 			!slices.EqualFunc(got.Entries, h.Entries, func(a, b Entry) bool { return reflect.DeepEqual(a, b) }) ||
 			got.tail != h.tail || got.places != h.places {

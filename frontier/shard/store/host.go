@@ -56,8 +56,9 @@ type Host struct {
 
 	Rewrite bool // the contract may not say yet what refreshes found
 
-	Traps  int64 // URLs that were refused since their shape is a trap's, or all that are like them are copies
-	Copies Copies
+	Traps    int64 // URLs that were refused since their shape is a trap's, or all that are like them are copies
+	Texts    Texts
+	Patterns Patterns
 
 	Trust revisit.Trust // in the host's lastmods
 
@@ -167,7 +168,8 @@ func (h *Host) encode() []byte {
 	for i := range h.recent {
 		b = h.recent[i].append(b)
 	}
-	b = h.Copies.append(appendUint(h.appendSchedule(b), h.LastLease))
+	b = appendUint(h.appendSchedule(b), h.LastLease)
+	b = h.Patterns.append(h.Texts.append(b))
 	return append(b, h.tail...)
 }
 
@@ -311,7 +313,7 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 		d.schedule(h)
 		h.LastLease = d.int()
 		if d.at < len(d.text) {
-			h.Copies = d.copies()
+			h.Texts, h.Patterns = d.texts(), d.patterns()
 		}
 	}
 	h.tail = d.text[d.at:]

@@ -18,6 +18,7 @@ type Page struct {
 	Class   uint8  // the index of its class among those of its host
 	Tries   uint8  // answers that the server is broken, while other pages of the host were answered
 	Refused uint8  // how often it was refused
+	Status  uint16 // of the last answer; 0 if there was none, 200 of a page with a visit is not written
 	Foreign bool   // only pages of other domains have named it: it is not announced before it was fetched
 	Reason  uint8  // why it waits: New, Requested, Redated or Scheduled
 	Visit   *Visit // of a page that was fetched, as far as it is kept
@@ -57,6 +58,7 @@ const (
 	pageForeign  = 1 << 16
 	refusedShift = 17
 	maxRefused   = 15
+	pageStatus   = 1 << 21
 )
 
 // appendPage packs a page. It writes only the part of the path that differs from the start of the path before.
@@ -84,7 +86,13 @@ func appendPage(b []byte, p *Page, before string) []byte {
 	if p.Foreign {
 		base |= pageForeign
 	}
-	b = appendUint(b, base|int64(min(p.Refused, maxRefused))<<refusedShift)
+	base |= int64(min(p.Refused, maxRefused)) << refusedShift
+	if p.Status != p.usualStatus() {
+		b = appendUint(b, base|pageStatus)
+		b = appendUint(b, int64(p.Status))
+	} else {
+		b = appendUint(b, base)
+	}
 	same := 0
 	for same < len(before) && same < len(p.Path) && before[same] == p.Path[same] {
 		same++
@@ -118,6 +126,9 @@ func (d *decoder) page(before string) (p Page) {
 	base := d.uint()
 	p.base, p.Foreign = int(base&0xffff), base&pageForeign != 0
 	p.Refused = uint8(base >> refusedShift & maxRefused)
+	if base&pageStatus != 0 {
+		p.Status = uint16(d.uint())
+	}
 	same := d.uint()
 	if same > uint64(min(len(before), frontier.MaxURL)) {
 		d.fail()
@@ -135,6 +146,9 @@ func (d *decoder) page(before string) (p Page) {
 	}
 	if kinds&pageVisited != 0 {
 		p.Visit = d.visit()
+		if base&pageStatus == 0 {
+			p.Status = p.usualStatus()
+		}
 	}
 	switch {
 	case flags&pageDue == 0:
@@ -144,6 +158,14 @@ func (d *decoder) page(before string) (p Page) {
 		p.Due = d.seconds()
 	}
 	return p
+}
+
+// usualStatus is the status that is not written.
+func (p *Page) usualStatus() uint16 {
+	if p.Visit != nil {
+		return 200
+	}
+	return 0
 }
 
 // minPage is the least number of bytes that a page takes.

@@ -154,7 +154,7 @@ func Forget(h *Host) error {
 		return err
 	}
 	h.places[KindVisit] = place{}
-	h.Copies = Copies{}
+	h.Texts, h.Patterns = nil, nil
 	h.Scheduled -= int64(len(scheduled))
 	h.tx.state.Visits.Scheduled -= int64(len(scheduled))
 	return h.forget()

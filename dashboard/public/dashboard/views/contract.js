@@ -342,6 +342,25 @@ const found = (patterns) =>
         { head: t("pattern"), wide: true, cell: (row) => code(row.pattern) },
         { head: t("type"), cell: (row) => type(row.content_type) },
         { head: t("confidence"), number: true, cell: (row) => score(row.confidence) },
+        ...(patterns.some((row) => row.observed)
+          ? [
+              {
+                head: t("patterns.fetched"),
+                number: true,
+                cell: ({ observed }) => observed && number(observed.fetched),
+              },
+              {
+                head: t("patterns.lost"),
+                number: true,
+                cell: ({ observed }) => observed && number(observed.gone + observed.copied),
+              },
+              {
+                head: t("patterns.changes"),
+                number: true,
+                cell: ({ observed }) => observed?.change_hours && duration(observed.change_hours * 3_600_000),
+              },
+            ]
+          : []),
       ],
     }),
   );

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
@@ -49,6 +50,82 @@ func (w *world) host(name string) (d frontier.HostDetail) {
 	return d
 }
 
+// pattern describes a pattern of a.example; the zero value if nothing is known of it.
+func (s *site) pattern(name string) (k frontier.ObservedPattern) {
+	s.Helper()
+	for _, k = range s.host("a.example").Patterns {
+		if k.Pattern == name {
+			return k
+		}
+	}
+	return frontier.ObservedPattern{}
+}
+
+// TestPatterns: what becomes of the pages of a pattern is counted, how long after their dates they are fetched, and
+// how often they change.
+func TestPatterns(t *testing.T) {
+	s := newSite(t)
+	s.shard.Settings.VisitsPerDay = 10_000
+	pages := append(pagesLike("https://a.example/news/2026/%d", 0, 10), pagesLike("https://a.example/about/%d", 0, 4)...)
+	for i := range 10 {
+		pages[i].LastMod = s.now.Seconds() - epoch.Seconds(1800+600*i)
+	}
+	s.put("a.example", pages)
+	looks, began := 0, s.now
+	for s.now < began+20*24*hour {
+		l, _ := s.lease(frontier.LeaseRequest{Max: 20, PerHost: 20})
+		r := frontier.Report{Lease: l.ID}
+		for _, item := range l.Items {
+			result := frontier.Result{ID: item.ID, Status: 200}
+			switch {
+			case strings.Contains(item.URL, "/about/"):
+				result.Status = 404
+			case item.Visits > 0:
+				looks++
+			}
+			result.TextSHA256 = fmt.Sprintf("%08x%056d", hash(fmt.Sprint(s.now/(48*hour), item.URL)), 0) // changes every two days
+			r.Results = append(r.Results, result)
+		}
+		if len(r.Results) > 0 {
+			s.do(func() error {
+				_, err := s.shard.Report(s.now, r)
+				return err
+			})
+		}
+		s.now += hour
+	}
+	news, about := s.pattern("news/0/*"), s.pattern("about/*")
+	if about.Given != 4 || about.Gone != 4 || about.Fetched != 0 || about.DelayMinutes != nil || about.ChangeHours != nil {
+		t.Errorf("about: %+v", about)
+	}
+	if news.Given != 10 || news.Fetched != 10 || news.Copied != 0 || news.Dated != 10 || news.DelayMinutes == nil || *news.DelayMinutes < 30 ||
+		*news.DelayMinutes > 130 {
+		t.Errorf("news: %+v", news)
+	}
+	if looks < 20 || news.Looks < 20 || news.Looks > int64(looks) || news.ChangeHours == nil || *news.ChangeHours < 24 || *news.ChangeHours > 96 {
+		t.Errorf("%d looks, %+v", looks, news)
+	}
+	s.invariants()
+	s.setHost("a.example", frontier.HostChange{Forget: frontier.ForgetAll})
+	if d := s.host("a.example"); len(d.Patterns) > 0 {
+		t.Errorf("of a forgotten host: %+v", d.Patterns)
+	}
+}
+
+// TestPatterns_Many: of a host with ever new patterns those are kept of which pages were given last.
+func TestPatterns_Many(t *testing.T) {
+	s := newSite(t)
+	for i := range 60 {
+		s.put("a.example", []frontier.NewPage{{URL: fmt.Sprintf("https://a.example/s%s/1", strings.Repeat("x", i)), Type: "news", Priority: 0.8}})
+		s.scrape(hour, always(200))
+	}
+	d := s.host("a.example")
+	if len(d.Patterns) != 24 || s.pattern("s"+strings.Repeat("x", 36)+"/*").Fetched != 1 {
+		t.Errorf("%d patterns: %+v", len(d.Patterns), d.Patterns)
+	}
+	s.invariants()
+}
+
 // TestCopies_Trap: a section whose pages are ever the same under new URLs is a trap: others of it wait behind real
 // pages, then are refused, but for one a day; real pages beside it are not touched.
 func TestCopies_Trap(t *testing.T) {
@@ -62,8 +139,8 @@ func TestCopies_Trap(t *testing.T) {
 	}
 	s.put("a.example", pagesLike("https://a.example/list/%d/show", 0, 12))
 	s.scrapeTexts(same)
-	if d := s.host("a.example"); len(d.Copies) != 1 || d.Copies[0].Pattern != "list/0/*" || d.Copies[0].Copied != 11 || d.Copies[0].Refused {
-		t.Fatalf("%+v", d.Copies)
+	if k := s.pattern("list/0/*"); k.Fetched != 12 || k.Copied != 11 || k.Refused {
+		t.Fatalf("%+v", k)
 	}
 	if n := s.host("a.example").Scheduled; n != 1 {
 		t.Errorf("%d of the copies are looked at again", n)
@@ -79,8 +156,8 @@ func TestCopies_Trap(t *testing.T) {
 	if fmt.Sprint(got) != "[trap trap trap trap trap accepted accepted]" {
 		t.Errorf("%v", got)
 	}
-	if d := s.host("a.example"); d.Traps != 5 || !d.Copies[0].Refused {
-		t.Errorf("%d traps, %+v", d.Traps, d.Copies)
+	if d := s.host("a.example"); d.Traps != 5 || !s.pattern("list/0/*").Refused {
+		t.Errorf("%d traps, %+v", d.Traps, d.Patterns)
 	}
 	s.now += 25 * hour
 	got = s.verdicts(frontier.Put{Domain: "a.example", Pages: pagesLike("https://a.example/list/%d/show", 100, 5)})
@@ -142,8 +219,8 @@ func TestCopies_None(t *testing.T) {
 			s.scrapeTexts(text)
 			s.now += 3 * 24 * hour
 		}
-		if d := s.host("a.example"); len(d.Copies) > 0 {
-			t.Errorf("%s: %+v", name, d.Copies)
+		if k := s.pattern("list/*"); k.Fetched != 60 || k.Copied > 0 {
+			t.Errorf("%s: %+v", name, k)
 		}
 		s.invariants()
 	}
@@ -171,8 +248,8 @@ func TestCopies_Said(t *testing.T) {
 		return err
 	})
 	d := s.host("a.example")
-	if d.Scheduled != 1 || len(d.Copies) != 1 || d.Copies[0].Pattern != "print?id&x" || d.Copies[0].Copied != 2 {
-		t.Errorf("%d are looked at again, %+v", d.Scheduled, d.Copies)
+	if d.Scheduled != 1 || s.pattern("print?id&x").Copied != 2 {
+		t.Errorf("%d are looked at again, %+v", d.Scheduled, d.Patterns)
 	}
 	s.invariants()
 }

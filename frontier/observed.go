@@ -1,0 +1,27 @@
+package frontier
+
+import (
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier/link"
+)
+
+// ObservedPattern is what was seen of the pages of a host whose paths are alike, see link.Pattern.
+type ObservedPattern struct {
+	Host    string
+	Pattern string
+	Refused bool // nearly all are copies: others are a trap, but for one a day
+	contract.Observed
+}
+
+// ObservedOf returns what looks up in a list what was seen of pages like one; nil if nothing.
+func ObservedOf(list []ObservedPattern) func(url string) *contract.Observed {
+	type key struct{ host, pattern string }
+	by := map[key]*contract.Observed{}
+	for i := range list {
+		by[key{list[i].Host, list[i].Pattern}] = &list[i].Observed
+	}
+	return func(url string) *contract.Observed {
+		l, _ := link.Parse(url)
+		return by[key{l.Host, link.Pattern(l.Path)}]
+	}
+}

@@ -1,0 +1,131 @@
+package shard
+
+import (
+	"math"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/link"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+// A host remembers of each pattern of paths what became of its pages. Much of the web is a copy of something else: a
+// page whose text another of its host showed before is not looked at again, and where most pages of a pattern are
+// copies, others of it are worth less; where nearly all are, they are refused as a trap, but for one a day: a wall in
+// front of the site, which answers every page with the same text, may fall.
+const (
+	fewCopies  = 8  // pages of a pattern of which more than half must be copies before it is worth less
+	manyCopies = 20 // pages of a pattern of which nine in ten must be copies before it is a trap
+	probeAfter = 1  // days
+
+	minLooks = 8 // of a pattern before its rate of change is known
+)
+
+// isCopy notes the text of a page that was fetched, and reports whether another page of the host has it.
+func (p *reporter) isCopy(h *store.Host, q *store.Page, r *frontier.Result) bool {
+	if r.Status >= 300 { // 304 says nothing new, and a redirect has no text
+		return false
+	}
+	digest, _ := digestOf(r)
+	copied := h.Texts.Saw(store.Hash48(q.Path), digest) || r.Copy
+	k := h.Patterns.Find(link.Pattern(q.Path))
+	switch {
+	case k == nil: // others were given since
+	case copied:
+		k.Copied = min(k.Copied+1, k.Fetched)
+		k.Probed = p.c.today()
+	case barren(k) && digest != 0: // the wall has fallen
+		k.Fetched, k.Copied = 1, 0
+	}
+	return copied
+}
+
+// isBarren reports whether a new page is refused since nearly all others of its pattern are copies. One a day is not.
+func isBarren(c *call, h *store.Host, path string) bool {
+	if len(h.Patterns) == 0 {
+		return false
+	}
+	k := h.Patterns.Find(link.Pattern(path))
+	if barren(k) && c.today()-k.Probed >= probeAfter {
+		k.Probed = c.today()
+		h.Change()
+		return false
+	}
+	return barren(k)
+}
+
+func barren(k *store.Pattern) bool {
+	return k != nil && k.Fetched >= manyCopies && 10*k.Copied >= 9*k.Fetched
+}
+
+// yield returns the share of the pages of a pattern that are likely to be no copies; 1 if most are none.
+func yield(h *store.Host, path string) float64 {
+	if len(h.Patterns) == 0 {
+		return 1
+	}
+	k := h.Patterns.Find(link.Pattern(path))
+	if k == nil || k.Fetched < fewCopies || 2*k.Copied <= k.Fetched {
+		return 1
+	}
+	return float64(k.Fetched-k.Copied+1) / float64(k.Fetched+2)
+}
+
+// give counts a page that is leased.
+func give(c *call, h *store.Host, p *store.Page) {
+	if p.Visit == nil {
+		h.Patterns.Give(link.Pattern(p.Path), c.today())
+	}
+}
+
+// fetchedNow counts a page that was fetched.
+func fetchedNow(c *call, h *store.Host, p *store.Page) {
+	if p.Visit != nil {
+		return
+	}
+	if k := h.Patterns.Find(link.Pattern(p.Path)); k != nil {
+		after := epoch.Seconds(-1)
+		if p.Lastmod > 0 {
+			after = max(0, c.seconds()-p.Lastmod)
+		}
+		k.Fetch(after)
+	}
+}
+
+// lookedAgain counts a page that was fetched again.
+func lookedAgain(c *call, h *store.Host, p *store.Page, changed bool) {
+	if k := h.Patterns.Find(link.Pattern(p.Path)); k != nil {
+		k.Look(c.seconds()-p.Visit.Fetched, changed)
+	}
+}
+
+// observed describes the patterns of a host.
+func observed(h *store.Host) []frontier.ObservedPattern {
+	var list []frontier.ObservedPattern
+	for i := range h.Patterns {
+		k := &h.Patterns[i]
+		list = append(list, frontier.ObservedPattern{Host: h.Name, Pattern: k.Name, Refused: barren(k), Observed: contract.Observed{
+			Given: k.Given, Fetched: k.Fetched, Gone: k.Gone, Copied: k.Copied, Dated: k.Dated,
+			DelayMinutes: delayOf(k), Looks: k.Looks, Changes: k.Changes, ChangeHours: changeHours(k)}})
+	}
+	return list
+}
+
+func delayOf(k *store.Pattern) *int64 {
+	if k.Dated == 0 {
+		return nil
+	}
+	return &k.Delay
+}
+
+// changeHours estimates after how many hours a page of a pattern changes, nil if that is not known. A look tells only
+// whether there was a change, not how many: Cho and Garcia-Molina, Estimating Frequency of Change (2003), section 4.2.
+func changeHours(k *store.Pattern) *float64 {
+	if k.Looks < minLooks || k.Between == 0 || k.Changes == 0 {
+		return nil
+	}
+	every := float64(k.Between) / 60 / float64(k.Looks)
+	looks, changes := float64(k.Looks), float64(k.Changes)
+	hours := math.Round(10*every/-math.Log((looks-changes+0.5)/(looks+0.5))) / 10
+	return &hours
+}
