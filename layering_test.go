@@ -96,7 +96,7 @@ var mayImport = map[string][]string{
 	"frontier/placement": {},
 	"frontier/link":      {"contract", "markup"},
 	"frontier/shard": {"contract", "frontier", "frontier/link", "frontier/revisit", "frontier/shard/store", "markup",
-		"frontier/placement"},
+		"frontier/placement", "robots"},
 	"frontier/shard/store": {"contract", "frontier", "frontier/link", "frontier/placement", "frontier/revisit"},
 
 	// The Info service.

@@ -73,6 +73,13 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, how *di
 	}
 	if s.found != nil {
 		put.Owner, put.Visits = s.visit.lease.Owner, s.batch.Hosts(doc.Domain)
+		for i := range put.Visits {
+			v := &put.Visits[i]
+			if group := s.found.robots.hosts[v.Host]; group != nil && v.RobotsExpires > 0 {
+				rules := shortRules(group)
+				v.Rules = &rules
+			}
+		}
 		put.Entries = append(put.Entries, s.wholeDomain(old, doc, how)...)
 	}
 	if of == nil && doc.Reachable {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -828,6 +829,36 @@ func TestMirrors_ShardFails(t *testing.T) {
 		w.frontier.freeze("mirror")
 		if err := w.collect(t, message(1), false); err != nil || w.frontier.real.Calls("mirror") != 1 {
 			t.Errorf("%v after %d calls", err, w.frontier.real.Calls("mirror"))
+		}
+	})
+}
+
+// TestFrontier_Rules: after a collection the frontier refuses what robots.txt forbids, whoever names it.
+func TestFrontier_Rules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pages := healthy()
+		pages["https://example.com/robots.txt"] = fetchtest.Page{Body: "User-agent: *\nDisallow: /search\nDisallow: /private/\nAllow: /private/open\n",
+			Header: map[string]string{"Content-Type": "text/plain"}}
+		w := newWorld(pages, nil)
+		w.frontier.open(t)
+		shard := w.Frontier.Of("example.com")
+		a, err := shard.Acquire(t.Context(), frontier.AcquireRequest{Domain: "example.com", Owner: "ours", Seconds: 60})
+		if err != nil || !a.Granted {
+			t.Fatal(a, err)
+		}
+		v := w.NewBatch(nil).Visit("example.com")
+		v.Begin(collector.Lease{Owner: "ours"})
+		if _, err := v.Collect(t.Context(), message(1), false); err != nil {
+			t.Fatal(err)
+		}
+		var put []frontier.NewPage
+		for _, path := range []string{"search?q=news", "private/x", "private/open", "news/x"} {
+			put = append(put, frontier.NewPage{URL: "https://example.com/" + path})
+		}
+		answer, err := shard.Put(t.Context(), frontier.Put{Domain: "example.com", Partition: partition, Pages: put})
+		want := []frontier.Verdict{frontier.Disallowed, frontier.Disallowed, frontier.Accepted, frontier.Accepted}
+		if err != nil || !slices.Equal(answer.Pages, want) {
+			t.Errorf("%v, %v", answer.Pages, err)
 		}
 	})
 }

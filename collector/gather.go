@@ -45,8 +45,9 @@ type findings struct {
 // robotsFindings is the robots.txt of the host that answered.
 type robotsFindings struct {
 	contract.RobotsTxt
-	code int
-	at   time.Time
+	code  int
+	at    time.Time
+	hosts map[string]*robots.Group // our group, by host
 }
 
 // sitemapFindings is the root sitemap, with all that were requested.
@@ -157,7 +158,7 @@ func (v *Visit) gather(ctx context.Context, m *contract.DomainMessage) (*finding
 		}
 	}()
 	err = g.run(ctx)
-	g.found.analysis.rules = g.policy.rulings.store(g.policy.group)
+	g.found.analysis.rules, g.found.robots.hosts = g.policy.rulings.store(g.policy.group), g.policy.rulings.hosts
 	if err != nil {
 		return nil, err
 	}

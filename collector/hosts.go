@@ -1,10 +1,12 @@
 package collector
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/markup"
 	"github.com/newsfork/seed-engine/robots"
 )
@@ -96,18 +99,54 @@ func (r *rulings) store(main *robots.Group) map[string]string {
 		if group == main && r.hosts[markup.HostOf(authority)] == main {
 			continue
 		}
-		var text strings.Builder
-		text.WriteString("User-agent:*\n")
-		for _, rule := range group.Rules() {
-			verb := "Disallow:"
-			if rule.Allow {
-				verb = "Allow:"
-			}
-			text.WriteString(verb + rule.Pattern + "\n")
-		}
-		stored[authority] = text.String()
+		stored[authority] = rulesText(group.Rules())
 	}
 	return stored
+}
+
+const rulesHead = "User-agent:*\n"
+
+// rulesText writes rules as a robots.txt.
+func rulesText(rules []robots.Rule) string {
+	var text strings.Builder
+	text.WriteString(rulesHead)
+	for _, rule := range rules {
+		text.WriteString(ruleLine(rule))
+	}
+	return text.String()
+}
+
+func ruleLine(r robots.Rule) string {
+	if r.Allow {
+		return "Allow:" + r.Pattern + "\n"
+	}
+	return "Disallow:" + r.Pattern + "\n"
+}
+
+// shortRules writes the rules of a group for the frontier, "" if there are none. Of too many, those that forbid with the
+// longest patterns are left out: scrapers read robots.txt themselves.
+func shortRules(group *robots.Group) string {
+	var allow, forbid []robots.Rule
+	for _, r := range group.Rules() {
+		if r.Allow {
+			allow = append(allow, r)
+		} else {
+			forbid = append(forbid, r)
+		}
+	}
+	text := rulesText(allow)
+	if len(forbid) == 0 || len(text) > frontier.MaxRules {
+		return ""
+	}
+	slices.SortStableFunc(forbid, func(a, b robots.Rule) int { return cmp.Compare(len(a.Pattern), len(b.Pattern)) })
+	for _, r := range forbid {
+		line := ruleLine(r)
+		if len(text)+len(line) > frontier.MaxRules {
+			break
+		}
+		text += line
+	}
+	return text
 }
 
 // load adds the groups that store wrote.

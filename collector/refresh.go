@@ -323,6 +323,9 @@ func (f *refresh) robots(ctx context.Context, result *frontier.RefreshResult) (a
 	}
 	delay, _ := f.group.CrawlDelay()
 	result.Visit.RobotsExpires, result.Visit.Delay = epoch.MillisOf(expires), delay.Milliseconds()
+	if rules := shortRules(f.group); expires != (time.Time{}) {
+		result.Visit.Rules = &rules
+	}
 	f.session.SetRobots(markup.HostOf(f.message.URL), delay, expires)
 	f.session.SetRules(authority, f.group.Allowed)
 	if !allowed {

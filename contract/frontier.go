@@ -64,13 +64,14 @@ type FrontierOutcome struct {
 
 // FrontierFoundURLs counts the URLs that a report found, by what became of them.
 type FrontierFoundURLs struct {
-	Added    int `json:"added"`
-	Known    int `json:"known"`
-	Excluded int `json:"excluded"`
-	Trap     int `json:"trap"`
-	Mirror   int `json:"mirror"`
-	Invalid  int `json:"invalid"`
-	Over     int `json:"over"` // a limit
+	Added     int `json:"added"`
+	Known     int `json:"known"`
+	Excluded  int `json:"excluded"`
+	Forbidden int `json:"forbidden"` // by robots.txt
+	Trap      int `json:"trap"`
+	Mirror    int `json:"mirror"`
+	Invalid   int `json:"invalid"`
+	Over      int `json:"over"` // a limit
 }
 
 // FrontierPut answers POST /api/v1/frontier/urls.

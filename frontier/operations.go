@@ -102,6 +102,7 @@ const (
 	Trapped      Verdict = "trap"           // its shape suggests endlessly many such URLs
 	ForeignHost  Verdict = "foreign_host"   // not a host of the domain
 	Excluded     Verdict = "excluded"       // by an operator
+	Disallowed   Verdict = "forbidden"      // by its host's robots.txt
 	Mirrored     Verdict = "mirror"         // the domain mirrors another one
 	HostFull     Verdict = "host_full"      // the host's queue is full; put it later
 	DomainFull   Verdict = "domain_full"    // enough better pages of the domain wait; put it later
@@ -257,13 +258,14 @@ func (a *ReportAnswer) Count(o Outcome) {
 
 // FoundCounts counts URLs that were found, by what became of them.
 type FoundCounts struct {
-	Added    int `json:"added"`
-	Known    int `json:"known"`
-	Excluded int `json:"excluded"` // by an operator
-	Trap     int `json:"trap"`
-	Mirror   int `json:"mirror"`
-	Invalid  int `json:"invalid"`
-	Over     int `json:"over"` // a limit
+	Added     int `json:"added"`
+	Known     int `json:"known"`
+	Excluded  int `json:"excluded"`  // by an operator
+	Forbidden int `json:"forbidden"` // by robots.txt
+	Trap      int `json:"trap"`
+	Mirror    int `json:"mirror"`
+	Invalid   int `json:"invalid"`
+	Over      int `json:"over"` // a limit
 }
 
 // Count counts a URL by its verdict.
@@ -275,6 +277,8 @@ func (c *FoundCounts) Count(v Verdict) {
 		c.Known++
 	case Excluded:
 		c.Excluded++
+	case Disallowed:
+		c.Forbidden++
 	case Trapped:
 		c.Trap++
 	case Mirrored:
@@ -291,6 +295,7 @@ func (c *FoundCounts) Add(o FoundCounts) {
 	c.Added += o.Added
 	c.Known += o.Known
 	c.Excluded += o.Excluded
+	c.Forbidden += o.Forbidden
 	c.Trap += o.Trap
 	c.Mirror += o.Mirror
 	c.Invalid += o.Invalid
@@ -370,7 +375,13 @@ type Visit struct {
 	Throttled     bool         // the last response was 429 or 503
 	RobotsExpires epoch.Millis // 0 if robots.txt was not fetched
 	Unresolved    bool         // its name does not resolve
+	// Rules are those of its robots.txt that are for the engine's crawlers, as a robots.txt of at most MaxRules bytes;
+	// "" allows everything. Nil leaves them as they are.
+	Rules *string `json:",omitempty"`
 }
+
+// MaxRules caps the rules of a host's robots.txt that are kept, in bytes.
+const MaxRules = 4096
 
 // MirrorRequest asks which domain showed a digest first.
 type MirrorRequest struct {

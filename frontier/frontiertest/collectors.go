@@ -156,6 +156,43 @@ func (s *testShard) mirror(domain, digest string) string {
 // digestOf makes a SHA-256 of one hexadecimal digit.
 func digestOf(c string) string { return strings.Repeat(c, 64) }
 
+// forbidden: pages that a host's robots.txt forbids are refused, and dropped when its rules change.
+func forbidden(t T, db DB) {
+	s := newShard(t, db)
+	s.acquire("a.example", "c", 60, "a.example")
+	rule := func(rules string) {
+		s.putAs(frontier.Put{Domain: "a.example", Partition: kr, Owner: "c", Visits: []frontier.Visit{
+			{Host: "a.example", RobotsExpires: s.now + 86_400_000, Rules: &rules}}})
+	}
+	page := func(path string) frontier.NewPage {
+		return frontier.NewPage{URL: "https://a.example" + path, Type: "news", Priority: 0.5}
+	}
+	all := []frontier.NewPage{page("/private/1"), page("/private/open"), page("/search?q=a"), page("/news/1")}
+	expect(t, "before the rules are known", s.put("a.example", all...).Pages,
+		[]frontier.Verdict{frontier.Accepted, frontier.Accepted, frontier.Accepted, frontier.Accepted})
+	rule("User-agent:*\nAllow:/private/open\nDisallow:/private/\nDisallow:/*?q=\n")
+	expect(t, "dropped", []string{s.state(all[0].URL).State, s.state(all[1].URL).State, s.state(all[2].URL).State,
+		s.state(all[3].URL).State}, []string{"known", "due", "known", "due"})
+	expect(t, "put again", s.put("a.example", append(all, page("/private/2"))...).Pages, []frontier.Verdict{
+		frontier.Disallowed, frontier.Duplicate, frontier.Disallowed, frontier.Duplicate, frontier.Disallowed})
+	s.release("a.example", "c")
+	s.wait(5000)
+	l := s.request(frontier.LeaseRequest{Max: 10, PerHost: 10, Seconds: 60})
+	expect(t, "leased", len(l.Items), 2)
+	results := make([]frontier.Result, len(l.Items))
+	for i := range results {
+		results[i] = frontier.Result{ID: l.Items[i].ID, Status: 200}
+	}
+	results[0].Found = []frontier.FoundURL{{NewPage: page("/private/3")}, {NewPage: page("/news/2")}}
+	s.report(l, results...)
+	expect(t, "found", []int{s.found.Forbidden, s.found.Added}, []int{1, 1})
+	s.acquire("a.example", "c", 60, "a.example")
+	rule("")
+	expect(t, "allowed again", s.put("a.example", all...).Pages,
+		[]frontier.Verdict{frontier.Accepted, frontier.Duplicate, frontier.Accepted, frontier.Duplicate})
+	expect(t, "waiting", s.stats().URLs, int64(3))
+}
+
 // learnedWithPut: what comes with the put of the collector that has the domain counts once, also when
 // the release repeats it, and nothing of one that has lost it.
 func learnedWithPut(t T, db DB) {

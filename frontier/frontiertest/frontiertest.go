@@ -73,6 +73,7 @@ var Cases = []Case{
 	{"a collector's time", collectorTime},
 	{"what a collector learned", collectorLearned},
 	{"what a collector learned, with its put", learnedWithPut},
+	{"what robots.txt forbids", forbidden},
 	{"evidence of a collection", evidence},
 	{"when a domain was last somebody's", lastOwned},
 	{"a domain that has its contract", unlessCollected},

@@ -209,6 +209,11 @@ func (c *call) visited(m *store.Domain, v *frontier.Visit) error {
 	h.Change()
 	if delay := min(max(crawlDelay(v.Delay), c.settings.Delay), maxCrawlDelay); v.RobotsExpires > 0 {
 		h.Delay, h.RobotsEnds = delay, v.RobotsExpires
+		if v.Rules != nil {
+			if err := rule(c, h, *v.Rules); err != nil {
+				return err
+			}
+		}
 	} else { // nothing says that the host asks for less than before
 		h.Delay = max(h.Delay, delay)
 	}

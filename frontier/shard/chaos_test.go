@@ -110,7 +110,8 @@ func (x *chaos) entries(host string) (list []frontier.NewEntry) {
 
 func (x *chaos) visits(domain, host string) (list []frontier.Visit) {
 	for range x.random.IntN(3) {
-		list = append(list, frontier.Visit{Host: host, Delay: x.random.Int64N(3000),
+		rules := []string{"", "User-agent:*\nDisallow:/1\n", "User-agent:*\nDisallow:/*5\nDisallow:/2\n"}[x.random.IntN(3)]
+		list = append(list, frontier.Visit{Host: host, Rules: &rules, Delay: x.random.Int64N(3000),
 			AskedAt: x.now - epoch.Millis(x.random.Int64N(10_000)), Throttled: x.random.IntN(4) == 0,
 			RetryAfter: x.random.Int64N(3) * 40, Unresolved: x.random.IntN(9) == 0, RobotsExpires: x.now + 1000})
 	}

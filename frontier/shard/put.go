@@ -325,6 +325,9 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 		h.Traps++
 		h.Change()
 		return nil
+	case back && isForbidden(p.c, h, l.Path):
+		*verdict = frontier.Disallowed
+		return nil
 	case back && p.domain.MirrorOf != "":
 		*verdict = frontier.Mirrored
 		return nil

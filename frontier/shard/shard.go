@@ -10,6 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier/link"
 	"github.com/newsfork/seed-engine/frontier/placement"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
+	"github.com/newsfork/seed-engine/robots"
 )
 
 // call is one operation of a shard.
@@ -21,7 +22,8 @@ type call struct {
 	thinnings int          // domains that had to make room, see best.go
 	alarm     epoch.Millis // see Shard
 	links     map[string]parsedLink
-	domains   map[string]string // see domainOf
+	domains   map[string]string       // see domainOf
+	rules     map[int64]*robots.Group // of hosts, by id
 }
 
 // parsedLink is the result of link.Parse.

@@ -80,6 +80,7 @@ func randomHost(r *rand.Rand) *Host {
 	h.LastLease = r.Int64N(1e6)
 	for range r.IntN(30) {
 		h.Texts.Saw(r.Uint64()>>16, r.Uint32N(5))
+		h.Rules = "User-agent:*\nDisallow:/private/\n"
 		h.Patterns.Give(fmt.Sprintf("a/0/%d*", r.IntN(30)), r.Int64N(20_000))
 		h.Patterns[0].Fetch(epoch.Seconds(r.Int64N(1e6) - 1e5))
 		h.Patterns[0].Look(epoch.Seconds(r.Int64N(1e6)), r.IntN(2) == 0)
@@ -122,7 +123,7 @@ func TestRecord_Survives(t *testing.T) {
 		}
 		if !bytes.Equal(got.encode(), record) || !reflect.DeepEqual(append([]Page{}, got.buffer...), append([]Page{}, h.buffer...)) ||
 			!reflect.DeepEqual(append([]Page{}, got.Schedule.buffer...), append([]Page{}, h.Schedule.buffer...)) ||
-			got.Scheduled != h.Scheduled || got.Trust != h.Trust || !reflect.DeepEqual(got.Texts, h.Texts) || !reflect.DeepEqual(got.Patterns, h.Patterns) ||
+			got.Scheduled != h.Scheduled || got.Trust != h.Trust || !reflect.DeepEqual(got.Texts, h.Texts) || !reflect.DeepEqual(got.Patterns, h.Patterns) || got.Rules != h.Rules ||
 			!reflect.DeepEqual(got.segments, append([]segment{}, h.segments...)) ||
 			!slices.EqualFunc(got.Entries, h.Entries, func(a, b Entry) bool { return reflect.DeepEqual(a, b) }) ||
 			got.tail != h.tail || got.places != h.places {

@@ -59,6 +59,7 @@ type Host struct {
 	Traps    int64 // URLs that were refused since their shape is a trap's, or all that are like them are copies
 	Texts    Texts
 	Patterns Patterns
+	Rules    string // of its robots.txt, see frontier.Visit
 
 	Trust revisit.Trust // in the host's lastmods
 
@@ -169,7 +170,7 @@ func (h *Host) encode() []byte {
 		b = h.recent[i].append(b)
 	}
 	b = appendUint(h.appendSchedule(b), h.LastLease)
-	b = h.Patterns.append(h.Texts.append(b))
+	b = appendString(h.Patterns.append(h.Texts.append(b)), h.Rules)
 	return append(b, h.tail...)
 }
 
@@ -314,6 +315,9 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 		h.LastLease = d.int()
 		if d.at < len(d.text) {
 			h.Texts, h.Patterns = d.texts(), d.patterns()
+		}
+		if d.at < len(d.text) {
+			h.Rules = d.string()
 		}
 	}
 	h.tail = d.text[d.at:]

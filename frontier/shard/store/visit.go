@@ -220,6 +220,39 @@ func Remove(h *Host, hashes map[uint64]bool) error {
 	return nil
 }
 
+// Drop takes pages of a host out of the queue and the schedule: they can be put again.
+func Drop(h *Host, which func(path string) bool) error {
+	for _, q := range []*pageQueue{&h.pageQueue, &h.Schedule} {
+		pages, err := q.unread(0)
+		if err != nil {
+			return err
+		}
+		hashes := map[uint64]bool{}
+		for i := range pages {
+			if which(pages[i].Path) {
+				hashes[Hash48(pages[i].Path)] = true
+			}
+		}
+		if len(hashes) == 0 {
+			continue
+		}
+		dropped, err := q.take(hashes, len(q.segments))
+		if err != nil {
+			return err
+		}
+		for i := range dropped {
+			h.Leave(&dropped[i])
+		}
+		if q == &h.Schedule {
+			continue // they were fetched
+		}
+		if err := h.drop(dropped, Idle); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // take takes pages out of a queue by their hashes, those that it finds in the host's row and as many segments, the newest.
 func (q *pageQueue) take(hashes map[uint64]bool, segments int) (taken []Page, err error) {
 	h := q.host
