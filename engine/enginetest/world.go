@@ -59,7 +59,7 @@ type World struct {
 	// SnapshotPages is the number of pages of a snapshot that an alarm stores, 0 for all of them.
 	SnapshotPages int
 
-	t     *testing.T
+	t     testing.TB
 	mu    sync.Mutex
 	idle  []*instance
 	calls int
@@ -69,22 +69,25 @@ type World struct {
 // Run runs a test in a world of its own, in a bubble of testing/synctest. All settings have their defaults, but there
 // is no request interval and no retry of requests.
 func Run(t *testing.T, test func(t *testing.T, w *World)) {
-	synctest.Test(t, func(t *testing.T) {
-		db, err := sqlite.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { db.Close() })
-		w := &World{
-			Bucket: r2.NewMemory(), Database: db, Broker: queuestest.New(Queues...),
-			Web:   &fetchtest.Web{Clock: fetch.SystemClock()},
-			Hooks: &Hooks{}, Variables: map[string]string{"REQUEST_INTERVAL_MS": "0", "FETCH_RETRIES": "0"}, t: t,
-		}
-		w.Broker.Consume = w.consume
-		w.Frontier = &Shards{world: w}
-		t.Cleanup(w.Frontier.close)
-		test(t, w)
-	})
+	synctest.Test(t, func(t *testing.T) { test(t, New(t)) })
+}
+
+// New returns a world like that of Run in real time, for benchmarks.
+func New(t testing.TB) *World {
+	db, err := sqlite.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	w := &World{
+		Bucket: r2.NewMemory(), Database: db, Broker: queuestest.New(Queues...),
+		Web:   &fetchtest.Web{Clock: fetch.SystemClock()},
+		Hooks: &Hooks{}, Variables: map[string]string{"REQUEST_INTERVAL_MS": "0", "FETCH_RETRIES": "0"}, t: t,
+	}
+	w.Broker.Consume = w.consume
+	w.Frontier = &Shards{world: w}
+	t.Cleanup(w.Frontier.close)
+	return w
 }
 
 // instance is an engine that serves one event at a time.
@@ -212,6 +215,34 @@ func (s *settlement) pass() {
 		s.said()
 	}
 }
+
+// Deliver delivers messages in one batch, past the broker. All of them must be acknowledged.
+func (w *World) Deliver(queue string, messages ...any) {
+	w.t.Helper()
+	batch := make([]queues.Message, len(messages))
+	for i, m := range messages {
+		batch[i] = &delivered{body: contract.Encode(m)}
+	}
+	w.consume(w.t.Context(), queue, batch)
+	for _, m := range batch {
+		if !m.(*delivered).done {
+			w.t.Fatalf("%s was not acknowledged", m.Body())
+		}
+	}
+}
+
+// delivered is a message of Deliver.
+type delivered struct {
+	body []byte
+	done bool
+}
+
+func (d *delivered) ID() string        { return "delivered" }
+func (d *delivered) Body() []byte      { return d.body }
+func (d *delivered) Attempts() int     { return 1 }
+func (d *delivered) Sent() time.Time   { return time.Now() }
+func (d *delivered) Ack()              { d.done = true }
+func (*delivered) Retry(time.Duration) {}
 
 // Drain delivers all pending messages.
 func (w *World) Drain() {
@@ -398,7 +429,7 @@ func (w *World) Refused(queue string) (err error) {
 }
 
 // untouched is a message that must not be settled.
-type untouched struct{ t *testing.T }
+type untouched struct{ t testing.TB }
 
 func (untouched) ID() string            { return "untouched" }
 func (untouched) Body() []byte          { return []byte(`{}`) }
