@@ -23,14 +23,21 @@ type candidate struct {
 // better orders candidates: by order, then the newest, then by the priority that a sitemap states. Where all that is
 // equal, the higher number is usually the newer; the rest has no order that means anything.
 func better(a, b candidate) int {
-	if a.order != b.order {
+	switch {
+	case a.order != b.order:
 		return b.order - a.order
+	case a.date != b.date:
+		return cmp.Compare(b.date, a.date)
+	case a.hint&0x0f != b.hint&0x0f:
+		return int(b.hint&0x0f) - int(a.hint&0x0f)
 	}
-	if c := cmp.Or(cmp.Compare(b.date, a.date), int(b.hint&0x0f)-int(a.hint&0x0f)); c != 0 {
+	if c := cmp.Compare(lastNumber(b.url), lastNumber(a.url)); c != 0 {
 		return c
 	}
-	return cmp.Or(cmp.Compare(lastNumber(b.url), lastNumber(a.url)), cmp.Compare(keyOf(a.url), keyOf(b.url)),
-		strings.Compare(a.url, b.url))
+	if c := cmp.Compare(keyOf(a.url), keyOf(b.url)); c != 0 {
+		return c
+	}
+	return strings.Compare(a.url, b.url)
 }
 
 // below reports whether c is not good enough for a list of which worst is the last, as nearly all are.
@@ -40,7 +47,10 @@ func (c *candidate) below(worst *candidate) bool {
 
 // lastNumber is the last number in a URL, 0 for none.
 func lastNumber(url string) (n uint64) {
-	end := strings.LastIndexAny(url, "0123456789") + 1
+	end := len(url)
+	for end > 0 && !isDigit(url[end-1]) {
+		end--
+	}
 	begin := end
 	for begin > 0 && isDigit(url[begin-1]) && end-begin < 18 {
 		begin--

@@ -22,8 +22,9 @@ type DB struct {
 	// Fail, if set, is called before every batch. If it returns an error, the batch fails with it.
 	Fail func() error
 
-	mu   sync.Mutex
-	conn *sqlite3.Conn
+	mu     sync.Mutex
+	conn   *sqlite3.Conn
+	cached map[string]*sqlite3.Stmt // D1 keeps statements too
 }
 
 var _ ledger.DB = (*DB)(nil)
@@ -68,13 +69,16 @@ func OpenFile(name string, migrations fs.FS) (*DB, error) {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	return &DB{conn: conn}, nil
+	return &DB{conn: conn, cached: map[string]*sqlite3.Stmt{}}, nil
 }
 
 // Close frees the database.
 func (d *DB) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	for _, stmt := range d.cached {
+		stmt.Close()
+	}
 	return d.conn.Close()
 }
 
@@ -112,14 +116,11 @@ func (d *DB) run(s ledger.Statement) (r ledger.Result, err error) {
 	if len(s.Args) > ledger.MaxParameters {
 		return r, fmt.Errorf("too many SQL variables: %d", len(s.Args))
 	}
-	stmt, tail, err := d.conn.Prepare(s.SQL)
+	stmt, err := d.prepared(s.SQL)
 	if err != nil {
 		return r, err
 	}
-	defer stmt.Close()
-	if tail != "" {
-		return r, fmt.Errorf("more than one statement: %s", tail)
-	}
+	defer stmt.Reset()
 	if n := stmt.BindCount(); n != len(s.Args) {
 		return r, fmt.Errorf("wrong number of parameter bindings: %d for %d", len(s.Args), n)
 	}
@@ -167,4 +168,30 @@ func (d *DB) run(s ledger.Statement) (r ledger.Result, err error) {
 	r.Changes = d.conn.TotalChanges() - before
 	r.Rows, err = json.Marshal(rows)
 	return r, err
+}
+
+// maxCached caps the statements that are kept.
+const maxCached = 100
+
+// prepared returns the statement of an SQL text, which is kept.
+func (d *DB) prepared(sql string) (*sqlite3.Stmt, error) {
+	if stmt := d.cached[sql]; stmt != nil {
+		return stmt, stmt.ClearBindings()
+	}
+	stmt, tail, err := d.conn.Prepare(sql)
+	if err != nil {
+		return nil, err
+	}
+	if tail != "" {
+		stmt.Close()
+		return nil, fmt.Errorf("more than one statement: %s", tail)
+	}
+	if len(d.cached) == maxCached {
+		for _, other := range d.cached {
+			other.Close()
+		}
+		clear(d.cached)
+	}
+	d.cached[sql] = stmt
+	return stmt, nil
 }
