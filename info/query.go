@@ -13,9 +13,11 @@ type Query struct {
 	Source   string   // "" for all
 	HasImage bool     // only articles with a thumbnail
 	From     *Cursor  // the page begins after it; nil: with the newest article
-	Newer    bool     // the page ends before From instead: the next newer articles
-	Search   Search   // only articles with all terms
-	Limit    int
+	// Newer selects what has arrived since From, which is then a Page.Arrived, however old it is. A search goes by
+	// publication instead: its page ends before From.
+	Newer  bool
+	Search Search // only articles with all terms
+	Limit  int
 }
 
 // MaxLimit is the longest page.
@@ -30,6 +32,9 @@ type Page struct {
 	More     bool // more articles match, or might match, in the query's direction
 	// Next is set if a search stopped before the page was full. The search continues there.
 	Next *Cursor
+	// Arrived is a position in the order of arrival: what arrives later is newer than this page, whenever it was
+	// published. For a search it is empty.
+	Arrived Cursor
 }
 
 // Cut returns a page from articles that were read with one more than the limit.

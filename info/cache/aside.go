@@ -31,6 +31,7 @@ type Result struct {
 	Items       []Item
 	More        bool
 	Next        *info.Cursor // see info.Page
+	Arrived     info.Cursor  // see info.Page
 	Source      string       // kv, redis, d1 or postgres
 	Total       int          // articles of the category in the cache; 0 if unknown
 	RefreshedAt time.Time    // last refresh of the cache; zero if unknown
@@ -68,7 +69,8 @@ func (r *Reader) Page(ctx context.Context, q info.Query) (Result, error) {
 		return r.cached(a, &q, now), nil
 	}
 	r.lookAfter(ctx, now, missing || a != nil && now.Sub(a.RefreshedAt) > Stale)
-	result := Result{Items: make([]Item, len(p.Articles)), More: p.More, Next: p.Next, Source: r.Kind}
+	result := Result{Items: make([]Item, len(p.Articles)), More: p.More, Next: p.Next, Arrived: p.Arrived,
+		Source: r.Kind}
 	for i := range p.Articles {
 		article := &p.Articles[i]
 		result.Items[i] = Item{info.CursorOf(article), article.AppendPublic(nil)}
@@ -91,7 +93,8 @@ func (r *Reader) suffices(a *Answer, q *info.Query, now time.Time) bool {
 func (r *Reader) cached(a *Answer, q *info.Query, now time.Time) Result {
 	items := a.Items[:min(len(a.Items), q.Limit)]
 	return Result{
-		Items: items, More: len(a.Items) > len(items) || !a.Complete, Source: r.Cache.Name(), Total: a.Total,
+		Items: items, More: len(a.Items) > len(items) || !a.Complete, Arrived: a.Arrived, Source: r.Cache.Name(),
+		Total:       a.Total,
 		RefreshedAt: a.RefreshedAt, Expires: a.Expires, Stale: r.Pulse.gone(now) || now.Sub(a.CollectedAt) > Stale,
 	}
 }

@@ -30,6 +30,7 @@ type Feed struct {
 	Complete bool // the category has no other articles
 	// CollectedAt is the start of the last collection that the cache shows.
 	CollectedAt time.Time
+	Arrived     info.Cursor // see info.Page
 }
 
 // Item is an article on a page.
@@ -44,7 +45,8 @@ type Answer struct {
 	Complete    bool   // the store has no other articles either
 	Total       int    // articles of the category in the cache
 	RefreshedAt time.Time
-	CollectedAt time.Time // see Feed
+	CollectedAt time.Time   // see Feed
+	Arrived     info.Cursor // see info.Page
 	Expires     time.Time
 }
 

@@ -126,7 +126,7 @@ func upsert(t *testing.T, s *store.Store, articles ...info.Article) {
 	for _, a := range articles {
 		list = append(list, store.New{Article: a})
 	}
-	if _, err := s.Upsert(ctx, list, time.Now()); err != nil {
+	if _, err := s.Upsert(ctx, list); err != nil {
 		t.Fatal(err)
 	}
 }

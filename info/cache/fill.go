@@ -70,7 +70,7 @@ func FillNow(ctx context.Context, c Cache, s Store, owner string, now time.Time)
 		if err != nil {
 			return false, err
 		}
-		f := Feed{category, p.Articles, !p.More, collected}
+		f := Feed{category, p.Articles, !p.More, collected, p.Arrived}
 		digest := f.digest()
 		same, err := has(ctx, c, f, state.Written[category] == digest, now)
 		if err != nil {

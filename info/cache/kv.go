@@ -44,8 +44,21 @@ type head struct {
 	Version     int          `json:"v"`
 	RefreshedAt epoch.Millis `json:"refreshed_at"`
 	CollectedAt epoch.Millis `json:"collected_at"` // 0 in values of the previous version
+	ArrivedAt   epoch.Millis `json:"arrived_at"`   // 0 in values of the previous version
 	Complete    bool         `json:"complete"`
 	Count       int          `json:"count"`
+}
+
+// arrived returns the position in the order of arrival.
+func (h *head) arrived() info.Cursor { return arrivedAt(h.ArrivedAt, h.refreshed()) }
+
+// arrivedAt returns the position of a feed in the order of arrival. The previous version did not write it; then an
+// earlier one is safe.
+func arrivedAt(at epoch.Millis, refreshed time.Time) info.Cursor {
+	if at == 0 {
+		at = epoch.MillisOf(refreshed.Add(-TTL))
+	}
+	return info.Cursor{At: at}
 }
 
 func (h *head) refreshed() time.Time { return h.RefreshedAt.Time() }
@@ -72,7 +85,7 @@ func (k *KV) Page(ctx context.Context, q info.Query) (*Answer, error) {
 		return nil, nil
 	}
 	a := &Answer{Total: h.Count, RefreshedAt: h.refreshed(), CollectedAt: h.collected(),
-		Expires: h.refreshed().Add(TTL)}
+		Arrived: h.arrived(), Expires: h.refreshed().Add(TTL)}
 	for lines = afterCursor(lines, q.From); len(lines) > 0; {
 		var one []byte
 		one, lines, _ = bytes.Cut(lines, []byte{'\n'})
@@ -126,7 +139,7 @@ func readLine(b []byte, q *info.Query) (item Item, ok bool) {
 	return item, ok && (q.From == nil || q.From.Before(item.Cursor))
 }
 
-// Has reports whether the value of a category equals a feed and is younger than a Heartbeat.
+// Has reports whether the value of a category equals a feed, apart from times, and is younger than a Heartbeat.
 func (k *KV) Has(ctx context.Context, f Feed, now time.Time) (bool, error) {
 	value, err := k.namespace.Get(ctx, feedKey(f.Category))
 	if err != nil {
@@ -134,7 +147,7 @@ func (k *KV) Has(ctx context.Context, f Feed, now time.Time) (bool, error) {
 	}
 	first, lines, _ := bytes.Cut(value, []byte{'\n'})
 	var h head
-	if json.Unmarshal(first, &h) != nil || h != f.head(h.RefreshedAt, h.CollectedAt) ||
+	if json.Unmarshal(first, &h) != nil || h != f.head(h.RefreshedAt, h.CollectedAt, h.ArrivedAt) ||
 		!bytes.Equal(lines, f.lines()) {
 		return false, nil
 	}
@@ -144,7 +157,7 @@ func (k *KV) Has(ctx context.Context, f Feed, now time.Time) (bool, error) {
 // Refresh implements Cache.
 func (k *KV) Refresh(ctx context.Context, feeds []Feed, now time.Time) error {
 	for _, f := range feeds {
-		first, _ := json.Marshal(f.head(epoch.MillisOf(now), epoch.MillisOf(f.CollectedAt))) // plain data
+		first, _ := json.Marshal(f.head(epoch.MillisOf(now), epoch.MillisOf(f.CollectedAt), f.Arrived.At)) // plain data
 		value := append(append(first, '\n'), f.lines()...)
 		if err := k.namespace.Put(ctx, feedKey(f.Category), value, kvTTL); err != nil {
 			return fault("cache.KV.Refresh", err)
@@ -153,8 +166,8 @@ func (k *KV) Refresh(ctx context.Context, feeds []Feed, now time.Time) error {
 	return nil
 }
 
-func (f *Feed) head(refreshed, collected epoch.Millis) head {
-	return head{kvVersion, refreshed, collected, f.Complete, len(f.Articles)}
+func (f *Feed) head(refreshed, collected, arrived epoch.Millis) head {
+	return head{kvVersion, refreshed, collected, arrived, f.Complete, len(f.Articles)}
 }
 
 // lines returns the lines of the articles.

@@ -67,6 +67,8 @@ func (r *Redis) Page(ctx context.Context, q info.Query) (*Answer, error) {
 	if collected, err := time.Parse(time.RFC3339Nano, meta["last_collected"]); err == nil {
 		a.CollectedAt = collected.UTC()
 	}
+	arrived, _ := strconv.ParseInt(meta["arrived_at"], 10, 64)
+	a.Arrived = arrivedAt(epoch.Millis(arrived), a.RefreshedAt)
 	places := after(words(replies[2]), q.From)
 	for len(places) > 0 && len(a.Items) <= q.Limit {
 		some := places[:min(len(places), q.Limit+1)]
@@ -159,7 +161,8 @@ func refreshCommands(f Feed, now time.Time) [][]string {
 	return append(commands,
 		[]string{"HSET", meta, "last_refresh", now.UTC().Format(time.RFC3339Nano), "last_collected",
 			f.CollectedAt.UTC().Format(time.RFC3339Nano), "article_count", strconv.Itoa(len(f.Articles)),
-			"is_stale", "false", "complete", fmt.Sprint(f.Complete)},
+			"is_stale", "false", "complete", fmt.Sprint(f.Complete), "arrived_at",
+			strconv.FormatInt(int64(f.Arrived.At), 10)},
 		[]string{"EXPIRE", meta, seconds(TTL)}, []string{"EXEC"})
 }
 

@@ -26,7 +26,7 @@ type Store interface {
 	Sources(ctx context.Context) ([]store.Source, error)
 	Left(ctx context.Context, source string, w info.Window, left int) error
 	Known(ctx context.Context, keys []string) (map[string]store.Known, error)
-	Upsert(ctx context.Context, articles []store.New, now time.Time) (store.Saved, error)
+	Upsert(ctx context.Context, articles []store.New) (store.Saved, error)
 	Add(ctx context.Context, failed []store.Letter, now time.Time) error
 	DeadLetters(ctx context.Context, source string, limit int) ([]store.Letter, error)
 	Resolve(ctx context.Context, source, request string) (bool, error)
@@ -219,7 +219,7 @@ func (c *Collector) put(ctx context.Context, articles []info.Article) (saved sto
 		return saved, 0, err
 	}
 	found = c.thumbnails(ctx, list, known)
-	saved, err = c.Store.Upsert(ctx, list, c.Now())
+	saved, err = c.Store.Upsert(ctx, list)
 	return saved, found, err
 }
 

@@ -797,7 +797,7 @@ func TestQuotas_ProvidersCountOfYesterday(t *testing.T) {
 func TestRefresh_AfterAnother(t *testing.T) {
 	w := newWorld(t)
 	a := infotest.Article(info.Feed, 1, w.clock)
-	if _, err := w.Store.Upsert(ctx, []store.New{{Article: a}}, w.clock); err != nil {
+	if _, err := w.Store.Upsert(ctx, []store.New{{Article: a}}); err != nil {
 		t.Fatal(err)
 	}
 	before, err := w.Store.Page(ctx, info.Query{Category: info.All, Limit: cache.Size})
@@ -887,7 +887,7 @@ func TestCollect_SlowUpstreams(t *testing.T) {
 
 		// Their dead letters do not delay pruning.
 		old := infotest.Article(info.Feed, 1, w.clock.Add(-w.Retention-time.Hour))
-		if _, err := w.Store.Upsert(ctx, []store.New{{Article: old}}, w.clock); err != nil {
+		if _, err := w.Store.Upsert(ctx, []store.New{{Article: old}}); err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()

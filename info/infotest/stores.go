@@ -40,6 +40,7 @@ var StoreCases = []StoreCase{
 	{"pages of one millisecond", ties},
 	{"filters", filters},
 	{"what is new since a cursor", newer},
+	{"what is new while many write", arrivalRace},
 	{"search", search},
 	{"pages of a search", searchPages},
 	{"searches for beginnings", beginnings},
@@ -95,7 +96,7 @@ func put(t T, s *store.Store, articles ...info.Article) store.Saved {
 	for i, a := range articles {
 		list[i].Article = a
 	}
-	saved, err := s.Upsert(ctx, list, time.Now())
+	saved, err := s.Upsert(ctx, list)
 	must(t, "Upsert", err)
 	return saved
 }
@@ -155,8 +156,7 @@ func roundTrip(t T, s *store.Store) {
 	with := full
 	with.Evidence = []info.Match{{Category: info.Energy, Keyword: "solar", Field: "title", Points: 4}}
 	expect(t, "saved", put(t, s, with, bare), store.Saved{Inserted: 2})
-	expect(t, "page", page(t, s, info.Query{Category: info.All, Limit: 10}),
-		info.Page{Articles: []info.Article{full, bare}})
+	expect(t, "page", page(t, s, info.Query{Category: info.All, Limit: 10}).Articles, []info.Article{full, bare})
 	one, err := s.Article(ctx, full.ID)
 	must(t, "Article", err)
 	expect(t, "one article", one, &full)
@@ -174,7 +174,7 @@ func completes(t T, s *store.Store) {
 	b.Key, b.Title, b.Snippet, b.ThumbnailURL, b.Keywords, b.Category = a.Key, "Another", "Snippet",
 		"https://i.example/", []string{"k"}, info.AI
 	tried := noon.Add(time.Hour)
-	saved, err := s.Upsert(ctx, []store.New{{Article: b, Tried: tried}}, time.Now())
+	saved, err := s.Upsert(ctx, []store.New{{Article: b, Tried: tried}})
 	must(t, "Upsert", err)
 	expect(t, "saved", saved, store.Saved{Updated: 1})
 	want := a
@@ -342,25 +342,124 @@ func filters(t T, s *store.Store) {
 	}
 }
 
+// newer: what arrived since a page was read is new, however old it is.
 func newer(t T, s *store.Store) {
+	empty := page(t, s, info.Query{Category: info.All, Limit: 5})
+	put(t, s, Article(info.Naver, 0, noon))
+	first := page(t, s, info.Query{Category: info.All, Limit: 5})
 	var list []info.Article
-	for i := range 20 {
-		list = append(list, Article(info.Naver, i, noon.Add(-time.Duration(i/2)*time.Second))) // pairs
+	for i := range 60 { // three transactions, older and older
+		a := Article(info.Sources[i%4], 1+i, noon.Add(-time.Duration(i)*time.Minute))
+		a.Category = append(info.Categories, "")[i%4]
+		list = append(list, a)
 	}
 	put(t, s, list...)
-	all := ids(page(t, s, info.Query{Category: info.All, Limit: 50}).Articles)
-	from := info.CursorOf(&list[12])
-	at := slices.Index(all, list[12].ID)
-	q := info.Query{Category: info.All, From: &from, Newer: true, Limit: 5}
-	p := page(t, s, q)
-	expect(t, "the nearest newer ones", ids(p.Articles), all[at-5:at])
-	expect(t, "more", p.More, true)
-	n, err := s.Count(ctx, q)
+	known := list[3]
+	known.Snippet = "more"
+	put(t, s, known) // has arrived before
+	_, err := s.SetDeleted(ctx, list[9].ID, true)
+	must(t, "SetDeleted", err)
+
+	since := func(q info.Query) (found []string) {
+		t.Helper()
+		for from := *q.From; ; {
+			q.From, q.Newer = &from, true
+			n, capped, err := s.Count(ctx, q)
+			must(t, "Count", err)
+			p := page(t, s, q)
+			if capped || p.More != (n > len(p.Articles)) || p.More && len(p.Articles) < q.Limit {
+				t.Errorf("%d articles of %d on a page, more %v, capped %v", len(p.Articles), n, p.More, capped)
+			}
+			found = append(ids(p.Articles), found...)
+			if from = p.Arrived; !p.More {
+				return found
+			}
+		}
+	}
+	ofCategory := func(c info.Category) (want []string) {
+		for _, a := range list {
+			if a.ID != list[9].ID && (c == info.All || a.Category == c) {
+				want = append(want, a.ID)
+			}
+		}
+		slices.Sort(want)
+		return want
+	}
+	for _, limit := range []int{1, 7, 50} {
+		for _, c := range []info.Category{info.All, info.Energy} {
+			got := since(info.Query{Category: c, From: &first.Arrived, Limit: limit})
+			slices.Sort(got)
+			expect(t, fmt.Sprintf("%s, %d a page", c, limit), got, ofCategory(c))
+		}
+	}
+	expect(t, "since the empty page", len(since(info.Query{Category: info.All, From: &empty.Arrived, Limit: 50})), 60)
+	last := page(t, s, info.Query{Category: info.All, Limit: 1}).Arrived
+	nothing := page(t, s, info.Query{Category: info.All, From: &last, Newer: true, Limit: 5})
+	expect(t, "nothing newer", nothing, info.Page{Articles: []info.Article{}, Arrived: last})
+
+	// However many others arrive, a page of a rare filter looks through no more than MaxArrivals at once.
+	list = nil
+	for i := range store.MaxArrivals + 200 {
+		list = append(list, Article(info.Feed, 1000+i, noon.Add(-time.Duration(i)*time.Minute)))
+	}
+	list[store.MaxArrivals+100].Category = info.AI
+	put(t, s, list...)
+	q := info.Query{Category: info.AI, From: &last, Newer: true, Limit: 5}
+	n, capped, err := s.Count(ctx, q)
 	must(t, "Count", err)
-	expect(t, "count", n, at)
-	newest := info.CursorOf(&page(t, s, info.Query{Category: info.All, Limit: 1}).Articles[0])
-	q.From = &newest
-	expect(t, "nothing newer", page(t, s, q), info.Page{Articles: []info.Article{}})
+	expect(t, "counted", []any{n, capped}, []any{0, true})
+	p := page(t, s, q)
+	expect(t, "a page without articles", []any{len(p.Articles), p.More}, []any{0, true})
+	q.From = &p.Arrived
+	p = page(t, s, q)
+	expect(t, "the next page", []any{ids(p.Articles), p.More}, []any{ids(list[store.MaxArrivals+100:][:1]), false})
+}
+
+// arrivalRace: of many transactions at once none puts articles before a position that a reader already has.
+func arrivalRace(t T, s *store.Store) {
+	seen := map[string]int{}
+	position := page(t, s, info.Query{Category: info.All, Limit: 1}).Arrived
+	look := func() bool {
+		q := info.Query{Category: info.All, From: &position, Newer: true, Limit: 50}
+		p, err := s.Page(ctx, q)
+		must(t, "Page", err)
+		for _, a := range p.Articles {
+			seen[a.ID]++
+		}
+		position = p.Arrived
+		return p.More
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		race(8, func(writer int) {
+			for i := range 10 {
+				list := []store.New{}
+				for n := range 30 { // two transactions
+					at := noon.Add(-time.Duration(n*writer) * time.Minute)
+					list = append(list, store.New{Article: Article(info.Feed, writer*1000+i*30+n, at)})
+				}
+				if _, err := s.Upsert(ctx, list); err != nil {
+					t.Errorf("Upsert: %v", err)
+				}
+			}
+		})
+	}()
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		for look() {
+		}
+	}
+	expect(t, "seen", len(seen), 8*10*30)
+	for id, n := range seen {
+		if n != 1 {
+			t.Errorf("%s was seen %d times", id, n)
+		}
+	}
 }
 
 func search(t T, s *store.Store) {
@@ -770,7 +869,8 @@ func anyText(t T, s *store.Store) {
 
 func nothing(t T, s *store.Store) {
 	expect(t, "saved", put(t, s), store.Saved{})
-	expect(t, "page", page(t, s, info.Query{Category: info.All, Limit: 10}), info.Page{Articles: []info.Article{}})
+	expect(t, "page", page(t, s, info.Query{Category: info.All, Limit: 10}),
+		info.Page{Articles: []info.Article{}, Arrived: info.Cursor{At: 1}})
 	expect(t, "search", page(t, s, info.Query{Search: info.ParseSearch("x"), Limit: 10}),
 		info.Page{Articles: []info.Article{}})
 	known, err := s.Known(ctx, nil)

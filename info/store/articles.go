@@ -84,8 +84,9 @@ type Saved struct {
 }
 
 // Upsert stores articles, distinct in id and key. Existing articles keep their fields and get missing ones; deleted
-// ones stay deleted. Articles whose id belongs to another one are skipped. Changes show in Cached.
-func (s *Store) Upsert(ctx context.Context, articles []New, now time.Time) (Saved, error) {
+// ones stay deleted. Articles whose id belongs to another one are skipped. Changes show in Cached. Articles arrive in the
+// order of transactions, whatever the clocks of their collectors say.
+func (s *Store) Upsert(ctx context.Context, articles []New) (Saved, error) {
 	const op = "store.Upsert"
 	var saved Saved
 	for piece := range slices.Chunk(articles, maxBatch) {
@@ -102,7 +103,7 @@ func (s *Store) Upsert(ctx context.Context, articles []New, now time.Time) (Save
 		list := encode(rows)
 		var statements []ledger.Statement
 		for _, sql := range s.upsert {
-			statements = append(statements, s.statement(sql, list, epoch.MillisOf(now)))
+			statements = append(statements, s.statement(sql, list))
 		}
 		results, err := s.batch(ctx, op, statements...)
 		if err != nil {
@@ -163,18 +164,23 @@ func (s *Store) Known(ctx context.Context, keys []string) (known map[string]Know
 // Page reads one page.
 func (s *Store) Page(ctx context.Context, q info.Query) (info.Page, error) {
 	const op = "store.Page"
-	if len(q.Search) > 0 {
+	switch {
+	case len(q.Search) > 0:
 		return s.searched(ctx, q)
+	case q.Newer:
+		return s.arrivals(ctx, q)
 	}
 	var c conditions
 	s.filter(&c, &q, "news_articles.")
-	results, err := s.batch(ctx, op, s.statement(`SELECT `+s.columns+` FROM news_articles`+c.where()+order(&q,
-		"news_articles.")+` LIMIT `+c.arg(int64(q.Limit+1)), c.args...))
+	results, err := s.batch(ctx, op, s.lastArrival(), s.statement(`SELECT `+s.columns+` FROM news_articles`+
+		c.where()+order(&q, "news_articles.")+` LIMIT `+c.arg(int64(q.Limit+1)), c.args...))
 	if err != nil {
 		return info.Page{}, err
 	}
-	articles, err := scanArticles(op, results[0])
-	return q.Cut(articles), err
+	articles, err := scanArticles(op, results[1])
+	page := q.Cut(articles)
+	page.Arrived = arrivedBy(results[0])
+	return page, err
 }
 
 // scanArticles decodes rows by hand: reflection doubled the time of a page.
@@ -273,28 +279,6 @@ func order(q *info.Query, table string) string {
 		direction = " ASC"
 	}
 	return " ORDER BY " + table + "published_at" + direction + ", " + table + "id" + direction
-}
-
-// MaxCount is the highest result of Count.
-const MaxCount = 1000
-
-// Count returns the number of articles from a query's page on, at most MaxCount.
-func (s *Store) Count(ctx context.Context, q info.Query) (int, error) {
-	const op = "store.Count"
-	var c conditions
-	s.filter(&c, &q, "news_articles.")
-	results, err := s.batch(ctx, op, s.statement(`SELECT count(*) AS n FROM (SELECT 1 FROM news_articles`+c.where()+
-		order(&q, "news_articles.")+` LIMIT `+c.arg(int64(MaxCount))+`) AS counted`, c.args...))
-	if err != nil {
-		return 0, err
-	}
-	rows, err := decode[struct {
-		N int `json:"n"`
-	}](op, results[0])
-	if err != nil || len(rows) == 0 {
-		return 0, err
-	}
-	return rows[0].N, nil
 }
 
 // Article returns an article, or nil if it is missing or deleted.

@@ -20,13 +20,16 @@ var d1 = dialect{
 	yes:     "1",
 	list:    `SELECT value FROM json_each(?1)`,
 	instant: func(placeholder string) string { return placeholder },
+	arrived: "created_at",
 	tried:   func() string { return "thumbnail_tried" },
 	indexed: func(grams []string, at epoch.Millis) string {
 		return strings.Join(append(grams, stretchesOf(at)...), " ")
 	},
 	search: searchD1,
 	upsert: []string{
-		// The index first, with exactly those articles that the second statement inserts. It skips search ids that
+		`UPDATE news_cache SET changed_at = max({now}, changed_at + 1) WHERE name = 'arrivals'`,
+
+		// The index before the articles, with exactly those articles that the next statement inserts. It skips search ids that
 		// are taken.
 		`INSERT INTO news_search (rowid, grams) SELECT value->>'search_id', value->>'grams' FROM json_each(?1)
 WHERE value->>'search_id' IS NOT NULL AND NOT EXISTS (SELECT 1 FROM news_articles
@@ -40,10 +43,10 @@ value->>'source_name',
 nullif(value->>'source_icon_url', ''), nullif(value->>'thumbnail_url', ''), value->>'thumbnail_tried',
 nullif(value->>'video_url', ''),
 nullif(value->>'category', ''), value->>'evidence', value->>'keywords', nullif(value->>'ai_tag', ''),
-value->>'published_at', ?2, ?2,
+value->>'published_at', arrivals.changed_at, arrivals.changed_at,
 CASE WHEN EXISTS (SELECT 1 FROM news_articles WHERE search_id = value->>'search_id') THEN NULL
 ELSE value->>'search_id' END
-FROM json_each(?1) WHERE true
+FROM news_cache AS arrivals, json_each(?1) WHERE arrivals.name = 'arrivals'
 ON CONFLICT (url_key) DO UPDATE SET
 snippet = CASE snippet WHEN '' THEN excluded.snippet ELSE snippet END,
 source_icon_url = coalesce(source_icon_url, excluded.source_icon_url),
@@ -67,7 +70,7 @@ RETURNING created_at = updated_at AS inserted`,
 
 		`UPDATE news_cache SET changed_at = {now} WHERE name = 'feeds' AND changes() > 0`,
 	},
-	saved: 1,
+	saved: 2,
 	prune: []string{
 		`DELETE FROM news_search WHERE rowid IN
 (SELECT search_id FROM news_articles WHERE published_at < ?1 AND search_id IS NOT NULL ORDER BY published_at, id

@@ -72,10 +72,10 @@ func TestPostgres_CrashDuringUpsert(t *testing.T) {
 		infotest.Wipe(t, calm, "postgres")
 		crash := &infotest.Crash{At: at, Signal: []os.Signal{syscall.SIGKILL, syscall.SIGQUIT}[at%2]}
 		s := store.NewPostgres(open(crash))
-		saved, err := s.Upsert(context.Background(), toUpsert(), noon)
+		saved, err := s.Upsert(context.Background(), toUpsert())
 		happened := crash.Happened()
 		if err != nil {
-			if _, err = s.Upsert(context.Background(), toUpsert(), noon); err != nil { // as the next collection does
+			if _, err = s.Upsert(context.Background(), toUpsert()); err != nil { // as the next collection does
 				t.Fatalf("crash at operation %d: %v", at, err)
 			}
 		} else if saved.Updated > 0 {
@@ -109,7 +109,7 @@ func TestPostgres_CrashDuringTakedown(t *testing.T) {
 	calm := open(&infotest.Crash{})
 	for at := 1; ; at++ {
 		a := infotest.Article(info.Feed, at, noon)
-		if _, err := calm.Upsert(context.Background(), []store.New{{Article: a}}, noon); err != nil {
+		if _, err := calm.Upsert(context.Background(), []store.New{{Article: a}}); err != nil {
 			t.Fatal(err)
 		}
 		crash := &infotest.Crash{At: at, Signal: syscall.SIGKILL}
@@ -147,7 +147,7 @@ WHEN (NEW.id = 'naver_000099') EXECUTE FUNCTION stall()`); err != nil {
 	failed := make(chan error)
 	s := store.NewPostgres(db)
 	go func() {
-		_, err := s.Upsert(context.Background(), toUpsert(), noon)
+		_, err := s.Upsert(context.Background(), toUpsert())
 		failed <- err
 	}()
 	for deadline := time.Now().Add(20 * time.Second); number(t, watch,
@@ -168,7 +168,7 @@ WHEN (NEW.id = 'naver_000099') EXECUTE FUNCTION stall()`); err != nil {
 	if err := watch.Script(context.Background(), `DROP TRIGGER stall ON news_articles`); err != nil {
 		t.Fatal(err)
 	}
-	saved, err := s.Upsert(context.Background(), toUpsert(), noon)
+	saved, err := s.Upsert(context.Background(), toUpsert())
 	if err != nil || saved != (store.Saved{Inserted: 45}) {
 		t.Errorf("%+v, %v", saved, err)
 	}

@@ -30,10 +30,13 @@ var postgres = dialect{
 	instant: func(placeholder string) string {
 		return "(" + pgEpoch + placeholder + "::bigint * interval '1 millisecond')"
 	},
+	arrived: "(extract(epoch from created_at) * 1000)::bigint",
 	tried:   func() string { return "coalesce((extract(epoch from thumbnail_tried) * 1000)::bigint, 0)" },
 	indexed: func(grams []string, _ epoch.Millis) string { return vector(grams) },
 	search:  searchPostgres,
 	upsert: []string{
+		`UPDATE news_cache SET changed_at = greatest({now}, changed_at + 1) WHERE name = 'arrivals'`,
+
 		// In order of keys, so that concurrent transactions cannot deadlock.
 		`WITH saved AS (INSERT INTO news_articles (id, url, url_key, title, snippet, source, source_name,
 source_icon_url, thumbnail_url, thumbnail_tried,
@@ -42,7 +45,8 @@ SELECT id, url, url_key, title, snippet, source, source_name, nullif(source_icon
 CASE WHEN thumbnail_tried > 0 THEN ` + pgEpoch + `thumbnail_tried * interval '1 millisecond' END,
 nullif(video_url, ''), nullif(category, ''), evidence, keywords, nullif(ai_tag, ''),
 ` + pgEpoch + `published_at * interval '1 millisecond', moment, moment, grams::tsvector
-FROM ` + pgRows + `, (SELECT ` + pgEpoch + `?2::bigint * interval '1 millisecond' AS moment) AS at
+FROM ` + pgRows + `, (SELECT ` + pgEpoch + `changed_at * interval '1 millisecond' AS moment FROM news_cache
+WHERE name = 'arrivals') AS arrivals
 WHERE NOT EXISTS (SELECT 1 FROM news_articles AS a WHERE a.id = n.id AND a.url_key <> n.url_key)
 ORDER BY url_key
 ON CONFLICT (url_key) DO UPDATE SET
@@ -68,6 +72,7 @@ RETURNING created_at = updated_at AS inserted),
 marked AS (UPDATE news_cache SET changed_at = {now} WHERE name = 'feeds' AND EXISTS (SELECT 1 FROM saved))
 SELECT inserted FROM saved`,
 	},
+	saved: 1,
 	prune: []string{
 		`DELETE FROM news_articles WHERE id IN (SELECT id FROM news_articles
 WHERE published_at < ` + pgEpoch + `?1::bigint * interval '1 millisecond' ORDER BY published_at, id LIMIT ?2::bigint)

@@ -72,7 +72,7 @@ func TestSearch_Cost(t *testing.T) {
 					for i, a := range list {
 						rows[i].Article = a
 					}
-					if _, err := s.Upsert(context.Background(), rows, newest); err != nil {
+					if _, err := s.Upsert(context.Background(), rows); err != nil {
 						t.Error(err)
 					}
 				}

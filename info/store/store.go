@@ -75,7 +75,7 @@ type dialect struct {
 	name    string
 	dollars bool     // placeholders are $1 instead of ?1
 	now     string   // the database's clock, in milliseconds
-	upsert  []string // parameters: the list of articles, the time
+	upsert  []string // parameter: the list of articles
 	// saved is the index in upsert of the statement that returns a row per article inserted or updated.
 	saved int
 	prune []string
@@ -83,6 +83,7 @@ type dialect struct {
 	columns string
 	live    string // condition: the article is not deleted
 	no, yes string
+	arrived string // column: time of arrival in milliseconds
 	tried   func() string
 	// indexed returns the text of an article for the search index.
 	indexed func(grams []string, publishedAt epoch.Millis) string

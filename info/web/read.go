@@ -28,7 +28,7 @@ var OpenAPI []byte
 // Store is the part of package store for readers, apart from pages.
 type Store interface {
 	Article(ctx context.Context, id string) (*info.Article, error)
-	Count(ctx context.Context, q info.Query) (int, error)
+	Count(ctx context.Context, q info.Query) (n int, more bool, err error)
 	Ping(ctx context.Context) error
 }
 
@@ -285,17 +285,17 @@ func (a *Reading) news(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	articles := render(&page, q.Newer)
+	articles := render(&page, &q)
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	if a.unchanged(w, r, articles, &page) {
+	if a.unchanged(w, r, fmt.Appendf(articles, `,"has_more":%t`, page.More), &page) {
 		return nil
 	}
-	w.Write(a.withMeta(articles, &page))
+	w.Write(a.withMeta(articles, &page, &q))
 	return nil
 }
 
-// render returns the part of a page that depends only on its articles, without the closing brace.
-func render(p *cache.Result, newer bool) []byte {
+// render returns the beginning of a page: what only changes with its articles.
+func render(p *cache.Result, q *info.Query) []byte {
 	b := []byte(`{"articles":[`)
 	for i, item := range p.Items {
 		if i > 0 {
@@ -303,25 +303,35 @@ func render(p *cache.Result, newer bool) []byte {
 		}
 		b = append(b, item.JSON...)
 	}
-	next, prev := "null", "null"
-	quote := func(c info.Cursor) string { return `"` + c.String() + `"` }
-	if n := len(p.Items); n > 0 {
-		if p.More || newer {
-			next = quote(p.Items[n-1].Cursor)
-		}
-		prev = quote(p.Items[0].Cursor)
+	next := "null"
+	switch n := len(p.Items); {
+	case q.Newer && len(q.Search) == 0:
+	case p.Next != nil && !q.Newer:
+		next = quotedCursor(*p.Next)
+	case n > 0 && (p.More || q.Newer):
+		next = quotedCursor(p.Items[n-1].Cursor)
 	}
+	return fmt.Appendf(b, `],"next_cursor":%s`, next)
+}
+
+func quotedCursor(c info.Cursor) string { return `"` + c.String() + `"` }
+
+// newerThan returns the cursor of what is newer than a page.
+func newerThan(p *cache.Result, q *info.Query) string {
 	switch {
-	case p.Next != nil && newer:
-		prev = quote(*p.Next)
-	case p.Next != nil:
-		next = quote(*p.Next)
+	case len(q.Search) == 0:
+		return quotedCursor(p.Arrived)
+	case p.Next != nil && q.Newer:
+		return quotedCursor(*p.Next)
+	case len(p.Items) > 0:
+		return quotedCursor(p.Items[0].Cursor)
 	}
-	return fmt.Appendf(b, `],"next_cursor":%s,"prev_cursor":%s,"has_more":%t`, next, prev, p.More)
+	return "null"
 }
 
 // withMeta completes a page.
-func (a *Reading) withMeta(articles []byte, p *cache.Result) []byte {
+func (a *Reading) withMeta(articles []byte, p *cache.Result, q *info.Query) []byte {
+	articles = fmt.Appendf(articles, `,"prev_cursor":%s,"has_more":%t`, newerThan(p, q), p.More)
 	expires := 0
 	if !p.Expires.IsZero() {
 		expires = int(math.Ceil(max(p.Expires.Sub(a.Now()), 0).Seconds()))
@@ -341,7 +351,8 @@ func (a *Reading) unchanged(w http.ResponseWriter, r *http.Request, content []by
 	h := fnv.New64a() // 128 bits cost WebAssembly ten times as much
 	h.Write(content)
 	tag := fmt.Sprintf("%x-%t", h.Sum64(), p != nil && p.Stale)
-	w.Header().Set("ETag", `W/"`+tag+`"`) // weak: the age of the cache differs
+	// Weak: the age of the cache differs, and what has arrived elsewhere. An earlier prev_cursor serves as well.
+	w.Header().Set("ETag", `W/"`+tag+`"`)
 	w.Header().Set("Cache-Control", fresh)
 	if p != nil && p.Stale {
 		w.Header().Set("Cache-Control", stale)
@@ -367,7 +378,7 @@ func matches(headers []string, tag string) bool {
 	return false
 }
 
-// count answers with the number of articles since a cursor.
+// count answers with the number of articles that have arrived since a cursor.
 func (a *Reading) count(w http.ResponseWriter, r *http.Request) error {
 	values := parameters(r)
 	q, err := query(values)
@@ -380,17 +391,14 @@ func (a *Reading) count(w http.ResponseWriter, r *http.Request) error {
 		return invalid("APPLICATION_ERROR", "A search cannot be counted. Leave out q.")
 	}
 	q.Newer = true
-	n, err := a.Store.Count(r.Context(), q)
+	n, more, err := a.Store.Count(r.Context(), q)
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Cache-Control", "public, max-age=15")
-	writeJSON(w, http.StatusOK, map[string]any{"count": n, "capped": n == maxCount})
+	writeJSON(w, http.StatusOK, map[string]any{"count": n, "capped": more})
 	return nil
 }
-
-// maxCount is the highest count of a store.
-const maxCount = 1000
 
 func (a *Reading) article(w http.ResponseWriter, r *http.Request) error {
 	none := &problem{http.StatusNotFound, "NOT_FOUND", "There is no article with this id."}

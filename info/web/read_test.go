@@ -66,7 +66,7 @@ func newFixture(t *testing.T, articles ...info.Article) *fixture {
 	for _, a := range articles {
 		list = append(list, store.New{Article: a})
 	}
-	if _, err := f.store.Upsert(context.Background(), list, time.Now()); err != nil {
+	if _, err := f.store.Upsert(context.Background(), list); err != nil {
 		t.Fatal(err)
 	}
 	now := func() time.Time { return f.clock }
@@ -134,9 +134,13 @@ func TestNews_SearchContinues(t *testing.T) {
 		{cache.Result{More: true, Next: place}, true, "null", `"1769500000000"`},
 		{cache.Result{}, false, "null", "null"},
 	} {
-		want := fmt.Sprintf(`],"next_cursor":%s,"prev_cursor":%s,"has_more":%t`, c.next, c.prev, c.result.More)
-		if got := string(render(&c.result, c.newer)); !strings.HasSuffix(got, want) {
+		q := &info.Query{Newer: c.newer, Search: info.ParseSearch("x")}
+		want := fmt.Sprintf(`],"next_cursor":%s`, c.next)
+		if got := string(render(&c.result, q)); !strings.HasSuffix(got, want) {
 			t.Errorf("%+v: %s, not %s", c, got, want)
+		}
+		if got := newerThan(&c.result, q); got != c.prev {
+			t.Errorf("%+v: prev_cursor %s, not %s", c, got, c.prev)
 		}
 	}
 }
@@ -219,6 +223,16 @@ func articles(n int) (list []info.Article) {
 	return list
 }
 
+// arrived returns the position after all articles in the order of arrival.
+func (f *fixture) arrived() string {
+	f.t.Helper()
+	p, err := f.store.Page(context.Background(), info.Query{Category: info.All, Limit: 1})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return p.Arrived.String()
+}
+
 func TestNews_Fields(t *testing.T) {
 	full := infotest.Article(info.NewsData, 1, noon)
 	full.Snippet, full.ThumbnailURL, full.Category, full.SourceIconURL = "s", "https://i.example/", info.AI,
@@ -228,7 +242,7 @@ func TestNews_Fields(t *testing.T) {
 	f := newFixture(t, full, bare)
 	for i, source := range []string{"d1", "kv"} {
 		w := f.get("/api/v1/info/news?limit=1")
-		head := `{"articles":[{"id":"newsdata_000001","title":"기사 1","url":"https://newsdata.example/1","snippet":"s","source":"newsdata","source_name":"newsdata","published_at":"2026-01-28T12:00:00+00:00","thumbnail_url":"https://i.example/","category":"ai","source_icon_url":"https://icon.example/","video_url":"https://v.example/","keywords":["k"],"ai_tag":"tag"}],"next_cursor":"1769601600000_newsdata_000001","prev_cursor":"1769601600000_newsdata_000001","has_more":true,"meta":`
+		head := `{"articles":[{"id":"newsdata_000001","title":"기사 1","url":"https://newsdata.example/1","snippet":"s","source":"newsdata","source_name":"newsdata","published_at":"2026-01-28T12:00:00+00:00","thumbnail_url":"https://i.example/","category":"ai","source_icon_url":"https://icon.example/","video_url":"https://v.example/","keywords":["k"],"ai_tag":"tag"}],"next_cursor":"1769601600000_newsdata_000001","prev_cursor":"` + f.arrived() + `","has_more":true,"meta":`
 		if !strings.HasPrefix(w.Body.String(), head) ||
 			!strings.Contains(w.Body.String(), `"source":"`+source+`","is_stale":false}}`) {
 			t.Errorf("%d: %s", i, w.Body)
@@ -298,7 +312,7 @@ func TestNews_Newer(t *testing.T) {
 	for _, a := range list[:10] {
 		add = append(add, store.New{Article: a})
 	}
-	if _, err := f.store.Upsert(context.Background(), add, time.Now()); err != nil {
+	if _, err := f.store.Upsert(context.Background(), add); err != nil {
 		t.Fatal(err)
 	}
 	if w := f.get("/api/v1/info/news/count?cursor=" +
@@ -309,17 +323,48 @@ func TestNews_Newer(t *testing.T) {
 		*p.PrevCursor); w.Body.String() != `{"capped":false,"count":2}` {
 		t.Errorf("%s", w.Body)
 	}
-	newer := f.page("?limit=4&direction=newer&cursor=" + *p.PrevCursor)
-	var ids []string
-	for _, a := range newer.Articles {
-		ids = append(ids, a.ID)
+	var ids, want []string
+	for cursor := *p.PrevCursor; ; {
+		newer := f.page("?limit=4&direction=newer&cursor=" + cursor)
+		for _, a := range newer.Articles {
+			ids = append(ids, a.ID)
+		}
+		if newer.Meta.Source != "d1" || newer.NextCursor != nil || newer.HasMore != (len(ids) < 10) {
+			t.Errorf("%+v after %d", newer, len(ids))
+		}
+		if cursor = *newer.PrevCursor; !newer.HasMore {
+			break
+		}
 	}
-	if want := []string{list[6].ID, list[7].ID, list[8].ID, list[9].ID}; !slices.Equal(ids, want) || !newer.HasMore ||
-		newer.Meta.Source != "d1" {
-		t.Errorf("%v, more %v", ids, newer.HasMore)
+	for _, a := range list[:10] {
+		want = append(want, a.ID)
 	}
-	if back := f.page("?limit=1&cursor=" + *newer.NextCursor); back.Articles[0].ID != list[10].ID {
-		t.Errorf("behind the newer page: %+v", back.Articles[0])
+	slices.Sort(ids)
+	slices.Sort(want)
+	if !slices.Equal(ids, want) {
+		t.Errorf("%v, not %v", ids, want)
+	}
+}
+
+// An article that arrives after a reader has passed its time is announced.
+func TestNews_LateArticle(t *testing.T) {
+	list := articles(40)
+	late := list[3]
+	f := newFixture(t, append(slices.Clone(list[:3]), list[4:]...)...)
+	f.page("?limit=1") // fills the cache
+	p := f.page("?limit=10")
+	if _, err := f.store.Upsert(context.Background(), []store.New{{Article: late}}); err != nil {
+		t.Fatal(err)
+	}
+	if w := f.get("/api/v1/info/news/count?cursor=" + *p.PrevCursor); w.Body.String() != `{"capped":false,"count":1}` {
+		t.Errorf("%s", w.Body)
+	}
+	newer := f.page("?direction=newer&cursor=" + *p.PrevCursor)
+	if p.Meta.Source != "kv" || len(newer.Articles) != 1 || newer.Articles[0].ID != late.ID || newer.HasMore {
+		t.Errorf("from %s: %+v", p.Meta.Source, newer)
+	}
+	if again := f.page("?direction=newer&cursor=" + *newer.PrevCursor); len(again.Articles) != 0 || again.HasMore {
+		t.Errorf("again: %+v", again)
 	}
 }
 

@@ -97,6 +97,7 @@ async function main() {
 
   const before = await scroll(50); // what must not be missing later
   step("scroll", `${plural(before.length, "article")} are stored; now page by page, with new ones coming`);
+  const first = await read("?limit=10");
   const seen = await scroll(10, async (pages, count) => {
     if (pages % 10) return;
     await collect(crons[pages % 20 ? 0 : 1]);
@@ -105,7 +106,7 @@ async function main() {
   endProgress();
   judge(before, seen);
   await judgeSeeds(before);
-  const newer = await read(`?direction=newer&limit=50&cursor=${seen[0].cursor}`);
+  const newer = await read(`?direction=newer&limit=50&cursor=${first.prev_cursor}`);
   if (newer.articles.length === 0) throw new Unexpected("nothing came while the pages were read");
   good(
     `${plural(seen.length, "article")}, none twice, none missing, newest first; meanwhile came ${newer.articles.length}${newer.has_more ? " and more" : ""}`,
@@ -196,7 +197,7 @@ async function scroll(limit, between = () => {}) {
   for (let cursor = ""; ;) {
     const page = await read(`?limit=${limit}${cursor}`);
     for (const a of page.articles)
-      articles.push({ id: a.id, at: Date.parse(a.published_at), cursor: `${Date.parse(a.published_at)}_${a.id}` });
+      articles.push({ id: a.id, at: Date.parse(a.published_at) });
     if (!page.has_more) return articles;
     cursor = `&cursor=${page.next_cursor}`;
     await between(++pages, articles.length);

@@ -34,7 +34,7 @@ func fill(w http.ResponseWriter, r *http.Request) {
 	n, first, last, newest := number("articles"), number("first"), number("last"), time.UnixMilli(int64(number("newest")))
 	s, inserted := store.NewD1(bindings.NewDatabase("INFO_DB")), 0
 	for piece := range chunks(infotest.Part(n, first, last, newest), 500) {
-		saved, err := s.Upsert(r.Context(), piece, newest)
+		saved, err := s.Upsert(r.Context(), piece)
 		if err != nil {
 			panic(err)
 		}
