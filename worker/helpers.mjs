@@ -163,13 +163,15 @@ async function queueMetrics({ env }, ...names) {
 
 /**
  * data holds the statements, each followed by the ASCII record separator, and then their parameters as JSON. Returns two
- * lines for each statement: the number of rows changed, and the rows read as JSON.
+ * lines for each statement: the number of rows changed, and the rows read as JSON. Rejects with a TimeoutError after
+ * timeout ms, unless that is 0.
  */
-async function d1Batch({ env, data }, name) {
+async function d1Batch({ env, data }, name, timeout) {
   const statements = decoder.decode(data).split("\x1e");
   const parameters = JSON.parse(statements.pop());
   const db = bound(env, name, "D1");
-  const results = await db.batch(statements.map((sql, i) => db.prepare(sql).bind(...parameters[i])));
+  const batch = db.batch(statements.map((sql, i) => db.prepare(sql).bind(...parameters[i])));
+  const results = await (Number(timeout) ? within(Number(timeout), batch) : batch);
   return results.map(({ meta, results }) => `${meta.changes}\n${JSON.stringify(results)}`).join("\n");
 }
 
@@ -203,9 +205,9 @@ async function kvPut({ env, data }, name, key, seconds) {
   await kv(env, name).put(key, data.slice(), { expirationTtl: Number(seconds) });
 }
 
-/** Returns a handle to a connection. */
-async function socketOpen({ keep }, address, encrypted) {
-  return String(keep(await Socket.open(address, encrypted === "1")));
+/** Returns a handle to a connection. Rejects with a TimeoutError after timeout ms. */
+async function socketOpen({ keep }, address, encrypted, timeout) {
+  return String(keep(await Socket.open(address, encrypted === "1", Number(timeout))));
 }
 
 async function socketWrite({ data, get }, socket) {

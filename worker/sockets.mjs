@@ -8,25 +8,32 @@ export class Socket {
   #writer;
   #chunk; // read but not yet copied
   #timer;
-  #expired = false;
+  #expiry = Promise.withResolvers(); // rejected at the deadline
 
-  static async open(address, encrypted) {
-    const socket = connect(address, { secureTransport: encrypted ? "on" : "off", allowHalfOpen: false });
-    socket.closed.catch(() => {}); // reads and writes report it
-    await socket.opened;
-    return new Socket(socket);
+  /** Opens a connection within timeout ms. */
+  static async open(address, encrypted, timeout) {
+    const socket = new Socket(connect(address, { secureTransport: encrypted ? "on" : "off", allowHalfOpen: false }));
+    socket.expire(timeout);
+    try {
+      await socket.#inTime(socket.#socket.opened);
+    } catch (error) {
+      await socket.cancel();
+      throw error;
+    }
+    socket.expire(0);
+    return socket;
   }
 
   constructor(socket) {
     this.#socket = socket;
+    for (const outcome of [socket.opened, socket.closed, this.#expiry.promise]) outcome.catch(() => {});
     this.#reader = socket.readable.getReader();
     this.#writer = socket.writable.getWriter();
   }
 
   /** Reads the next chunk; resolves to [its length, whether it is the last]. */
   async next() {
-    const { value, done } = await this.#reader.read();
-    if (this.#expired) throw new DOMException("the connection was too slow", "TimeoutError");
+    const { value, done } = await this.#inTime(this.#reader.read());
     this.#chunk = value;
     return [value?.length ?? 0, done];
   }
@@ -37,15 +44,20 @@ export class Socket {
   }
 
   async write(bytes) {
-    await this.#writer.write(bytes);
+    await this.#inTime(this.#writer.write(bytes));
   }
 
-  /** Makes reads fail after ms milliseconds; 0 removes the deadline. */
+  #inTime(operation) {
+    operation.catch(() => {}); // after the deadline nobody waits for it
+    return Promise.race([this.#expiry.promise, operation]);
+  }
+
+  /** Makes operations fail after ms milliseconds; 0 removes the deadline. */
   expire(ms) {
     clearTimeout(this.#timer);
     if (!ms) return;
     this.#timer = setTimeout(() => {
-      this.#expired = true;
+      this.#expiry.reject(new DOMException("the connection was too slow", "TimeoutError"));
       this.cancel();
     }, ms);
   }
@@ -53,7 +65,8 @@ export class Socket {
   /** Closes the connection. A pending read ends. */
   async cancel() {
     clearTimeout(this.#timer);
-    await this.#reader.cancel().catch(() => {}); // fails if the connection broke before
-    await this.#socket.close().catch(() => {});
+    this.#reader.cancel().catch(() => {}); // fails if the connection broke before
+    this.#writer.abort().catch(() => {}); // what a server does not take is not waited for
+    this.#socket.close().catch(() => {});
   }
 }

@@ -14,9 +14,11 @@ import (
 )
 
 func main() {
+	database := bindings.NewDatabase("INFO_DB")
+	database.Timeout = service.ReaderTimeout
 	worker.Run(service.NewAPI(service.Platform{
 		Bound:      bindings.Bound,
-		D1:         bindings.NewDatabase("INFO_DB"),
+		D1:         database,
 		KV:         bindings.NewNamespace("INFO_CACHE"),
 		Hyperdrive: func() string { return bindings.Hyperdrive("HYPERDRIVE") },
 		Dial:       bindings.Dial,

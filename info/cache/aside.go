@@ -2,12 +2,14 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/info"
+	"github.com/newsfork/seed-engine/info/connection"
 )
 
 // Reader reads pages from the cache as far as it reaches, then from the store, without a visible seam. Either can
@@ -22,6 +24,8 @@ type Reader struct {
 	Log        *slog.Logger
 	Now        func() time.Time
 	Pulse      Pulse // of the store
+	// Breaker spares readers a cache that fails; nil: every page asks it.
+	Breaker *connection.Breaker
 
 	rests atomic.Int64 // epoch.Millis; this reader does not fill the cache before
 }
@@ -44,15 +48,12 @@ type Result struct {
 // Page reads one page.
 func (r *Reader) Page(ctx context.Context, q info.Query) (Result, error) {
 	now := r.Now()
-	var a *Answer
-	missing := false
-	if r.Cache != nil && q.Plain() {
-		var err error
-		if a, err = r.Cache.Page(ctx, q); err != nil {
-			r.failed(err)
-		}
-		missing = a == nil && err == nil
+	breaker := r.Breaker
+	if r.Pulse.gone(now) { // nothing else has the page
+		breaker = nil
 	}
+	a, cacheErr := r.fromCache(ctx, q, breaker)
+	missing := r.Cache != nil && q.Plain() && a == nil && cacheErr == nil
 	if a != nil && r.suffices(a, &q, now) {
 		r.lookAfter(ctx, now, now.Sub(a.RefreshedAt) > Stale)
 		return r.cached(a, &q, now), nil
@@ -62,6 +63,9 @@ func (r *Reader) Page(ctx context.Context, q info.Query) (Result, error) {
 		r.Pulse.answered(err, now)
 	}
 	if err != nil {
+		if errors.Is(cacheErr, connection.ErrPaused) {
+			a, _ = r.fromCache(ctx, q, nil)
+		}
 		if a == nil || len(a.Items) == 0 {
 			return Result{}, err
 		}
@@ -80,6 +84,21 @@ func (r *Reader) Page(ctx context.Context, q info.Query) (Result, error) {
 			now.Sub(a.CollectedAt) > Stale
 	}
 	return result, nil
+}
+
+// fromCache reads what the cache has of a page, or nil.
+func (r *Reader) fromCache(ctx context.Context, q info.Query, b *connection.Breaker) (a *Answer, err error) {
+	if r.Cache == nil || !q.Plain() {
+		return nil, nil
+	}
+	err = b.Do(ctx, func() error {
+		a, err = r.Cache.Page(ctx, q)
+		return err
+	})
+	if err != nil && !errors.Is(err, connection.ErrPaused) {
+		r.failed(err)
+	}
+	return a, err
 }
 
 // suffices reports whether the cache can answer: with all of a page, if fresh, or with any part of it while the

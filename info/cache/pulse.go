@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/newsfork/seed-engine/info/connection"
 )
 
 const (
@@ -14,10 +16,7 @@ const (
 )
 
 // Cell is a shared number, initially 0.
-type Cell interface {
-	Load() int64
-	Store(n int64)
-}
+type Cell = connection.Cell
 
 // Pulse tracks whether the store answers readers. The zero value serves one Reader; with shared cells, all readers
 // share their observations.

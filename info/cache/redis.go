@@ -39,9 +39,14 @@ func (r *Redis) do(ctx context.Context, op string, commands ...[]string) ([]redi
 	return replies, fault(op, err)
 }
 
+// readTimeout limits a read, including the opening of a connection: the store answers within that time.
+const readTimeout = 300 * time.Millisecond
+
 // Page implements Cache. Members with equal scores are sorted by bytes, as pages are.
 func (r *Redis) Page(ctx context.Context, q info.Query) (*Answer, error) {
 	const op = "cache.Redis.Page"
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
 	newest := "+inf"
 	if q.From != nil {
 		newest = strconv.FormatInt(int64(q.From.At), 10)
@@ -207,6 +212,8 @@ func (r *Redis) Unlock(ctx context.Context, owner string) error {
 
 // Ping implements Cache.
 func (r *Redis) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
 	_, err := r.do(ctx, "cache.Redis.Ping", []string{"PING"})
 	return err
 }

@@ -19,13 +19,13 @@ type Kept[C io.Closer] struct {
 }
 
 // Do makes a call, opening a connection if necessary. If the connection is lost, it opens another and repeats the
-// call, which might have taken effect: calls must be idempotent. If ctx ends during a call, the connection is
-// closed.
+// call, which might have taken effect: calls must be idempotent. A call that timed out is not repeated: the next one
+// would wait as long. If ctx ends during a call, the connection is closed.
 func (k *Kept[C]) Do(ctx context.Context, call func(c C) error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	err := k.once(ctx, call)
-	if err != nil && k.conn == nil && ctx.Err() == nil {
+	if err != nil && k.conn == nil && ctx.Err() == nil && !TimedOut(err) {
 		err = k.once(ctx, call)
 	}
 	return err
@@ -56,6 +56,9 @@ func (k *Kept[C]) once(ctx context.Context, call func(c C) error) error {
 	if err != nil && (k.Survives == nil || !k.Survives(err)) {
 		c.Close()
 		k.conn = nil
+		if ended := ctx.Err(); ended != nil { // err only says that the connection was closed
+			err = ended
+		}
 	}
 	return err
 }

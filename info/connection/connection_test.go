@@ -3,8 +3,10 @@ package connection
 import (
 	"context"
 	"errors"
+	"os"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 type line struct{ closed atomic.Bool }
@@ -57,22 +59,57 @@ func TestConnection_IsKept(t *testing.T) {
 	check("a connection that is lost", k.Do(ctx, answers(errLost, nil)), nil, 2, 1)
 	check("one that is lost, and refused then", k.Do(ctx, answers(errLost, errRefused)), errRefused, 3, 1)
 	check("lost twice", k.Do(ctx, answers(errLost, errLost)), errLost, 4, 0)
-	check("once", k.Once(ctx, answers(errLost)), errLost, 5, 0)
+	check("a server that does not answer", k.Do(ctx, answers(os.ErrDeadlineExceeded)), os.ErrDeadlineExceeded, 5, 0)
+	check("once", k.Once(ctx, answers(errLost)), errLost, 6, 0)
 	down = true
-	check("a server that is down", k.Do(ctx, answers()), errDown, 5, 0)
+	check("a server that is down", k.Do(ctx, answers()), errDown, 6, 0)
 	down = false
 	ended, cancel := context.WithCancel(ctx)
 	check("a context that ends", k.Do(ended, func(*line) error {
 		cancel()
 		return errLost
-	}), errLost, 6, 0)
-	check("one that has ended", k.Do(ended, answers()), context.Canceled, 6, 0)
+	}), context.Canceled, 7, 0)
+	check("one that has ended", k.Do(ended, answers()), context.Canceled, 7, 0)
 	if _, ok := k.Take(); ok {
 		t.Error("there is a connection to take")
 	}
-	check("again", k.Do(ctx, answers(nil)), nil, 7, 1)
-	if c, ok := k.Take(); !ok || c != opened[6] {
+	check("again", k.Do(ctx, answers(nil)), nil, 8, 1)
+	if c, ok := k.Take(); !ok || c != opened[7] {
 		t.Error("there is no connection to take")
 	}
-	check("one that was taken", k.Do(ctx, answers(nil)), nil, 8, 2)
+	check("one that was taken", k.Do(ctx, answers(nil)), nil, 9, 2)
+}
+
+func TestBreaker(t *testing.T) {
+	now, until := time.UnixMilli(1000), &atomic.Int64{}
+	b := &Breaker{Until: until, Pause: time.Second, Now: func() time.Time { return now }}
+	calls := 0
+	call := func(ctx context.Context, err error) error {
+		return b.Do(ctx, func() error {
+			calls++
+			return err
+		})
+	}
+	check := func(what string, got, want error, n int) {
+		t.Helper()
+		if got != want || calls != n {
+			t.Errorf("%s: %v after %d calls, not %v after %d", what, got, calls, want, n)
+		}
+	}
+	ctx := context.Background()
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	check("a success", call(ctx, nil), nil, 1)
+	check("a refusal", call(ctx, errRefused), errRefused, 2)
+	check("a client that went away", call(gone, os.ErrDeadlineExceeded), os.ErrDeadlineExceeded, 3)
+	check("a timeout", call(ctx, os.ErrDeadlineExceeded), os.ErrDeadlineExceeded, 4)
+	now = now.Add(time.Second - time.Millisecond)
+	check("a moment later", call(ctx, nil), ErrPaused, 4)
+	now = now.Add(time.Millisecond)
+	check("a second later", call(ctx, nil), nil, 5)
+	b.Trips = func(error) bool { return true }
+	check("any failure", call(ctx, errRefused), errRefused, 6)
+	check("after it", call(ctx, nil), ErrPaused, 6)
+	b = nil
+	check("none", call(ctx, errRefused), errRefused, 7)
 }

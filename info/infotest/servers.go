@@ -100,9 +100,16 @@ func (s *Server) Kill() { s.end(syscall.SIGKILL) }
 // Stop stops the server.
 func (s *Server) Stop() { s.end(syscall.SIGQUIT) }
 
+// Freeze makes the server accept connections and data without an answer, until Thaw.
+func (s *Server) Freeze() { s.process.Process.Signal(syscall.SIGSTOP) }
+
+// Thaw ends Freeze.
+func (s *Server) Thaw() { s.process.Process.Signal(syscall.SIGCONT) }
+
 func (s *Server) end(signal os.Signal) {
 	if s.process != nil {
 		s.process.Process.Signal(signal)
+		s.Thaw() // a frozen server does not see the signal
 		<-s.exited
 		s.process = nil
 	}

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/md5"
@@ -17,10 +18,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
-)
 
-// connectTimeout limits the opening of a connection, including authentication.
-const connectTimeout = 10 * time.Second
+	"github.com/newsfork/seed-engine/info/connection"
+)
 
 // maxMessage caps messages, in bytes; rows are smaller.
 const maxMessage = 16 << 20
@@ -30,22 +30,23 @@ const maxIterations = 1_000_000
 
 // connect opens a connection and signs in.
 func (d *DB) connect(ctx context.Context) (*link, error) {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	limit := cmp.Or(d.ConnectTimeout, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	conn, err := d.dial(ctx, d.config.address)
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(ctx.Err(), err)
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
 	l := &link{conn, pgproto3.NewFrontend(conn, conn)}
 	l.wire.SetMaxBodyLen(maxMessage)
-	if err = conn.SetDeadline(time.Now().Add(connectTimeout)); err == nil {
+	if err = conn.SetDeadline(connection.Deadline(ctx, limit)); err == nil {
 		err = d.signIn(l)
 	}
 	if err != nil {
 		l.Close()
-		return nil, err
+		return nil, cmp.Or(ctx.Err(), err)
 	}
 	return l, nil
 }

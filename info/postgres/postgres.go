@@ -4,6 +4,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,8 +23,8 @@ import (
 
 // DB is a connection to a server, reopened when it is lost. It is safe for concurrent use; batches are serialised.
 type DB struct {
-	// Timeout limits a statement; 0 means 15 s.
-	Timeout time.Duration
+	// Timeout limits a statement, 0 means 15 s; ConnectTimeout limits the opening of a connection, 0 means 10 s.
+	Timeout, ConnectTimeout time.Duration
 
 	dial   func(ctx context.Context, address string) (net.Conn, error)
 	config config
@@ -82,10 +83,11 @@ func (e *Error) Error() string { return "postgres: " + e.Message + " (SQLSTATE "
 var errProtocol = errors.New("postgres: protocol error")
 
 // Batch runs statements in one transaction. If the connection is lost, it is reopened and the batch is repeated,
-// although the transaction might have been committed: statements must be idempotent.
+// although the transaction might have been committed: statements must be idempotent. A batch that timed out is not
+// repeated.
 func (d *DB) Batch(ctx context.Context, statements []ledger.Statement) (results []ledger.Result, err error) {
 	err = d.kept.Do(ctx, func(l *link) error {
-		results, err = l.run(statements, d.timeout())
+		results, err = l.run(ctx, statements, cmp.Or(d.Timeout, 15*time.Second))
 		return err
 	})
 	return results, err
@@ -101,19 +103,12 @@ func (d *DB) Close() error {
 	return nil
 }
 
-func (d *DB) timeout() time.Duration {
-	if d.Timeout == 0 {
-		return 15 * time.Second
-	}
-	return d.Timeout
-}
-
 // grace is the additional time for an answer on the network.
-const grace = 5 * time.Second
+const grace = time.Second
 
 // run runs statements in one transaction.
-func (l *link) run(statements []ledger.Statement, timeout time.Duration) ([]ledger.Result, error) {
-	if err := l.SetDeadline(time.Now().Add(timeout + grace)); err != nil {
+func (l *link) run(ctx context.Context, statements []ledger.Statement, timeout time.Duration) ([]ledger.Result, error) {
+	if err := l.SetDeadline(connection.Deadline(ctx, timeout+grace)); err != nil {
 		return nil, err
 	}
 	// Everything up to Sync is one transaction (www.postgresql.org/docs/current/protocol-flow.html, 55.2.3).

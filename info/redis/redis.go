@@ -3,6 +3,7 @@ package redis
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ type link struct {
 	in *bufio.Reader
 }
 
-// timeout limits a call, and the opening of a connection.
+// timeout limits a call, and the opening of a connection; the deadline of a call's context can be sooner.
 const timeout = 5 * time.Second
 
 // New returns a client for redis://user:password@host:port/database, or rediss:// with encryption. dial opens
@@ -66,10 +67,10 @@ func (e Error) Error() string { return "redis: " + string(e) }
 type Reply any
 
 // Do sends commands in one go and returns their replies, including the server's errors. If the connection is lost,
-// it is reopened and the commands are sent again: they must be idempotent.
+// it is reopened and the commands are sent again, unless they timed out: they must be idempotent.
 func (c *Client) Do(ctx context.Context, commands ...[]string) (replies []Reply, err error) {
 	err = c.kept.Do(ctx, func(l *link) error {
-		replies, err = l.exchange(commands)
+		replies, err = l.exchange(ctx, commands)
 		return err
 	})
 	if err != nil {
@@ -91,19 +92,19 @@ func (c *Client) open(ctx context.Context) (*link, error) {
 	defer cancel()
 	conn, err := c.dial(ctx, c.address, c.tls)
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(ctx.Err(), err)
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
 	l := &link{conn, bufio.NewReader(conn)}
-	if err := c.signIn(l); err != nil {
+	if err := c.signIn(ctx, l); err != nil {
 		l.Close()
-		return nil, err
+		return nil, cmp.Or(ctx.Err(), err)
 	}
 	return l, nil
 }
 
-func (c *Client) signIn(l *link) error {
+func (c *Client) signIn(ctx context.Context, l *link) error {
 	var commands [][]string
 	switch {
 	case c.password != "" && c.user != "":
@@ -117,7 +118,7 @@ func (c *Client) signIn(l *link) error {
 	if len(commands) == 0 {
 		return nil
 	}
-	replies, err := l.exchange(commands)
+	replies, err := l.exchange(ctx, commands)
 	for _, r := range replies {
 		if e, ok := r.(Error); ok && err == nil {
 			err = e
@@ -126,8 +127,8 @@ func (c *Client) signIn(l *link) error {
 	return err
 }
 
-func (l *link) exchange(commands [][]string) ([]Reply, error) {
-	if err := l.SetDeadline(time.Now().Add(timeout)); err != nil {
+func (l *link) exchange(ctx context.Context, commands [][]string) ([]Reply, error) {
+	if err := l.SetDeadline(connection.Deadline(ctx, timeout)); err != nil {
 		return nil, err
 	}
 	var out []byte

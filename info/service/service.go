@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/newsfork/seed-engine/alarms"
@@ -21,12 +22,14 @@ import (
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/info/cache"
 	"github.com/newsfork/seed-engine/info/collect"
+	"github.com/newsfork/seed-engine/info/connection"
 	"github.com/newsfork/seed-engine/info/postgres"
 	"github.com/newsfork/seed-engine/info/redis"
 	"github.com/newsfork/seed-engine/info/sources"
 	"github.com/newsfork/seed-engine/info/store"
 	"github.com/newsfork/seed-engine/info/watch"
 	"github.com/newsfork/seed-engine/info/web"
+	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/settings"
 )
 
@@ -72,8 +75,39 @@ type parts struct {
 	closers  []func() error // of the event's connections
 }
 
-// assemble selects store and cache by their bindings: PostgreSQL before D1, Redis before KV.
-func assemble(p Platform) (*parts, error) {
+// ReaderTimeout limits what a reader waits for the database: a statement, and the opening of a connection.
+const ReaderTimeout = 2 * time.Second
+
+// pause follows a timeout of the database, or a failure of Redis.
+const pause = 5 * time.Second
+
+// sparing is a database that readers are not kept waiting for.
+type sparing struct {
+	store.DB
+	breaker *connection.Breaker
+}
+
+// Batch implements store.DB.
+func (s sparing) Batch(ctx context.Context, statements []ledger.Statement) (results []ledger.Result, err error) {
+	err = s.breaker.Do(ctx, func() error {
+		results, err = s.DB.Batch(ctx, statements)
+		return err
+	})
+	return results, err
+}
+
+// breaker returns a Breaker that the instances in an isolate share.
+func (p *Platform) breaker(name string) *connection.Breaker {
+	b := &connection.Breaker{Until: new(atomic.Int64), Pause: pause, Now: p.Now}
+	if p.Shared != nil {
+		b.Until = p.Shared(name)
+	}
+	return b
+}
+
+// assemble selects store and cache by their bindings: PostgreSQL before D1, Redis before KV. For readers, the
+// database has to answer soon.
+func assemble(p Platform, readers bool) (*parts, error) {
 	s, err := settings.ReadInfo(p.Variable)
 	if err != nil {
 		return nil, err
@@ -86,10 +120,13 @@ func assemble(p Platform) (*parts, error) {
 		if err != nil {
 			return nil, contract.Invalid(hyperdriveBinding, "%s", err.Error())
 		}
-		a.store = store.NewPostgres(db)
+		if readers {
+			db.Timeout, db.ConnectTimeout = ReaderTimeout, ReaderTimeout
+		}
+		a.store = store.NewPostgres(a.database(db, readers))
 		a.closers = append(a.closers, db.Close)
 	case p.Bound(d1Binding):
-		a.store = store.NewD1(p.D1)
+		a.store = store.NewD1(a.database(p.D1, readers))
 	default:
 		return nil, contract.Invalid(d1Binding, "is not bound, nor is %s; bind one of them",
 			hyperdriveBinding)
@@ -106,6 +143,13 @@ func assemble(p Platform) (*parts, error) {
 		a.cache = cache.NewKV(p.KV)
 	}
 	return a, nil
+}
+
+func (a *parts) database(db store.DB, readers bool) store.DB {
+	if !readers {
+		return db
+	}
+	return sparing{db, a.breaker("infoStoreRests")}
 }
 
 // unique returns a name for an instance in leases.
@@ -136,13 +180,13 @@ func (a *parts) background() func(work func(ctx context.Context)) {
 }
 
 // once assembles something at the first event, since only events see variables.
-func once[T any](p Platform, build func(*parts) T) func() (*parts, T, error) {
+func once[T any](p Platform, readers bool, build func(*parts) T) func() (*parts, T, error) {
 	type built struct {
 		parts *parts
 		it    T
 	}
 	get := sync.OnceValues(func() (built, error) {
-		a, err := assemble(p)
+		a, err := assemble(p, readers)
 		if err != nil {
 			return built{}, err
 		}
@@ -166,11 +210,15 @@ func misconfigured(w http.ResponseWriter, err error) {
 
 // NewAPI returns the handler of the Worker for readers.
 func NewAPI(p Platform) http.Handler {
-	get := once(p, func(a *parts) http.Handler {
+	get := once(p, true, func(a *parts) http.Handler {
 		pages := &cache.Reader{Cache: a.cache, Store: a.store, Kind: a.store.Name(), Owner: a.owner,
 			Background: a.background(), Log: p.Log, Now: p.Now}
 		if p.Shared != nil {
 			pages.Pulse.Due, pages.Pulse.Silent = p.Shared("infoStoreDue"), p.Shared("infoStoreSilent")
+		}
+		if a.settings.RedisURL != "" {
+			pages.Breaker = a.breaker("infoCacheRests")
+			pages.Breaker.Trips = func(error) bool { return true }
 		}
 		r := &web.Reading{Pages: pages, Store: a.store, Origins: a.settings.Origins, Log: p.Log, Now: p.Now}
 		return r.Handler()
@@ -199,7 +247,7 @@ type collecting struct {
 
 // NewCollector returns the Worker that collects.
 func NewCollector(p Platform) *Collector {
-	return &Collector{once(p, func(a *parts) *collecting {
+	return &Collector{once(p, false, func(a *parts) *collecting {
 		c := &collect.Collector{
 			Sources: a.sources(), Store: a.store, Cache: a.cache, Transport: p.Transport,
 			Via:       map[string]fetch.Transport{},

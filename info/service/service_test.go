@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -26,8 +25,6 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/info/cache"
-	"github.com/newsfork/seed-engine/info/infotest"
-	"github.com/newsfork/seed-engine/info/postgres"
 	"github.com/newsfork/seed-engine/info/service"
 	"github.com/newsfork/seed-engine/info/store"
 	"github.com/newsfork/seed-engine/ledger/sqlite"
@@ -38,14 +35,16 @@ type world struct {
 	t         *testing.T
 	api       http.Handler
 	collector *service.Collector
-	rebind    func() // restarts both after a change of bindings
+	platform  service.Platform
+	rebind    func() // restarts both after a change of the platform
 	vars      map[string]string
 	bound     map[string]bool
 	log       bytes.Buffer
 
-	mu    sync.Mutex
-	asked []string // host and path
-	pages map[string]string
+	mu     sync.Mutex
+	dialed []string // addresses
+	asked  []string // host and path
+	pages  map[string]string
 
 	posted []contract.AlarmChange
 	away   error // of the webhook
@@ -78,10 +77,13 @@ func newWorld(t *testing.T, vars map[string]string) *world {
 	}
 	w := &world{t: t, vars: vars, bound: map[string]bool{"INFO_DB": true, "INFO_CACHE": true},
 		pages: map[string]string{}}
-	p := service.Platform{
+	w.platform = service.Platform{
 		Bound: func(name string) bool { return w.bound[name] }, D1: db, KV: &cache.Memory{},
 		Hyperdrive: func() string { return w.vars["HYPERDRIVE"] },
 		Dial: func(ctx context.Context, address string, _ bool) (net.Conn, error) {
+			w.mu.Lock()
+			w.dialed = append(w.dialed, address)
+			w.mu.Unlock()
 			var d net.Dialer
 			return d.DialContext(ctx, "tcp", address)
 		},
@@ -96,9 +98,21 @@ func newWorld(t *testing.T, vars map[string]string) *world {
 		Extend:  func(time.Duration) {},
 		Webhook: func(string) alarms.Webhook { return w },
 	}
-	w.rebind = func() { w.api, w.collector = service.NewAPI(p), service.NewCollector(p) }
+	w.rebind = func() { w.api, w.collector = service.NewAPI(w.platform), service.NewCollector(w.platform) }
 	w.rebind()
 	return w
+}
+
+// dials counts the connections to an address.
+func (w *world) dials(address string) (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, one := range w.dialed {
+		if one == address {
+			n++
+		}
+	}
+	return n
 }
 
 // engine marks requests through the service binding.
@@ -438,26 +452,7 @@ func TestAssemble_NothingBound(t *testing.T) {
 
 // The same Workers with the other store and cache, whose connections end with each event.
 func TestService_PostgresAndRedis(t *testing.T) {
-	server, address := infotest.Postgres(t)
-	r := infotest.Redis(t)
-	db, err := postgres.New(address, server.Dial)
-	if err != nil {
-		t.Fatal(err)
-	}
-	names, _ := fs.Glob(store.Migrations, "postgres/*.sql")
-	for _, name := range names {
-		sql, _ := store.Migrations.ReadFile(name)
-		if err := db.Script(context.Background(), string(sql)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w := newWorld(t, map[string]string{"FEEDS": "https://feeds.example/rss", "HYPERDRIVE": address,
-		"REDIS_URL": "redis://:" + url.QueryEscape(infotest.Password) + "@" + r.Address})
-	w.bound["HYPERDRIVE"] = true
-	w.pages["feeds.example/rss"] = feed("one", "two")
-	if err := w.collector.Cron(context.Background(), "*/5 * * * *"); err != nil {
-		t.Fatal(err)
-	}
+	w, server, r := onServers(t)
 	if titles, source := w.titles(""); strings.Join(titles, " ") != "one two" || source != "redis" {
 		t.Errorf("%v from %s", titles, source)
 	}

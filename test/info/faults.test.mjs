@@ -112,7 +112,32 @@ test("PostgreSQL and Redis fail and recover", { skip: missing }, async () => {
   assert.deepEqual(await seen(), { ...good, titles: "zero one two", source: "postgres" });
   await redis.start();
   await info.collect(); // fills the cache, though nothing changed
-  assert.deepEqual(await seen(), { ...good, titles: "zero one two" });
+  // Readers try it again once its pause is over.
+  await eventually(seen, { ...good, titles: "zero one two" });
+
+  // Servers that accept and do not answer.
+  const within = async (ms, ask, what) => {
+    const began = Date.now();
+    const answer = await ask();
+    assert.ok(Date.now() - began < ms, `${what} took ${Date.now() - began} ms`);
+    return answer;
+  };
+  redis.freeze();
+  await within(4_000, seen, "the first page without Redis");
+  const pages = () => Promise.all(Array.from({ length: 20 }, seen));
+  for (const page of await within(8_000, pages, "20 pages without Redis"))
+    assert.deepEqual(page, { ...good, titles: "zero one two", source: "postgres" });
+  redis.thaw();
+  await eventually(seen, { ...good, titles: "zero one two" });
+  postgres.freeze();
+  const search = async () => (await info.page("?q=two")).status;
+  assert.equal(await within(8_000, search, "the first search without PostgreSQL"), 503);
+  const searches = () => Promise.all(Array.from({ length: 20 }, search));
+  assert.deepEqual(new Set(await within(8_000, searches, "20 searches without PostgreSQL")), new Set([503]));
+  await within(4_000, seen, "a page without PostgreSQL");
+  await eventually(seen, { ...good, titles: "zero one two", is_stale: true });
+  postgres.thaw();
+  await eventually(search, 200);
 });
 
 const d1AndKV = {
@@ -273,8 +298,9 @@ test("the collector is replaced in the middle of a collection, and no reader not
     await collector.stop();
     assert.equal(await cut, "cut off");
     const before = pages;
-    await sleep(500); // there is no collector at all
-    assert.ok(pages > before, "no page was read meanwhile");
+    // There is no collector at all, and readers go on.
+    for (const end = Date.now() + 15_000; pages === before && Date.now() < end;) await sleep(100);
+    assert.ok(pages > before, `no page was read meanwhile: ${await Promise.race([ended, "readers still wait"])}`);
     collector = await deploy();
     assert.deepEqual(await collect(collector, [`after-${source}`, ...titles]), [undefined, 1]);
     titles.push(`after-${source}`); // from here on it is never missing

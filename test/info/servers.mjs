@@ -63,10 +63,20 @@ class Server {
     await listening(this.port);
   }
 
+  /** Lets the server accept connections without an answer, until it is thawed. */
+  freeze() {
+    this.#process.kill("SIGSTOP");
+  }
+
+  thaw() {
+    this.#process.kill("SIGCONT");
+  }
+
   async stop() {
     if (!this.#process) return;
     const exited = this.#process.exitCode === null && once(this.#process, "exit");
     this.#process.kill("SIGQUIT");
+    this.thaw(); // a frozen server does not see the signal
     await exited;
     this.#process = undefined;
   }
