@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 // The keys of all objects that the pipeline reads and writes. No other code spells one out.
@@ -248,10 +250,30 @@ const SnapshotRoot = "frontier/"
 // SnapshotDir returns the directory of a shard's snapshots.
 func SnapshotDir(shard string) string { return SnapshotRoot + shard + "/" }
 
-// Snapshot returns the directory of a day's snapshot (UTC). Directories sort by day.
-func Snapshot(shard string, day time.Time) string {
-	return SnapshotDir(shard) + DateDir + day.UTC().Format(time.DateOnly) + "/"
+// Snapshot names a snapshot of a shard. Each has a directory of its own, so one that ends half-way leaves the others as
+// they are.
+type Snapshot struct {
+	Shard string
+	Date  string       // its day (UTC)
+	Born  epoch.Millis // of the shard's database: one that was lost is followed by one that is younger
+	Taken epoch.Millis // 0 for one by a version before Born and Taken were in the name
 }
+
+// Dir returns the directory of the snapshot. Directories sort by day, then by Born and Taken.
+func (s Snapshot) Dir() string {
+	if s.Taken == 0 {
+		return SnapshotDay(s.Shard, s.Date) + "/"
+	}
+	return fmt.Sprintf("%s%d/", s.Siblings(), s.Taken)
+}
+
+// Siblings returns the common prefix of the directories of a day's snapshots of the same database.
+func (s Snapshot) Siblings() string {
+	return fmt.Sprintf("%s.%d.", SnapshotDay(s.Shard, s.Date), s.Born)
+}
+
+// SnapshotDay returns the common prefix of the directories of a day's snapshots.
+func SnapshotDay(shard, date string) string { return SnapshotDir(shard) + DateDir + date }
 
 // SnapshotPrefix returns the common prefix of the keys of a snapshot's pages.
 func SnapshotPrefix(dir string) string { return dir + "page-" }
@@ -262,10 +284,23 @@ func SnapshotPage(dir string, page int) string {
 }
 
 // ParseSnapshot parses the directory of a snapshot.
-func ParseSnapshot(dir string) (shard string, day time.Time, ok bool) {
+func ParseSnapshot(dir string) (s Snapshot, ok bool) {
 	path, inRoot := strings.CutPrefix(dir, SnapshotRoot)
 	shard, path, found := strings.Cut(path, "/"+DateDir)
-	date, isDir := strings.CutSuffix(path, "/")
-	day, err := time.Parse(time.DateOnly, date)
-	return shard, day, inRoot && found && isDir && err == nil
+	name, isDir := strings.CutSuffix(path, "/")
+	date, times, named := strings.Cut(name, ".")
+	s = Snapshot{Shard: shard, Date: date}
+	if _, err := time.Parse(time.DateOnly, date); err != nil || !inRoot || !found || !isDir {
+		return s, false
+	}
+	if named {
+		born, taken, _ := strings.Cut(times, ".")
+		s.Born, s.Taken = millis(born), millis(taken)
+	}
+	return s, s.Dir() == dir
+}
+
+func millis(s string) epoch.Millis {
+	n, _ := strconv.ParseInt(s, 10, 64)
+	return epoch.Millis(n)
 }

@@ -162,8 +162,7 @@ func TestRestore_AppliesAllExclusions(t *testing.T) {
 			t.Fatalf("%d changes are not confirmed", n)
 		}
 		for i := range 30 { // more pages than one call restores
-			key := contract.SnapshotPage(contract.Snapshot("shard-0", time.Date(2026, 1, 28, 0, 0, 0, 0, time.UTC)),
-				i+1)
+			key := contract.SnapshotPage(contract.Snapshot{Shard: "shard-0", Date: "2026-01-28"}.Dir(), i+1)
 			page, err := json.Marshal(frontier.Snapshot{Version: 1, Next: int64((i + 1) % 30)})
 			if err != nil {
 				t.Fatal(err)
@@ -396,6 +395,83 @@ func TestRestore_Import(t *testing.T) {
 			if a := w.Ask("POST", "/api/v1/frontier/import", body); a.Success || a.Error.Field != field {
 				t.Errorf("%s: %+v", body, a.Error)
 			}
+		}
+	})
+}
+
+// TestRestore_LostShardTakenInAgain: a shard that was lost and got something new before anybody noticed stores a snapshot
+// of that little at once. What it had before is restored all the same.
+func TestRestore_LostShardTakenInAgain(t *testing.T) {
+	for _, days := range []int{0, 1, 3} {
+		enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+			w.Variables["FRONTIER_SHARDS"] = "1"
+			alarm := func() {
+				t.Helper()
+				if _, err := w.Alarm("shard-0"); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+			}
+			for i := range 30 {
+				domain := fmt.Sprintf("old-%d.example", i)
+				verdictOf(t, w, domain, "https://"+domain+"/a")
+			}
+			alarm()
+			w.Frontier.Wipe("shard-0")
+			verdictOf(t, w, "new.example", "https://new.example/a")
+			alarm()
+			for range days {
+				time.Sleep(24 * time.Hour)
+				alarm()
+			}
+			if n := restoreAll(w, func() {}); n != 30 {
+				t.Errorf("after %d days: %d hosts were restored, want 30", days, n)
+			}
+			if v := verdictOf(t, w, "old-7.example", "https://old-7.example/a"); v != frontier.Duplicate {
+				t.Errorf("after %d days: what the lost shard had is %s", days, v)
+			}
+		})
+	}
+}
+
+// TestRestore_SnapshotKilledHalfWay: a snapshot on demand that ends half-way leaves the good one of the day.
+func TestRestore_SnapshotKilledHalfWay(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Variables["FRONTIER_SHARDS"] = "1"
+		w.SnapshotPages = 1
+		const hosts = 1200 // 500 a page
+		shard := w.Frontier.Remotes().Shard(0)
+		put := func(from, to int) {
+			t.Helper()
+			for i := from; i < to; i++ {
+				domain := fmt.Sprintf("d%d.example", i)
+				_, err := shard.Put(t.Context(), frontier.Put{Domain: domain, Partition: day,
+					Pages: []frontier.NewPage{{URL: "https://" + domain + "/1", Priority: 0.5}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		put(0, hosts)
+		for range 5 {
+			if _, err := w.Alarm("shard-0"); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+		}
+		put(hosts, hosts+100)
+		if a := w.Ask("POST", "/api/v1/frontier/snapshot", "{}"); !a.Success {
+			t.Fatalf("%+v", a)
+		}
+		for range 2 { // of three alarms
+			if _, err := w.Alarm("shard-0"); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+		}
+		w.Frontier.Wipe("shard-0")
+		if n := restoreAll(w, func() {}); n < hosts {
+			t.Errorf("%d hosts were restored, want at least %d", n, hosts)
 		}
 	})
 }

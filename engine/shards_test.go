@@ -147,14 +147,14 @@ func TestShard_DailySnapshots(t *testing.T) {
 		}
 		days := map[string]map[string]bool{}
 		for _, key := range w.Keys("frontier/", ".json") {
-			shard, day, ok := contract.ParseSnapshot(key[:strings.LastIndex(key, "/")+1])
-			if !ok {
+			s, ok := contract.ParseSnapshot(key[:strings.LastIndex(key, "/")+1])
+			if !ok || days[s.Shard][s.Date] {
 				t.Fatal(key)
 			}
-			if days[shard] == nil {
-				days[shard] = map[string]bool{}
+			if days[s.Shard] == nil {
+				days[s.Shard] = map[string]bool{}
 			}
-			days[shard][day.String()] = true
+			days[s.Shard][s.Date] = true
 		}
 		if len(days) != 3 || len(days["shard-0"]) != 7 || len(days["shard-1"]) != 7 || len(days["shard-2"]) != 7 {
 			t.Errorf("snapshots of %v", days)

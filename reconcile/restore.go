@@ -1,13 +1,13 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
@@ -32,15 +32,16 @@ type Restorer struct {
 
 // place is the content of a cursor.
 type place struct {
-	Shard  string       `json:"s"`           // whose snapshots are read; "" before the first one
-	Only   bool         `json:"o,omitempty"` // no other shard follows
-	Day    string       `json:"d,omitempty"` // of the snapshot; if Page is 0, find an earlier one
-	Page   int          `json:"p,omitempty"` // next to read, from 1; 0 before the first
-	Taken  epoch.Millis `json:"t,omitempty"` // see shard.SnapshotOrder; of the previous page
-	Live   bool         `json:"l,omitempty"` // read the shards themselves, not their snapshots
-	From   int64        `json:"f,omitempty"` // start of the next page of those
-	Strays bool         `json:"x,omitempty"` // some snapshot has hosts of other shards
-	Second bool         `json:"2,omitempty"` // restore those: each shard has its own hosts by now
+	Shard  string        `json:"s"`           // whose snapshots are read; "" before the first one
+	Only   bool          `json:"o,omitempty"` // no other shard follows
+	Name   string        `json:"d,omitempty"` // of the snapshot: its date and times; if Page is 0, find an earlier one
+	Page   int           `json:"p,omitempty"` // next to read, from 1; 0 before the first
+	Taken  epoch.Millis  `json:"t,omitempty"` // of the previous page
+	Done   *epoch.Millis `json:"b,omitempty"` // Born of the last snapshot that was restored as a whole
+	Live   bool          `json:"l,omitempty"` // read the shards themselves, not their snapshots
+	From   int64         `json:"f,omitempty"` // start of the next page of those
+	Strays bool          `json:"x,omitempty"` // some snapshot has hosts of other shards
+	Second bool          `json:"2,omitempty"` // restore those: each shard has its own hosts by now
 }
 
 func isShard(name string) bool {
@@ -89,20 +90,24 @@ func (r *Restorer) step(ctx context.Context, at *place, out *contract.Restored) 
 		return r.move(ctx, at, out)
 	}
 	if at.Page == 0 {
-		day, err := r.latest(ctx, at.Shard, at.Day)
-		if err == nil && day == "" && at.Day == "" && at.Only {
+		s, found, err := r.latest(ctx, at)
+		if err == nil && !found && at.Name == "" && at.Only {
 			err = r.noSnapshot(ctx, at.Shard)
 		}
-		if err != nil || day == "" {
+		if err != nil || !found {
 			return r.after(ctx, at, err)
 		}
-		at.Day, at.Page = day, 1
+		at.Name, at.Page = snapshotName(s), 1
 		if n, _ := frontier.ShardNumber(at.Shard); !at.Second || n >= r.Frontier.Shards { // else it was listed before
-			out.Snapshots = append(out.Snapshots, contract.Snapshotted{Shard: at.Shard, Date: day})
+			out.Snapshots = append(out.Snapshots, contract.Snapshotted{Shard: at.Shard, Date: s.Date})
 		}
 		return false, nil
 	}
-	page, err := r.read(ctx, at)
+	s, ok := at.snapshot()
+	if !ok {
+		return false, contract.BadCursor()
+	}
+	page, err := r.read(ctx, contract.SnapshotPage(s.Dir(), at.Page))
 	// the snapshot is incomplete
 	if errors.Is(err, r2.ErrNotFound) || err == nil && at.Page > 1 && page.Taken != at.Taken {
 		at.Page = 0
@@ -115,10 +120,9 @@ func (r *Restorer) step(ctx context.Context, at *place, out *contract.Restored) 
 	if err := r.restore(ctx, r.parts(at, page), out); err != nil {
 		return false, err
 	}
-	if page.Next == 0 {
-		return r.after(ctx, at, nil)
+	if at.Page++; page.Next == 0 {
+		at.Page, at.Done = 0, &s.Born
 	}
-	at.Page++
 	return false, nil
 }
 
@@ -237,17 +241,36 @@ func (r *Restorer) snapshotted(ctx context.Context) (numbers []int, err error) {
 	return numbers, err
 }
 
-// latest returns the day of the last snapshot of a shard, before a day unless that is "".
-func (r *Restorer) latest(ctx context.Context, shard, before string) (day string, err error) {
-	dirs, err := r.dirs(ctx, r2.ListOptions{Prefix: contract.SnapshotDir(shard), Delimiter: "/"})
+// latest returns the next snapshot of a shard to restore: the last one, or the last before that of the cursor. Of a
+// database of which one was restored as a whole, no other is needed. A shard that was lost and works again has some of the
+// database that was lost, and some of what it has since.
+func (r *Restorer) latest(ctx context.Context, at *place) (last contract.Snapshot, found bool, err error) {
+	before, limited := at.snapshot()
+	dirs, err := r.dirs(ctx, r2.ListOptions{Prefix: contract.SnapshotDir(at.Shard), Delimiter: "/"})
 	for _, dir := range dirs {
-		if _, t, ok := contract.ParseSnapshot(dir); ok {
-			if d := t.Format(time.DateOnly); d > day && (before == "" || d < before) {
-				day = d
-			}
+		s, ok := contract.ParseSnapshot(dir)
+		if !ok || limited && compareSnapshots(s, before) >= 0 || at.Done != nil && s.Born == *at.Done {
+			continue
+		}
+		if !found || compareSnapshots(s, last) > 0 {
+			last, found = s, true
 		}
 	}
-	return day, err
+	return last, found, err
+}
+
+func compareSnapshots(a, b contract.Snapshot) int {
+	return cmp.Or(cmp.Compare(a.Date, b.Date), cmp.Compare(a.Taken, b.Taken))
+}
+
+// snapshotName returns the last part of a snapshot's directory.
+func snapshotName(s contract.Snapshot) string {
+	return strings.TrimSuffix(strings.TrimPrefix(s.Dir(), contract.SnapshotDay(s.Shard, "")), "/")
+}
+
+// snapshot returns the snapshot that is read, or that was read last.
+func (at *place) snapshot() (contract.Snapshot, bool) {
+	return contract.ParseSnapshot(contract.SnapshotDay(at.Shard, at.Name) + "/")
 }
 
 func (r *Restorer) dirs(ctx context.Context, o r2.ListOptions) (dirs []string, err error) {
@@ -264,13 +287,8 @@ func (r *Restorer) dirs(ctx context.Context, o r2.ListOptions) (dirs []string, e
 	}
 }
 
-func (r *Restorer) read(ctx context.Context, at *place) (page frontier.Snapshot, err error) {
+func (r *Restorer) read(ctx context.Context, key string) (page frontier.Snapshot, err error) {
 	const op = "reconcile.Restore"
-	day, err := time.Parse(time.DateOnly, at.Day)
-	if err != nil {
-		return page, contract.BadCursor()
-	}
-	key := contract.SnapshotPage(contract.Snapshot(at.Shard, day), at.Page)
 	body, err := r.Bucket.Get(ctx, key)
 	if err != nil {
 		return page, contract.Wrap(contract.Storage, op, err)

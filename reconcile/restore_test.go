@@ -40,17 +40,13 @@ func (s shards) Call(_ context.Context, shard, operation string, request []byte)
 // snapshot stores pages of a snapshot with a host each. An unfinished one lacks its last page.
 func snapshot(t *testing.T, b *r2.Memory, shard, day string, finished bool, hosts ...string) {
 	t.Helper()
-	d, err := time.Parse(time.DateOnly, day)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for i, host := range hosts {
 		page := frontier.Snapshot{Version: 1, Hosts: []frontier.HostSnapshot{{Host: host, Domain: host}},
 			Next: int64(i + 1)}
 		if finished && i == len(hosts)-1 {
 			page.Next = 0
 		}
-		if _, err := b.Put(t.Context(), contract.SnapshotPage(contract.Snapshot(shard, d), i+1), contract.Encode(page),
+		if _, err := b.Put(t.Context(), contract.SnapshotPage(contract.Snapshot{Shard: shard, Date: day}.Dir(), i+1), contract.Encode(page),
 			nil); err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +110,7 @@ func TestRestore_OwnSnapshotsFirst(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 7} {
 		page := frontier.Snapshot{Version: 1, Hosts: []frontier.HostSnapshot{{Host: host, Domain: host,
 			Record: fmt.Append(nil, "of ", n)}}}
-		key := contract.SnapshotPage(contract.Snapshot(fmt.Sprint("shard-", n), time.Now()), 1)
+		key := contract.SnapshotPage(contract.Snapshot{Shard: fmt.Sprint("shard-", n), Date: "2026-01-28"}.Dir(), 1)
 		if _, err := b.Put(t.Context(), key, contract.Encode(page), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +186,7 @@ func TestRestore_TwoAttempts(t *testing.T) {
 	snapshot(t, b, "shard-0", "2026-01-27", true, "a.example", "b.example", "c.example", "d.example")
 	put := func(taken epoch.Millis, page, next int, host string) {
 		t.Helper()
-		key := contract.SnapshotPage(contract.Snapshot("shard-0", time.Date(2026, 1, 28, 0, 0, 0, 0, time.UTC)), page)
+		key := contract.SnapshotPage(contract.Snapshot{Shard: "shard-0", Date: "2026-01-28"}.Dir(), page)
 		s := frontier.Snapshot{Version: 1, Taken: taken, Hosts: []frontier.HostSnapshot{{Host: host, Domain: host}},
 			Next: int64(next)}
 		if _, err := b.Put(t.Context(), key, contract.Encode(s), nil); err != nil {
@@ -231,8 +227,7 @@ func TestRestore_TwoAttempts(t *testing.T) {
 func TestRestore_DamagedPage(t *testing.T) {
 	b := r2.NewMemory()
 	snapshot(t, b, "shard-0", "2026-01-28", false, "a.example")
-	day := time.Date(2026, 1, 28, 0, 0, 0, 0, time.UTC)
-	key := contract.SnapshotPage(contract.Snapshot("shard-0", day), 2)
+	key := contract.SnapshotPage(contract.Snapshot{Shard: "shard-0", Date: "2026-01-28"}.Dir(), 2)
 	if _, err := b.Put(t.Context(), key, []byte(`{"hosts":`), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +258,7 @@ func TestRestore_AnotherListOfSuffixes(t *testing.T) {
 	b := r2.NewMemory()
 	page := frontier.Snapshot{Version: 1, Hosts: []frontier.HostSnapshot{
 		{Host: "www.a.example", Domain: "www.a.example"}, {Host: "b.github.io:80", Domain: "github.io"}}}
-	if _, err := b.Put(t.Context(), contract.SnapshotPage(contract.Snapshot("shard-0", time.Now()), 1),
+	if _, err := b.Put(t.Context(), contract.SnapshotPage(contract.Snapshot{Shard: "shard-0", Date: "2026-01-28"}.Dir(), 1),
 		contract.Encode(page), nil); err != nil {
 		t.Fatal(err)
 	}

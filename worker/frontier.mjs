@@ -142,7 +142,7 @@ export class Frontier extends DurableObject {
 
   // Stores the next pages of a snapshot, so that the shard answers calls in between, and notes how far it came. Once all
   // are stored, it deletes the oldest snapshots. Returns whether all are.
-  async #store({ taken, date, dir, prefix, keep, page, from, for_ms }) {
+  async #store({ taken, date, dir, prefix, keep, replaced, page, from, for_ms }) {
     const bucket = this.env.DATASETS_BUCKET;
     const until = Date.now() + for_ms;
     for (let next = from; ; page++) {
@@ -156,14 +156,21 @@ export class Frontier extends DurableObject {
       if (next) return false;
       break;
     }
+    await this.#delete(dir, keep);
+    await this.#delete(replaced, prefix);
+    return true;
+  }
+
+  // Deletes the objects whose keys begin with prefix and sort before end.
+  async #delete(prefix, end) {
+    const bucket = this.env.DATASETS_BUCKET;
     for (let cursor, more = true; more;) {
-      const listed = await bucket.list({ prefix: dir, limit: maxKeys, cursor });
-      const old = listed.objects.map(({ key }) => key).filter((key) => key < keep);
+      const listed = await bucket.list({ prefix, limit: maxKeys, cursor });
+      const old = listed.objects.map(({ key }) => key).filter((key) => key < end);
       if (old.length) await bucket.delete(old);
       more = listed.truncated && old.length === listed.objects.length; // keys are sorted
       cursor = listed.cursor;
     }
-    return true;
   }
 
   #log(event, error) {

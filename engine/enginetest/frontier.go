@@ -253,10 +253,12 @@ func (o *shard) store(ctx context.Context, w *World, b bucket, order *rules.Snap
 	if _, err := ask[struct{}](o, w, "stored", stored); err != nil || stored.Next > 0 {
 		return false, err
 	}
-	for _, key := range w.Keys(order.Dir, "") {
-		if key < order.Keep {
-			if err := b.Delete(ctx, key); err != nil {
-				return true, err
+	for prefix, end := range map[string]string{order.Dir: order.Keep, order.Replaced: order.Prefix} {
+		for _, key := range w.Keys(prefix, "") {
+			if key < end {
+				if err := b.Delete(ctx, key); err != nil {
+					return true, err
+				}
 			}
 		}
 	}

@@ -42,18 +42,21 @@ type Tick struct {
 
 // SnapshotOrder requests the next pages of a snapshot, from number Page on, which begins at From. Each page of Export is
 // stored as Prefix + "0001.json" and so on, and after For Stored is told how far that came: the next tick goes on from
-// there, at Again. After the last page, Stored is told, and whatever sorts before Keep in Dir is deleted. Taken goes into
-// each page, so that pages of a repeated order are not mixed with those of the first.
+// there, at Again. After the last page, Stored is told, and two kinds of keys are deleted: those in Dir that sort before
+// Keep, and those that begin with Replaced and sort before Prefix, which are the day's earlier snapshots.
 type SnapshotOrder struct {
 	Taken  epoch.Millis `json:"taken"` // of the snapshot's first order
 	Date   string       `json:"date"`
 	Dir    string       `json:"dir"`
 	Prefix string       `json:"prefix"`
 	Keep   string       `json:"keep"`
-	Page   int          `json:"page"`
-	From   int64        `json:"from"`
-	For    int64        `json:"for_ms"` // after so many ms the next tick goes on
-	Again  epoch.Millis `json:"again"`
+	// Replaced does not match what a database that was lost has stored: its last snapshot has what this one lacks.
+	Replaced string `json:"replaced"`
+
+	Page  int          `json:"page"`
+	From  int64        `json:"from"`
+	For   int64        `json:"for_ms"` // after so many ms the next tick goes on
+	Again epoch.Millis `json:"again"`
 }
 
 // Tick returns the work that is due now.
@@ -98,28 +101,30 @@ func (c *call) orderSnapshot(shard string, today time.Time) *SnapshotOrder {
 	s := c.tx.State()
 	if s.Underway.Date == "" {
 		date, tomorrow := today.Format(time.DateOnly), today.Add(day).Format(time.DateOnly)
-		if date <= s.Snapshot && s.Snapshot <= tomorrow { // a later one is of a clock that was ahead
+		// a later one is of a clock that was ahead
+		if !s.Ordered && date <= s.Snapshot && s.Snapshot <= tomorrow {
 			return nil
 		}
-		s.Underway = store.UnderwaySnapshot{Date: date, Taken: c.now}
+		s.Underway, s.Ordered = store.UnderwaySnapshot{Date: date, Taken: c.now}, false
 	}
 	date, _ := time.Parse(time.DateOnly, s.Underway.Date)
-	dir := contract.Snapshot(shard, date)
+	it := contract.Snapshot{Shard: shard, Date: s.Underway.Date, Born: s.Born, Taken: s.Underway.Taken}
 	return &SnapshotOrder{
-		Taken: s.Underway.Taken, Date: s.Underway.Date, Dir: contract.SnapshotDir(shard),
-		Prefix: contract.SnapshotPrefix(dir), Keep: contract.Snapshot(shard, date.Add(-(snapshotDays-1)*day)),
-		Page: s.Underway.Page + 1, From: s.Underway.Next, For: snapshotTime.Milliseconds(),
+		Taken: it.Taken, Date: it.Date, Dir: contract.SnapshotDir(shard), Prefix: contract.SnapshotPrefix(it.Dir()),
+		Keep:     contract.SnapshotDay(shard, date.Add(-(snapshotDays-1)*day).Format(time.DateOnly)),
+		Replaced: it.Siblings(),
+		Page:     s.Underway.Page + 1, From: s.Underway.Next, For: snapshotTime.Milliseconds(),
 		Again: c.now.Add(c.settings.tickSpacing()),
 	}
 }
 
 // OrderSnapshot makes the next tick begin a snapshot, and reports whether there is anything to store. One that is
-// underway is begun again: the operator wants what the shard has now.
+// underway is completed first: begun again with each order, that of a large shard might never end.
 func (s *Shard) OrderSnapshot(now epoch.Millis, _ frontier.None) (ordered bool, err error) {
 	err = s.run(now, func(c *call) error {
 		state := c.tx.State()
 		if ordered = state.Hosts > 0; ordered {
-			state.Snapshot, state.Underway = "", store.UnderwaySnapshot{}
+			state.Ordered = true
 			c.alarm = c.now
 		}
 		return nil

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard"
@@ -38,6 +39,7 @@ func TestTick_SnapshotsAreDaily(t *testing.T) {
 		t.Errorf("of an empty shard: %+v", tick.Snapshot)
 	}
 	w.put("a.example", articles("a.example", 0, 1))
+	born := w.now
 	var dates []string
 	for range 3 {
 		now := tick()
@@ -49,12 +51,13 @@ func TestTick_SnapshotsAreDaily(t *testing.T) {
 			t.Fatalf("%+v, then %+v", now.Snapshot, again.Snapshot)
 		}
 		s := now.Snapshot
-		if s.Prefix != "frontier/shard-3/date="+s.Date+"/page-" || s.Dir != "frontier/shard-3/" ||
+		it, ok := contract.ParseSnapshot(strings.TrimSuffix(s.Prefix, "page-"))
+		if !ok || it.Shard != "shard-3" || it.Date != s.Date || it.Taken != s.Taken || it.Born != born || s.Dir != "frontier/shard-3/" ||
 			!strings.HasPrefix(s.Keep, s.Dir) {
 			t.Errorf("%+v", s)
 		}
 		day, _ := time.Parse(time.DateOnly, s.Date)
-		if keep := day.AddDate(0, 0, -6).Format(time.DateOnly); s.Keep != s.Dir+"date="+keep+"/" {
+		if keep := day.AddDate(0, 0, -6).Format(time.DateOnly); s.Keep != s.Dir+"date="+keep {
 			t.Errorf("of %s it keeps from %s on", s.Date, s.Keep)
 		}
 		w.do(func() error { return w.shard.Stored(w.now, frontier.StoredRequest{Date: s.Date, Taken: s.Taken}) })
@@ -139,31 +142,49 @@ func TestTick_SnapshotGoesOn(t *testing.T) {
 	}
 }
 
-// TestTick_SnapshotOrderedMeanwhile: what an alarm notes of a snapshot does not count once another one was ordered.
+// TestTick_SnapshotOrderedMeanwhile: one that is ordered while another is underway follows it, so that orders which come
+// faster than a snapshot ends do not keep it from ending. The one before is deleted only when the next is complete.
 func TestTick_SnapshotOrderedMeanwhile(t *testing.T) {
-	for _, next := range []int64{0, 4711} {
-		w := newWorld(t)
-		w.put("a.example", articles("a.example", 0, 1))
-		tick := func() (tick shard.Tick) {
-			t.Helper()
-			w.do(func() (err error) {
-				tick, err = w.shard.Tick(w.now, shard.TickRequest{Shard: "shard-3"})
-				return err
-			})
-			return tick
-		}
-		old := tick().Snapshot
+	w := newWorld(t)
+	w.put("a.example", articles("a.example", 0, 1))
+	tick := func() (tick shard.Tick) {
+		t.Helper()
+		w.do(func() (err error) {
+			tick, err = w.shard.Tick(w.now, shard.TickRequest{Shard: "shard-3"})
+			return err
+		})
+		return tick
+	}
+	old := tick().Snapshot
+	for page := 1; page < 10; page++ {
 		w.now += 5000
 		w.do(func() error {
 			_, err := w.shard.OrderSnapshot(w.now, frontier.None{})
 			return err
 		})
 		w.do(func() error {
-			return w.shard.Stored(w.now, frontier.StoredRequest{Date: old.Date, Taken: old.Taken, Page: 3, Next: next})
+			return w.shard.Stored(w.now, frontier.StoredRequest{Date: old.Date, Taken: old.Taken, Page: page,
+				Next: int64(100 * page % 900)})
 		})
-		if o := tick().Snapshot; o == nil || o.Taken != w.now || o.Page != 1 || o.From != 0 {
-			t.Errorf("after the old one: %+v", o)
+		o := tick().Snapshot
+		if o == nil || (page < 9) != (o.Taken == old.Taken && o.Page == page+1 && o.From == int64(100*page)) ||
+			(page == 9) != (o.Taken == w.now && o.Page == 1 && o.From == 0 && o.Prefix > old.Prefix &&
+				strings.HasPrefix(old.Prefix, o.Replaced) && !strings.HasPrefix(old.Prefix, o.Prefix)) {
+			t.Fatalf("after page %d: %+v", page, o)
 		}
+	}
+	w.do(func() error { // too late, and of one that is over
+		return w.shard.Stored(w.now, frontier.StoredRequest{Date: old.Date, Taken: old.Taken, Page: 3, Next: 300})
+	})
+	next := tick().Snapshot
+	if next == nil || next.Page != 1 {
+		t.Fatalf("after a late note of the one before: %+v", next)
+	}
+	w.do(func() error {
+		return w.shard.Stored(w.now, frontier.StoredRequest{Date: next.Date, Taken: next.Taken, Page: 1})
+	})
+	if o := tick().Snapshot; o != nil {
+		t.Errorf("at last: %+v", o)
 	}
 }
 

@@ -181,7 +181,8 @@ const order = (day, more) => ({
   taken: 7,
   date: `${day}`,
   dir: "snapshots/",
-  prefix: `snapshots/date=${day}/page-`,
+  prefix: `snapshots/date=${day}.5.7/page-`,
+  replaced: `snapshots/date=${day}.5.`,
   page: 1,
   from: 0,
   again: Date.now() + 1800_000,
@@ -190,7 +191,7 @@ const order = (day, more) => ({
 
 test("an alarm that has no time left for all pages of a snapshot leaves the next ones to the next alarm", async () => {
   const bucket = await fixture.bucket();
-  const keys = async () => (await bucket.list({ prefix: "snapshots/date=9" })).objects.map(({ key }) => key.slice(17));
+  const keys = async () => (await bucket.list({ prefix: "snapshots/date=9" })).objects.map(({ key }) => key.slice(21));
   const snapshot = order(9, { keep: "snapshots/date=9/", for_ms: 0 });
   await plan("slow", { snapshot: { ...snapshot, page: 2, from: 1 }, alarm_at: Date.now() + hour });
   await fixture.method("slow", "goOff");
@@ -200,14 +201,17 @@ test("an alarm that has no time left for all pages of a snapshot leaves the next
   await fixture.method("slower", "goOff");
   assert.ok(await eventually(async () => near(await alarm("slower"), hour)));
   assert.deepEqual(await keys(), ["page-0002.json", "page-0003.json"]);
-  for (const key of await keys()) await bucket.delete(`snapshots/date=9/${key}`);
+  for (const key of await keys()) await bucket.delete(`snapshots/date=9.5.7/${key}`);
 });
 
 test("an alarm stores a snapshot page by page, and deletes the oldest", async () => {
   const bucket = await fixture.bucket();
   const keys = async () => (await bucket.list({ prefix: "snapshots/" })).objects.map(({ key }) => key);
-  for (const day of [1, 2, 3]) await bucket.put(`snapshots/date=${day}/page-0001.json`, "{}");
-  const snapshot = order(4, { keep: "snapshots/date=3/", for_ms: 60_000 });
+  // Of the day, one of a version that did not name its time, one of a database that was lost, and two to be replaced,
+  // of which one was not completed.
+  for (const name of ["1", "2", "3", "4", "4.2.6", "4.5.5", "4.5.6"])
+    await bucket.put(`snapshots/date=${name}/page-0001.json`, "{}");
+  const snapshot = order(4, { keep: "snapshots/date=3", for_ms: 60_000 });
   await plan("keeper", { snapshot, alarm_at: Date.now() + hour });
 
   await fixture.method("keeper", "fail", "put");
@@ -215,16 +219,17 @@ test("an alarm stores a snapshot page by page, and deletes the oldest", async ()
   const [failed] = await eventually(() => fixture.logged("alarm_failed").length && fixture.logged("alarm_failed"));
   assert.deepEqual([failed.error_type, failed.shard, failed.message], ["storage_error", "keeper", "put fails"]);
   assert.ok(await eventually(async () => near(await alarm("keeper"), 60_000)));
-  assert.equal((await keys()).length, 3);
+  assert.equal((await keys()).length, 7, "what is not complete has replaced something");
 
   await fixture.method("keeper", "fail", "");
   await fixture.method("keeper", "goOff");
-  assert.ok(await eventually(async () => (await keys()).length === 4));
+  const kept = ["3/page-0001", "4.2.6/page-0001", "4.5.7/page-0001", "4.5.7/page-0002", "4.5.7/page-0003", "4/page-0001"];
+  assert.ok(await eventually(async () => (await keys()).length === kept.length));
   assert.deepEqual(
     await keys(),
-    ["3/page-0001", "4/page-0001", "4/page-0002", "4/page-0003"].map((key) => `snapshots/date=${key}.json`),
+    kept.map((key) => `snapshots/date=${key}.json`),
   );
-  const stored = await Promise.all((await keys()).slice(1).map(async (key) => (await bucket.get(key)).json()));
+  const stored = await Promise.all((await keys()).slice(2, 5).map(async (key) => (await bucket.get(key)).json()));
   assert.deepEqual(stored, [{ hosts: [0], next: 1 }, { hosts: [1], next: 2 }, { hosts: [2] }]);
   assert.ok(await eventually(async () => near(await alarm("keeper"), hour)));
   await fixture.method("keeper", "goOff");

@@ -200,15 +200,21 @@ func (h *Host) Merge(record []byte, saved []frontier.Part, classes []frontier.Cl
 	if len(m.missing) == 0 {
 		return waiting > 0, nil
 	}
-	settled := int64(0)
+	fetched, gone := int64(0), int64(0)
 	for hash, k := range m.missing {
-		if k.Life == Fetched || k.Life == Gone {
-			settled++
+		switch k.Life {
+		case Fetched:
+			fetched++
+		case Gone: // or taken out by an operator, which is no failure
+			gone++
 		}
 		h.recent = append(h.recent, recentURL{hash, k})
 	}
-	done := min(m.old.Done, settled)
-	failed := min(m.old.Failed, settled-done)
+	done := min(m.old.Done, fetched)
+	if m.old.hashesOnly { // of a version that did not tell the two apart
+		gone = fetched - done
+	}
+	failed := min(m.old.Failed, gone)
 	h.Done, h.Failed = h.Done+done, h.Failed+failed
 	h.tx.state.Done += done
 	h.tx.state.Failed += failed

@@ -52,6 +52,7 @@ const (
 	stateUnderway   // State.Underway
 	stateVisits     // State.Visits
 	stateWanting    // State.Wanting
+	stateBorn       // State.Born and State.Ordered
 	stateRows
 )
 
@@ -73,6 +74,8 @@ type State struct {
 
 	Snapshot string           // the day of the last one; "" before the first one
 	Underway UnderwaySnapshot // the one that is being stored
+	Ordered  bool             // an operator wants one that begins after this
+	Born     epoch.Millis     // of the database; 0 if a version made it that did not note it
 	Classes  []frontier.Class // the class with id i+1
 	Patterns []string
 	Excludes *contract.Exclusions
@@ -128,6 +131,13 @@ func (s *State) encode() (rows [stateRows][]byte) {
 	if p := &s.Underway; p.Date != "" {
 		rows[stateUnderway] = appendUint(appendUint(appendUint(nil, p.Taken), int64(p.Page)), p.Next)
 		rows[stateUnderway] = append(rows[stateUnderway], p.Date...)
+	}
+	if s.Born > 0 || s.Ordered {
+		ordered := int64(0)
+		if s.Ordered {
+			ordered = 1
+		}
+		rows[stateBorn] = appendUint(appendUint(nil, s.Born), ordered)
 	}
 	if s.Refreshing != (RefreshCounters{}) {
 		for _, v := range s.Refreshing.counters() {
@@ -210,6 +220,10 @@ func (s *State) decode(key int64, data []byte) error {
 				s.Underway = p
 			}
 		}
+	case stateBorn:
+		if len(data) > 0 {
+			s.Born, s.Ordered = d.millis(), d.int() > 0
+		}
 	case stateRefreshing:
 		for _, v := range s.Refreshing.counters() {
 			if d.at < len(d.text) { // later versions append
@@ -286,6 +300,7 @@ func (c *Tx) open() error {
 		}
 	}
 	if isNew {
+		s.Born = c.now
 		c.logs.begin()
 	}
 	for ; s.Version < Version; s.Version++ {
