@@ -196,8 +196,7 @@ async function scroll(limit, between = () => {}) {
   let pages = 0;
   for (let cursor = ""; ;) {
     const page = await read(`?limit=${limit}${cursor}`);
-    for (const a of page.articles)
-      articles.push({ id: a.id, at: Date.parse(a.published_at) });
+    for (const a of page.articles) articles.push({ id: a.id, at: Date.parse(a.published_at) });
     if (!page.has_more) return articles;
     cursor = `&cursor=${page.next_cursor}`;
     await between(++pages, articles.length);

@@ -15,10 +15,10 @@ const policy = /Content-Security-Policy: (.*)/
   .replace("upgrade-insecure-requests; ", ""); // the test's server has no TLS
 const pixel = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64");
 
-/** An API over articles in memory, ordered like the real one: by time, then id, both descending. */
+/** An API over articles in memory, ordered like the real one: by time, then id, both descending; what is newer, by arrival. */
 class Api {
   articles = [];
-  failing = false;
+  failing = false; // or how many requests succeed before one fails
   stale = false;
   patience = Infinity; // how many articles a search looks at for a page
   #n = 0;
@@ -34,6 +34,7 @@ class Api {
       const n = this.#n++;
       this.articles.push({
         at: Math.floor((at - Math.floor(i / 3) * 60_000) / 1000) * 1000, // three of each minute
+        arrived: n + 1,
         id: `a_${String(n).padStart(5, "0")}`,
         title: `기사 ${n} <b>&amp;`,
         category: categories[n % 4],
@@ -45,51 +46,58 @@ class Api {
 
   page(query) {
     const limit = Number(query.get("limit") ?? 10);
-    const newer = query.get("direction") === "newer";
+    if (query.get("direction") === "newer") return this.#arrivals(query, limit);
     const cursor = query.get("cursor");
     const [at, id] = cursor
       ? [Number(cursor.slice(0, cursor.indexOf("_"))), cursor.slice(cursor.indexOf("_") + 1)]
       : [];
     const behind = (a) => a.at < at || (a.at === at && a.id < id);
-    const ahead = (a) => a.at > at || (a.at === at && a.id > id);
     const category = query.get("category");
     const q = query.get("q");
     let looked = this.articles;
-    if (cursor) looked = looked.filter(newer ? ahead : behind);
+    if (cursor) looked = looked.filter(behind);
     const last = q ? looked[this.patience] : undefined; // the first one that is not looked at
     if (last) looked = looked.slice(0, this.patience);
     const matching = looked.filter((a) => (!category || a.category === category) && (!q || a.title.includes(q)));
-    const list = newer ? matching.slice(-limit) : matching.slice(0, limit);
+    const list = matching.slice(0, limit);
     const place = (a) => a && `${a.at}_${a.id}`;
     const more = matching.length > limit;
-    return {
-      matching,
-      body: {
-        articles: list.map((a) => ({
-          id: a.id,
-          title: a.title,
-          url: `https://press.example/${a.id}`,
-          snippet: "Text",
-          source: "feed",
-          source_name: "Press",
-          published_at: new Date(a.at).toISOString(),
-          thumbnail_url: a.image,
-          category: a.category,
-        })),
-        next_cursor: more || newer ? (place(list.at(-1)) ?? null) : last ? `${last.at}_~` : null,
-        prev_cursor: place(list[0]) ?? null,
-        has_more: more || Boolean(last),
-        meta: { total_cached: 0, cache_expires_in: 0, source: "d1", is_stale: this.stale },
-      },
-    };
+    const next = more ? place(list.at(-1)) : last ? `${last.at}_~` : null;
+    return this.#body(list, next, q ? (place(list[0]) ?? null) : `${this.#n}`, more || Boolean(last));
+  }
+
+  #arrivals(query, limit) {
+    const category = query.get("category");
+    const since = this.articles
+      .filter((a) => a.arrived > Number(query.get("cursor")) && (!category || a.category === category))
+      .sort((a, b) => a.arrived - b.arrived);
+    const list = since.slice(0, limit);
+    const more = since.length > limit;
+    return this.#body(list.toReversed(), null, `${more ? list.at(-1).arrived : this.#n}`, more);
+  }
+
+  #body(list, next_cursor, prev_cursor, has_more) {
+    const articles = list.map((a) => ({
+      id: a.id,
+      title: a.title,
+      url: `https://press.example/${a.id}`,
+      snippet: "Text",
+      source: "feed",
+      source_name: "Press",
+      published_at: new Date(a.at).toISOString(),
+      thumbnail_url: a.image,
+      category: a.category,
+    }));
+    const meta = { total_cached: 0, cache_expires_in: 0, source: "d1", is_stale: this.stale };
+    return { articles, next_cursor, prev_cursor, has_more, meta };
   }
 
   answer(url) {
-    if (this.failing) return [503, { detail: "no" }];
-    if (url.pathname === "/api/v1/info/news") return [200, this.page(url.searchParams).body];
-    if (url.pathname !== "/api/v1/info/news/count") return [404, {}];
-    url.searchParams.set("direction", "newer");
-    return [200, { count: this.page(url.searchParams).matching.length, capped: false }];
+    if (this.failing === true || (this.failing !== false && this.failing-- <= 0)) return [503, { detail: "no" }];
+    if (url.pathname !== "/api/v1/info/news") return [404, {}];
+    const q = url.searchParams.get("q");
+    if (q && !/[\p{L}\p{N}]/u.test(q)) return [400, { detail: `Nothing in "${q}" can be searched for.` }];
+    return [200, this.page(url.searchParams)];
   }
 }
 
@@ -155,7 +163,7 @@ const toEnd = async (page, stop) => {
 test("2,000 articles are scrolled without gap or duplicate while new ones come", { skip }, async () => {
   api.clear();
   api.add(2000);
-  const first = api.page(new URLSearchParams({ limit: "2000" })).body.articles.map((a) => a.id);
+  const first = api.page(new URLSearchParams({ limit: "2000" })).articles.map((a) => a.id);
   const page = await open();
   await page.evaluate(() => {
     window.shifts = 0;
@@ -174,12 +182,57 @@ test("2,000 articles are scrolled without gap or duplicate while new ones come",
   // New articles are announced, and shown on request above the others.
   await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange", { bubbles: true })));
   await page.waitForSelector("#fresh:not([hidden])");
-  const all = api.page(new URLSearchParams({ limit: "5000" })).body.articles.map((a) => a.id);
+  const all = api.page(new URLSearchParams({ limit: "5000" })).articles.map((a) => a.id);
   assert.match(await page.textContent("#fresh"), new RegExp(`${all.length - 2000} new articles`));
   await page.click("#fresh");
   await page.waitForFunction((n) => document.querySelectorAll("#articles > article").length === n, all.length);
   assert.deepEqual(await ids(page), all);
   assert.deepEqual(page.wrongs, []);
+  await page.context().close();
+});
+
+test("articles that arrive late are announced and shown at their places", { skip }, async () => {
+  api.clear();
+  api.add(60);
+  const page = await open();
+  await page.waitForFunction(() => document.querySelectorAll("#articles > article").length === 20);
+  const shown = await ids(page);
+  const look = () => page.evaluate(() => document.dispatchEvent(new Event("visibilitychange", { bubbles: true })));
+  api.add(2, Date.now() + 60_000);
+  api.add(130, Date.now() - 90_000); // some above the end, others below; more than two pages
+  api.failing = 1; // the second page of what is new fails
+  await look();
+  await page.waitForSelector("#fresh:not([hidden])");
+  api.failing = false;
+  const everything = (count) => api.page(new URLSearchParams({ limit: `${count}` })).articles.map((a) => a.id);
+  const above = everything(500).slice(0, everything(500).indexOf(shown.at(-1)) + 1);
+  const announcement = `Show ${above.length - 20} new articles (${above.length - 22} further down)`;
+  await look(); // goes on where the last one failed
+  await page.waitForFunction((text) => document.querySelector("#fresh").textContent === text, announcement);
+  await page.click("#fresh");
+  await page.waitForFunction((n) => document.querySelectorAll("#articles > article").length === n, above.length);
+  assert.deepEqual(await ids(page), above);
+  assert.equal(await page.$$eval("#articles .new", (list) => list.length), above.length - 20);
+  await toEnd(page, async () => (await page.$eval("#end", (end) => end.dataset.state)) === "end");
+  assert.deepEqual(await ids(page), everything(500));
+  assert.ok(await page.$eval("#fresh", (button) => button.hidden));
+  assert.deepEqual(
+    page.wrongs.filter((wrong) => !wrong.includes("503")),
+    [],
+  );
+  await page.context().close();
+});
+
+test("a search without a word is no failure", { skip }, async () => {
+  api.clear();
+  api.add(5);
+  const page = await open();
+  await page.waitForSelector("#articles > article");
+  await page.fill("#q", "!?");
+  await page.press("#q", "Enter");
+  await page.waitForSelector('#end[data-state="odd"]');
+  assert.match(await page.textContent("#end"), /no word to search for/);
+  assert.ok(await page.$eval("#again", (button) => button.hidden));
   await page.context().close();
 });
 

@@ -1,9 +1,10 @@
 // The reader's page: scrolls through the API by cursor. An article is on the screen once, whatever comes
-// meanwhile: what is newer is announced, and shown on request.
+// meanwhile: what has arrived is announced, and shown on request at its place.
 import { texts } from "./texts.js";
 
 const pageSize = 20;
 const lookEvery = 60_000; // ms between two looks for what is new
+const mostPages = 20; // of new articles in one look; the next one goes on
 const categories = ["all", "environment", "energy", "ai"];
 
 const byId = (id) => document.getElementById(id);
@@ -35,14 +36,39 @@ class Preferences {
   }
 }
 
+/** An answer other than success. */
+class Refusal extends Error {
+  constructor(status) {
+    super(`status ${status}`);
+    this.status = status;
+  }
+}
+
+/** The place of an article, which is that of its cursor; places are compared like cursors. */
+const placeOf = ({ published_at, id }) => [Date.parse(published_at), id];
+
+/** The place that a cursor names. */
+function parseCursor(cursor) {
+  const [ms] = cursor.split("_", 1);
+  return [Number(ms), cursor.slice(ms.length + 1)];
+}
+
+/** Compares places for sorting, the newest first. */
+function byPlace([at, id], [otherAt, otherId]) {
+  if (at !== otherAt) return otherAt - at;
+  return id === otherId ? 0 : id > otherId ? -1 : 1;
+}
+
 /** A feed: one category or search, from its newest article down. */
 class Feed {
   constructor(query) {
     this.query = query;
     this.seen = new Set();
     this.next = null; // cursor
-    this.newest = null; // cursor of the first article
     this.over = false;
+    this.earliest = null; // the earliest position, in the order of arrival, of the pages that were read
+    this.looked = null; // up to this position everything that arrived was read
+    this.arrived = new Map(); // articles that arrived and are not shown, by id
   }
 
   async #get(path, parameters) {
@@ -50,39 +76,52 @@ class Feed {
     for (const [name, value] of Object.entries({ ...this.query, ...parameters }))
       if (value) url.searchParams.set(name, value);
     const answer = await fetch(url, { headers: { accept: "application/json" } });
-    if (!answer.ok) throw new Error(`status ${answer.status}`);
+    if (!answer.ok) throw new Refusal(answer.status);
     return answer.json();
   }
 
   #unseen(articles) {
+    for (const { id } of articles) this.arrived.delete(id);
     return articles.filter(({ id }) => !this.seen.has(id) && this.seen.add(id));
+  }
+
+  // Pages come from caches, so that a later page can be the older one; then arrivals are read again from there.
+  #position(cursor) {
+    if (!cursor || (this.earliest && parseCursor(this.earliest)[0] <= parseCursor(cursor)[0])) return;
+    this.earliest = this.looked = cursor;
   }
 
   /** The articles below those that are shown. */
   async more() {
     const page = await this.#get("news", { limit: pageSize, cursor: this.next });
-    this.newest ??= page.prev_cursor;
+    if (!this.query.q) this.#position(page.prev_cursor);
     this.next = page.next_cursor;
     this.over = !page.has_more;
     return { articles: this.#unseen(page.articles), stale: page.meta.is_stale };
   }
 
-  /** How many articles came since; a search is not counted. */
-  async count() {
-    if (!this.newest || this.query.q) return { count: 0 };
-    return this.#get("news/count", { cursor: this.newest });
-  }
-
-  /** The articles that came since, newest first. */
-  async newer() {
-    const pages = [];
-    for (let more = true; more;) {
-      const page = await this.#get("news", { limit: 50, cursor: this.newest, direction: "newer" });
-      pages.unshift(this.#unseen(page.articles));
-      if (page.prev_cursor) this.newest = page.prev_cursor;
+  /** Reads what has arrived since. Whatever fails, the next look goes on where this one stopped. */
+  async look() {
+    for (let pages = 0, more = Boolean(this.looked); more && pages < mostPages; pages++) {
+      const from = this.looked;
+      const page = await this.#get("news", { limit: 50, cursor: from, direction: "newer" });
+      for (const article of page.articles) if (!this.seen.has(article.id)) this.arrived.set(article.id, article);
+      if (this.looked === from) this.looked = page.prev_cursor;
       more = page.has_more;
     }
-    return pages.flat();
+  }
+
+  /** The articles that have arrived above the end of those that are shown, the newest first. */
+  get fresh() {
+    const end = this.over || !this.next ? null : parseCursor(this.next);
+    return [...this.arrived.values()]
+      .filter((article) => !end || byPlace(placeOf(article), end) <= 0)
+      .sort((a, b) => byPlace(placeOf(a), placeOf(b)));
+  }
+
+  /** Takes the fresh ones. */
+  take() {
+    return this.#unseen(this.fresh);
   }
 }
 
@@ -155,7 +194,7 @@ class Reader {
     this.#navigation();
     for (const time of this.#list.querySelectorAll("time")) time.textContent = this.#moment(time.dateTime);
     for (const topic of this.#list.querySelectorAll("[data-topic]")) topic.textContent = t[topic.dataset.topic];
-    byId("fresh").hidden = true; // announced again in the other language
+    if (this.#feed) this.#announce();
     this.#state(byId("end").dataset.state ?? "");
   }
 
@@ -220,10 +259,11 @@ class Reader {
       byId("notice").textContent = stale ? this.#texts.stale : "";
       this.#loading = false;
       this.#state(feed.over ? (this.#list.children.length ? "end" : "none") : "");
-    } catch {
+      this.#announce();
+    } catch (error) {
       if (feed !== this.#feed) return;
       this.#loading = false;
-      this.#state("failed");
+      this.#state(this.q && error.status === 400 ? "odd" : "failed");
       return;
     }
     this.#watch();
@@ -238,30 +278,40 @@ class Reader {
   async #look() {
     const feed = this.#feed;
     try {
-      const { count, capped } = await feed.count();
-      if (feed !== this.#feed) return;
-      byId("fresh").hidden = count === 0;
-      byId("fresh").textContent = this.#texts.fresh(count, capped);
+      await feed.look();
     } catch {
-      // the next look may find them
+      // the next look goes on
     }
+    if (feed === this.#feed) this.#announce();
   }
 
-  async #showNewer() {
-    const feed = this.#feed;
+  // Says how many articles have arrived, and how many of them not at the top: their sources were late.
+  #announce() {
+    const { fresh } = this.#feed;
+    const top = this.#list.firstElementChild;
+    const late = top ? fresh.filter((article) => byPlace(placeOf(article), top.place) > 0).length : 0;
+    byId("fresh").hidden = fresh.length === 0;
+    byId("fresh").textContent = this.#texts.fresh(fresh.length, late);
+  }
+
+  #showNewer() {
     byId("fresh").hidden = true;
-    try {
-      const articles = await feed.newer();
-      if (feed !== this.#feed) return;
-      this.#list.prepend(...articles.map((article) => this.#article(article)));
-      scrollTo(0, 0);
-      this.#list.querySelector("article")?.focus({ preventScroll: true });
-    } catch {
-      byId("fresh").hidden = false;
+    let first;
+    let below = this.#list.firstElementChild;
+    for (const article of this.#feed.take()) {
+      while (below && byPlace(below.place, placeOf(article)) < 0) below = below.nextElementSibling;
+      const shown = this.#article(article, true);
+      this.#list.insertBefore(shown, below);
+      first ??= shown;
     }
+    if (this.#list.firstElementChild) this.#state(this.#feed.over ? "end" : "");
+    if (first === this.#list.firstElementChild) scrollTo(0, 0);
+    else first?.scrollIntoView();
+    first?.focus({ preventScroll: true });
   }
 
-  #article({ id, title, url, snippet, source_name, published_at, thumbnail_url, category }) {
+  #article(article, isNew = false) {
+    const { id, title, url, snippet, source_name, published_at, thumbnail_url, category } = article;
     const link = element("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, title);
     const about = element(
       "p",
@@ -270,6 +320,7 @@ class Reader {
       " · ",
       element("time", { datetime: published_at }, this.#moment(published_at)),
     );
+    if (isNew) about.prepend(element("span", { class: "new", "data-text": "isNew" }, this.#texts.isNew), " · ");
     if (category) about.append(" · ", element("span", { "data-topic": category }, this.#texts[category]));
     const parts = [element("h2", { id: `title-${id}` }, link), about];
     if (snippet) parts.push(element("p", { class: "snippet" }, snippet));
@@ -281,7 +332,9 @@ class Reader {
       picture.append(image);
     }
     const text = element("div", { class: "text" }, ...parts);
-    return element("article", { tabindex: "0", "data-id": id, "aria-labelledby": `title-${id}` }, text, picture);
+    const made = element("article", { tabindex: "0", "data-id": id, "aria-labelledby": `title-${id}` }, text, picture);
+    made.place = placeOf(article);
+    return made;
   }
 
   // Keys of a feed (www.w3.org/WAI/ARIA/apg/patterns/feed/), and those that readers of feeds know.
