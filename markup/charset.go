@@ -3,6 +3,7 @@ package markup
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"io"
 	"unicode/utf8"
 
@@ -24,6 +25,7 @@ const (
 	eucJP     = "euc-jp"
 	shiftJIS  = "shift_jis"
 	gb18030   = "gb18030"
+	big5      = "big5"
 	cyrillic  = "windows-1251"
 	undefined = ""
 )
@@ -46,6 +48,8 @@ func charset(label string) (string, encoding.Encoding) {
 		return eucJP, eastAsian(eucJP)
 	case gb18030, "gbk", "gb2312", "gb_2312-80", "cp936", "x-gbk", "chinese":
 		return gb18030, eastAsian(gb18030)
+	case big5, "big5-hkscs", "big5_hkscs", "cn-big5", "csbig5", "x-x-big5", "cp950", "ms950":
+		return big5, eastAsian(big5)
 	case "windows-1252", "iso-8859-1", "iso8859-1", "iso_8859-1", "latin1", "l1", "cp1252", "x-cp1252", "us-ascii",
 		"ascii":
 		return "windows-1252", charmap.Windows1252
@@ -92,9 +96,9 @@ func charset(label string) (string, encoding.Encoding) {
 }
 
 // Decode returns the document as UTF-8 and the name of the charset it was in. It looks for, in order: a byte order
-// mark, the zero bytes of UTF-16, what the document declares, what the Content-Type declares. A declaration that the
-// bytes contradict gives way to UTF-8, and bytes that are not the UTF-8 they should be are guessed at. Single stray
-// bytes are repaired later, field by field (see AppendUTF8).
+// mark, the zero bytes of UTF-16, what its XML declaration says, what the Content-Type says, what its meta elements
+// say. A declaration that the bytes contradict gives way to UTF-8, and bytes that are not the UTF-8 they should be are
+// guessed at. Single stray bytes are repaired later, field by field (see AppendUTF8).
 func Decode(r io.Reader, contentType string) (text io.Reader, charsetName string) {
 	b := bufio.NewReaderSize(r, sniffLength)
 	start, _ := b.Peek(sniffLength) // an error here comes again when the document is read
@@ -112,10 +116,7 @@ func Decode(r io.Reader, contentType string) (text io.Reader, charsetName string
 		name = utf16Without(start)
 	}
 	if name == undefined {
-		label := xmlEncoding(start)
-		if label == undefined {
-			label = charsetParam(contentType)
-		}
+		label := cmp.Or(xmlEncoding(start), charsetParam(contentType), metaCharset(start))
 		name, enc = charset(label)
 		if name == utf16LE || name == utf16BE { // a document whose declaration could be read is not UTF-16
 			name, enc = utf8Name, nil
@@ -123,6 +124,9 @@ func Decode(r io.Reader, contentType string) (text io.Reader, charsetName string
 		switch good, bad := countUTF8(start); {
 		case enc == nil && bad > good:
 			if name, enc = charset(charsetParam(contentType)); enc == nil {
+				name, enc = charset(metaCharset(start))
+			}
+			if enc == nil || name == utf16LE || name == utf16BE {
 				name = guess(start)
 			}
 		case enc != nil && bad == 0 && good >= pairsToDoubt(name):
@@ -143,7 +147,7 @@ func Decode(r io.Reader, contentType string) (text io.Reader, charsetName string
 // if its letters are single bytes, more if pairs of its bytes can look like UTF-8 by chance.
 func pairsToDoubt(name string) int {
 	switch name {
-	case eucKR, eucJP, shiftJIS, gb18030:
+	case eucKR, eucJP, shiftJIS, gb18030, big5:
 		return 4
 	}
 	return 1
@@ -187,6 +191,33 @@ func xmlEncoding(b []byte) string {
 		b = b[:end]
 	}
 	return string(bytes.ToLower(bytes.TrimSpace(b)))
+}
+
+// metaCharset returns the label of HTML's <meta charset> or <meta http-equiv="content-type">, lower case.
+func metaCharset(b []byte) string {
+	for i := 0; ; {
+		i = NextLT(b, i)
+		if i < 0 {
+			return undefined
+		}
+		i++
+		if tag := b[i:]; len(tag) < 6 || !EqualFold(tag[:4], "meta") || tag[4] > ' ' && tag[4] != '/' {
+			continue
+		}
+		end, _ := TagEnd(b, i)
+		if end < 0 {
+			return undefined
+		}
+		attrs := b[i+len("meta") : end]
+		if label := Attribute(attrs, "charset"); len(label) > 0 {
+			return string(bytes.ToLower(label))
+		}
+		if EqualFold(Attribute(attrs, "http-equiv"), "content-type") {
+			if label := charsetParam(string(Attribute(attrs, "content"))); label != undefined {
+				return label
+			}
+		}
+	}
 }
 
 // charsetParam returns the charset parameter of a Content-Type header, lower case.

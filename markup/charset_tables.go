@@ -7,6 +7,7 @@ import (
 	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
 )
 
 // eastAsian is the encoding of one of the East Asian charsets, by its WHATWG name.
@@ -18,6 +19,8 @@ func eastAsian(charset string) encoding.Encoding {
 		return japanese.ShiftJIS
 	case eucJP:
 		return japanese.EUCJP
+	case big5:
+		return traditionalchinese.Big5
 	}
 	return simplifiedchinese.GB18030
 }

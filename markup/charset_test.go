@@ -14,6 +14,7 @@ import (
 	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
 	"golang.org/x/text/encoding/unicode"
 )
 
@@ -23,6 +24,7 @@ func TestDecode(t *testing.T) {
 		"ko": "정부, 새로운 경제 정책 발표… 시민들 기대",
 		"ja": "政府は新しい経済政策を発表しました、市民の期待",
 		"zh": "政府宣布新的经济政策，市民充满期待",
+		"tw": "行政院宣布新的經濟政策，市民充滿期待",
 		"fr": "L’été à Besançon : « œuvre » inaugurée",
 		"pl": "Zażółć gęślą jaźń",
 		"el": "Η κυβέρνηση ανακοίνωσε",
@@ -73,6 +75,8 @@ func TestDecode(t *testing.T) {
 		{"EUC-JP", japanese.EUCJP, "euc-jp", none, "ja", "euc-jp"},
 		{"EUC-JP, guessed", japanese.EUCJP, none, none, "ja", "euc-jp"},
 		{"GBK", simplifiedchinese.GBK, "GBK", none, "zh", "gb18030"},
+		{"Big5", traditionalchinese.Big5, "Big5", none, "tw", "big5"},
+		{"Big5, header", traditionalchinese.Big5, none, "text/html; charset=big5-hkscs", "tw", "big5"},
 		{"GB2312, guessed", simplifiedchinese.GBK, none, none, "zh", "gb18030"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -101,6 +105,36 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// HTML names its charset in a meta element; what the server says counts more, unless the bytes contradict it.
+func TestDecode_Meta(t *testing.T) {
+	for _, c := range []struct {
+		name, meta, header string
+		enc                encoding.Encoding
+		title, charset     string
+	}{
+		{"charset", `<META CHARSET=Big5>`, "text/html", traditionalchinese.Big5, "行政院", "big5"},
+		{"http-equiv", `<meta content='text/html; charset=EUC-KR' http-equiv="Content-Type"/>`, "", korean.EUCKR, "정부", "euc-kr"},
+		{"other metas first", `<meta name=a content="charset=utf-8"><meta charset="shift_jis" />`, "", japanese.ShiftJIS,
+			"政府は", "shift_jis"},
+		{"the header is right", `<meta charset="utf-8">`, "text/html; charset=windows-1251", charmap.Windows1251, "Выборы",
+			"windows-1251"},
+		{"the header is wrong", `<meta charset="windows-1250">`, "text/html; charset=utf-8", charmap.Windows1250,
+			"Zażółć gęślą", "windows-1250"},
+		{"both are wrong", `<meta charset="euc-kr">`, "text/html; charset=iso-8859-1", encoding.Nop, "정부", "utf-8"},
+		{"UTF-16 cannot be", `<meta charset="utf-16">`, "", encoding.Nop, "정부", "utf-8"},
+	} {
+		doc, err := c.enc.NewEncoder().String("<!DOCTYPE html><html><head>" + c.meta + "<title>" + c.title + "</title>")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, charset := Decode(strings.NewReader(doc), c.header)
+		b, err := io.ReadAll(text)
+		if err != nil || charset != c.charset || !strings.Contains(string(b), "<title>"+c.title+"</title>") {
+			t.Errorf("%s: from %s, %v: %q", c.name, charset, err, b)
+		}
+	}
+}
+
 // An error of the reader comes through, behind what was read before it.
 func TestDecode_Failure(t *testing.T) {
 	broken := errors.New("connection reset")
@@ -123,6 +157,7 @@ func FuzzGuess(f *testing.F) {
 		}
 		xmlEncoding(b)
 		charsetParam(string(b))
+		metaCharset(b)
 		if good, bad := countUTF8(b); utf8.Valid(b) && bad > 0 || good+bad > len(b) {
 			t.Errorf("%d and %d of %d bytes", good, bad, len(b))
 		}

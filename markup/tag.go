@@ -28,20 +28,24 @@ func NextTag(b []byte, i int) (t Tag, next int) {
 			if end < 0 {
 				return t, -1
 			}
-			body := b[i+1 : end]
-			if t.Closing = c == '/'; t.Closing {
-				body = body[1:]
-			}
-			n := 0
-			for n < len(body) && body[n] > ' ' && body[n] != '/' {
-				n++
-			}
-			t.Name, t.attrs = body[:n], Attributes(body[n:])
-			return t, next
+			return ParseTag(b[i+1 : end]), next
 		default:
 			i++
 		}
 	}
+}
+
+// ParseTag returns the tag of what stands between "<" and ">".
+func ParseTag(body []byte) (t Tag) {
+	if t.Closing = len(body) > 0 && body[0] == '/'; t.Closing {
+		body = body[1:]
+	}
+	n := 0
+	for n < len(body) && body[n] > ' ' && body[n] != '/' {
+		n++
+	}
+	t.Name, t.attrs = body[:n], Attributes(body[n:])
+	return t
 }
 
 // EndTag returns the index of an element's end tag in b, if its content begins at i, or len(b). Callers use it to
@@ -69,6 +73,9 @@ func (t *Tag) Attr(name string) string {
 	value, _ := Unescape(bytes.Clone(Attribute(t.attrs, name)))
 	return string(Trim(value))
 }
+
+// Attributes returns all attributes of the tag.
+func (t *Tag) Attributes() Attributes { return t.attrs }
 
 // Resolve returns the absolute http or https URL of ref in the document at base; ok is false without one.
 func Resolve(base string, ref []byte) (loc string, ok bool) {

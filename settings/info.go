@@ -52,7 +52,7 @@ func ReadInfo(get func(name string) (string, bool)) (*Info, error) {
 	r := reader{get: get}
 	s := &Info{
 		Environment:       r.oneOf("ENVIRONMENT", Development, "staging", "production"),
-		UserAgent:         r.text("USER_AGENT", "NewsforkBot/1.0 (+https://newsfork.com/bot)"),
+		UserAgent:         r.text("USER_AGENT", DefaultUserAgent),
 		APIToken:          r.text("API_TOKEN", ""),
 		APITokenPrevious:  r.text("API_TOKEN_PREVIOUS", ""),
 		AlertWebhookURL:   r.webURL("ALERT_WEBHOOK_URL"),

@@ -57,6 +57,9 @@ type Settings struct {
 // Development is the environment in which the API needs no token.
 const Development = "development"
 
+// DefaultUserAgent is what requests call themselves unless USER_AGENT is set.
+const DefaultUserAgent = "NewsforkBot/1.0 (+https://newsfork.com/bot)"
+
 // Secrets are the settings whose values appear in no message, log line or configuration file; they are set with
 // `wrangler secret put`. A webhook's URL is a secret because anyone who has it can post.
 var Secrets = []string{"ALERT_WEBHOOK_URL", "FEED_WEBHOOK_URL", "FEED_WEBHOOK_SECRET", "API_TOKEN",
@@ -70,7 +73,7 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 	r := reader{get: get}
 	s := &Settings{
 		Environment:            r.oneOf("ENVIRONMENT", Development, "staging", "production"),
-		UserAgent:              r.text("USER_AGENT", "NewsforkBot/1.0 (+https://newsfork.com/bot)"),
+		UserAgent:              r.text("USER_AGENT", DefaultUserAgent),
 		RequestInterval:        r.duration("REQUEST_INTERVAL_MS", 1000, time.Millisecond),
 		MaxCrawlDelay:          r.duration("MAX_CRAWL_DELAY_MS", 30000, time.Millisecond),
 		MaxRequestsPerDomain:   int(r.number("MAX_REQUESTS_PER_DOMAIN", 20, 1, 1000)),

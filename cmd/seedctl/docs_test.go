@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the outputs of the examples into docs/seedctl.md")
 
-const page = "docs/seedctl.md"
+const docsPage = "docs/seedctl.md"
 
 // everyCommand returns all commands that do something, by their full names.
 func everyCommand() map[string]*cobra.Command {
@@ -41,7 +41,7 @@ func everyCommand() map[string]*cobra.Command {
 // TestDocs_Examples runs every example of the page and compares what it shows.
 func TestDocs_Examples(t *testing.T) {
 	t.Chdir("../..")
-	text, err := os.ReadFile(page)
+	text, err := os.ReadFile(docsPage)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestDocs_Examples(t *testing.T) {
 		return
 	}
 	if *update {
-		if err := os.WriteFile(page, []byte(got), 0o644); err != nil {
+		if err := os.WriteFile(docsPage, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -112,7 +112,7 @@ func words(line string) []string {
 
 // TestDocs_NameEveryCommand: every command has a section that names its flags, and no others.
 func TestDocs_NameEveryCommand(t *testing.T) {
-	text, err := os.ReadFile("../../" + page)
+	text, err := os.ReadFile("../../" + docsPage)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/frontier/sqlite"
+	"github.com/newsfork/seed-engine/settings"
 )
 
 // inspectTop is the number of URLs that are shown to people.
@@ -37,7 +38,7 @@ const inspectTop = 10
 
 func inspectCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "inspect [flags] DOMAIN|URL",
+		Use:   "inspect [flags] DOMAIN|URL | --page URL|FILE…",
 		Short: "what the engine finds out about a domain, without an engine",
 		Long: `Asks the domain for robots.txt, sitemaps, its home page and feeds as the engine would, with the same
 pauses and limits, and shows the contract: whether it may be crawled, where new URLs appear, and
@@ -46,19 +47,30 @@ which matter most. Nothing is stored. It takes some seconds: there is a pause af
 With --web DIR nothing is requested: answers are files below DIR/HOST, where a mirroring wget puts
 them.
 
-With --json it is the document that the engine would write, domain_metadata.json.`,
+With --json it is the document that the engine would write, domain_metadata.json.
+
+With --page it shows the evidence of single pages instead: titles, headings, breadcrumb, the
+beginning of the text, counts and dates, which tell the classifier more than a URL does. A FILE is a
+saved page, "-" is standard input; a URL is fetched after the robots.txt of its host. With --json
+there is one line a page: {"file" or "url", "page"}, where page is what classify --jsonl takes.`,
 		Example: `  seedctl inspect mom.gov.sg
   seedctl inspect --json https://www.bbc.com/news | jq .fetch_contract
-  wget -m -l 2 https://www.example.com; seedctl inspect --web . www.example.com`,
+  wget -m -l 2 https://www.example.com; seedctl inspect --web . www.example.com
+  seedctl inspect --page https://www.example.com/news/2026/bridge-reopens
+  seedctl inspect --page --json saved/*.html > pages.jsonl`,
 	}
 	flags := cmd.Flags()
 	agent := flags.String("agent", "", "`User-Agent` to send, whose product token picks the group of robots.txt")
 	saved := flags.String("web", "", "`DIR` with saved answers instead of the web")
 	cobra.CheckErr(cmd.MarkFlagDirname("web"))
 	asJSON := flags.Bool("json", false, "print the whole document")
+	pages := flags.Bool("page", false, "show the evidence of single pages, URLs or saved files")
 	verbose := flags.Bool("verbose", false, "print each request and its answer on standard error")
 	cmd.RunE = func(cmd *cobra.Command, targets []string) error {
-		if len(targets) != 1 {
+		switch {
+		case *pages && len(targets) == 0:
+			return usageError("name a page: a URL, a file, or - for standard input")
+		case !*pages && len(targets) != 1:
 			return usageError("name one domain or URL")
 		}
 		web, clock := fetch.NewTransport(), fetch.SystemClock()
@@ -72,6 +84,10 @@ With --json it is the document that the engine would write, domain_metadata.json
 		}
 		if *verbose {
 			web = narrated{web, cmd.ErrOrStderr()}
+		}
+		if *pages {
+			visitor := pageVisitor{agent: cmp.Or(*agent, settings.DefaultUserAgent), web: web, clock: clock}
+			return inspectPages(cmd, targets, &visitor, *asJSON)
 		}
 		doc, err := inspectSite(targets[0], *agent, web, clock)
 		if err == nil {

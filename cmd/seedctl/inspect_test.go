@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -86,5 +88,56 @@ func TestInspect_RefusedName(t *testing.T) {
 		!strings.Contains(out, "sitemap     not asked for, since robots.txt could not be read\n") ||
 		strings.Contains(out, "raw file") {
 		t.Error(out)
+	}
+}
+
+const savedPage = `<title>Bridge reopens</title><h1>Bridge reopens</h1><p>It reopens on Monday after eleven months of repairs,
+says the council of the city.</p>`
+
+func TestInspect_Page(t *testing.T) {
+	dir := t.TempDir()
+	var files []string
+	for _, name := range []string{"a.html", "b.html"} {
+		files = append(files, filepath.Join(dir, name))
+		if err := os.WriteFile(files[len(files)-1], []byte(savedPage), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code, out, errOut := seedctl("", append([]string{"inspect", "--page", "--json"}, files...)...)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if code != exitOK || len(lines) != len(files) {
+		t.Fatalf("code %d: %s%s", code, out, errOut)
+	}
+	for i, line := range lines {
+		var report pageReport
+		if err := json.Unmarshal([]byte(line), &report); err != nil || report.File != files[i] ||
+			report.Page.H1 != "Bridge reopens" || !strings.HasPrefix(report.Page.Text, "It reopens on Monday") {
+			t.Errorf("%v: %s", err, line)
+		}
+	}
+	if code, out, _ := seedctl(savedPage, "inspect", "--page", "-"); code != exitOK || !strings.Contains(out, "Bridge") {
+		t.Errorf("code %d: %s", code, out)
+	}
+	if code, out, errOut := seedctl("", "inspect", "--page", "--json", "nowhere.html", files[0]); code != exitFailed ||
+		!strings.Contains(errOut, "nowhere.html") || strings.Count(out, "\n") != 1 {
+		t.Errorf("a missing file: code %d: %s%s", code, out, errOut)
+	}
+}
+
+// A page is fetched after the robots.txt of its host, which may forbid it.
+func TestInspect_PageOfTheWeb(t *testing.T) {
+	const site = "https://www.council.example.com"
+	code, out, errOut := inspect(t, "--page", "--json", "--verbose", site+"/")
+	if code != exitOK || !strings.Contains(out, `"title"`) || strings.Index(errOut, "/robots.txt") < 0 ||
+		strings.Index(errOut, "/robots.txt") > strings.Index(errOut, site+"/:") {
+		t.Errorf("code %d: %s%s", code, out, errOut)
+	}
+	for url, want := range map[string]string{
+		site + "/intranet/rota": "robots.txt forbids it", site + "/none": "404", "https://127.0.0.1/": "address",
+		"https://nowhere.example.org/": "resolve",
+	} {
+		if code, out, errOut := inspect(t, "--page", url); code != exitFailed || !strings.Contains(errOut, want) {
+			t.Errorf("%s: code %d: %s%s", url, code, out, errOut)
+		}
 	}
 }
