@@ -77,7 +77,8 @@ func compareLists(t *testing.T, list string, listed, existing []string) {
 // tracked returns the files of the repository, or of the tree if it is not a repository.
 func tracked(t *testing.T) []string {
 	t.Helper()
-	if out, err := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard").Output(); err == nil && len(out) > 0 {
+	if out, err := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard").Output(); err == nil &&
+		len(out) > 0 {
 		return strings.Fields(string(out))
 	}
 	var files []string
@@ -85,7 +86,8 @@ func tracked(t *testing.T) []string {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "build" || len(d.Name()) > 1 && d.Name()[0] == '.'):
+		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "build" ||
+			len(d.Name()) > 1 && d.Name()[0] == '.'):
 			return fs.SkipDir
 		case !d.IsDir():
 			files = append(files, filepath.ToSlash(path))

@@ -103,8 +103,8 @@ type counts struct {
 	reading       *ledger.AlarmReading
 }
 
-// ofShards returns the value of a rule about all shards of the frontier: that of the newest reading. While not all of them
-// answer, it is known only if it is above the threshold already.
+// ofShards returns the value of a rule about all shards of the frontier: that of the newest reading. While not all
+// of them answer, it is known only if it is above the threshold already.
 func ofShards(threshold float64, value func(ledger.FrontierReading) float64) func(counts) *float64 {
 	return func(c counts) *float64 {
 		last, known := c.reading.NewestFrontier()

@@ -61,7 +61,8 @@ func TestURLs_CanonicalForm(t *testing.T) {
 		if err := w.collect(t, message(1, story+"/amp", "https://example.com/z"), false); err != nil {
 			t.Fatal(err)
 		}
-		want = korean + " /%EA%B8%B0%EC%82%AC https://example.com/기사\n" + story + " /news/2026/01/31/the-story " + story +
+		want = korean + " /%EA%B8%B0%EC%82%AC https://example.com/기사\n" + story + " /news/2026/01/31/the-story " +
+			story +
 			"/amp\nhttps://example.com/z /z -"
 		if got := forms(w.document(t)); got != want {
 			t.Errorf("after a merge:\n%s\nwant\n%s", got, want)
@@ -78,9 +79,13 @@ func TestURLs_Descriptions(t *testing.T) {
 				"Last-Modified": "Sat, 31 Jan 2026 09:00:00 GMT"},
 			Body: `<urlset xmlns:n="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>` + story +
 				`/amp</loc><n:news><n:publication><n:name>x</n:name><n:language>en</n:language></n:publication>` +
-				`<n:publication_date>2026-01-31</n:publication_date><n:title>The story</n:title></n:news></url></urlset>`}
-		pages["https://example.com/feed"] = fetchtest.Page{Header: map[string]string{"Content-Type": "application/rss+xml"},
-			Body: "<?xml version=\"1.0\" encoding=\"euc-kr\"?><rss><channel><title>x</title><language>ko-KR</language><item><title>\xb1\xe2\xbb\xe7</title><link>https://example.com/news/second-story-of-the-day</link></item></channel></rss>"}
+				`<n:publication_date>2026-01-31</n:publication_date><n:title>The story</n:title></n:news>` +
+				`</url></urlset>`}
+		pages["https://example.com/feed"] = fetchtest.Page{
+			Header: map[string]string{"Content-Type": "application/rss+xml"},
+			Body: "<?xml version=\"1.0\" encoding=\"euc-kr\"?><rss><channel><title>x</title><language>" +
+				"ko-KR</language><item><title>\xb1\xe2\xbb\xe7</title><link>https://example.com/news/" +
+				"second-story-of-the-day</link></item></channel></rss>"}
 		pages["https://example.com/"] = fetchtest.Page{Header: map[string]string{"Content-Type": "text/html"},
 			Body: `<link rel="alternate" type="application/rss+xml" href="//EXAMPLE.com//feed?utm_medium=x">`}
 		pages["https://example.com//feed?utm_medium=x"] = pages["https://example.com/feed"]
@@ -106,8 +111,9 @@ func TestURLs_Descriptions(t *testing.T) {
 			for url, want := range map[string]string{
 				story: `["` + story + `/amp",true,"The story","en","2026-01-31T00:00:00Z"]`,
 				"https://example.com/news/second-story-of-the-day": `[null,true,"기사","ko-kr",null]`,
-				"https://example.com/sitemap.xml":                  `["news_sitemap",null,true,"\"s1\"","2026-01-31T09:00:00Z","utf-8"]`,
-				"https://example.com/feed":                         `["rss","https://example.com//feed?utm_medium=x",true,null,null,"euc-kr"]`,
+				"https://example.com/sitemap.xml": `["news_sitemap",null,true,"\"s1\"",` +
+					`"2026-01-31T09:00:00Z","utf-8"]`,
+				"https://example.com/feed": `["rss","https://example.com//feed?utm_medium=x",true,null,null,"euc-kr"]`,
 			} {
 				if got[url] != want {
 					t.Errorf("%s: %s has\n%s, want\n%s", name, url, got[url], want)

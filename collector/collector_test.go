@@ -79,8 +79,12 @@ func healthy() map[string]fetchtest.Page {
 		"https://example.com/robots.txt": {Body: "User-agent: *\nDisallow: /private\nSitemap: " +
 			"https://example.com/sitemap.xml\n", Header: map[string]string{"Content-Type": "text/plain", "ETag": `"r1"`,
 			"Last-Modified": "Thu, 15 Jan 2026 09:00:00 GMT"}},
-		"https://example.com/sitemap.xml": {Body: `<urlset><url><loc>https://example.com/a</loc><lastmod>2026-01-20</lastmod></url><url><loc>https://example.com/b</loc></url></urlset>`, Header: map[string]string{"Content-Type": "application/xml"}},
-		"https://example.com/":            {Body: `<html><head><title>x</title></head><body><a href="/b">b</a></body></html>`, Header: map[string]string{"Content-Type": "text/html; charset=utf-8", "Server": "nginx"}},
+		"https://example.com/sitemap.xml": {
+			Body: `<urlset><url><loc>https://example.com/a</loc><lastmod>2026-01-20</lastmod></url><url>` +
+				`<loc>https://example.com/b</loc></url></urlset>`,
+			Header: map[string]string{"Content-Type": "application/xml"}},
+		"https://example.com/": {Body: `<html><head><title>x</title></head><body><a href="/b">b</a></body></html>`,
+			Header: map[string]string{"Content-Type": "text/html; charset=utf-8", "Server": "nginx"}},
 	}
 }
 
@@ -388,7 +392,8 @@ func TestRobots_Decide(t *testing.T) {
 			false, 1, "robots_disallowed"},
 		{"forbids others",
 			fetchtest.Page{
-				Body: "User-agent: Other\nDisallow: /\n\nUser-agent: *\nAllow: /\nSitemap: https://example.com/sitemap.xml"}, true,
+				Body: "User-agent: Other\nDisallow: /\n\nUser-agent: *\nAllow: /\n" +
+					"Sitemap: https://example.com/sitemap.xml"}, true,
 			true, 3, ""},
 		{"leaves the sitemap", fetchtest.Page{Body: "User-agent: *\nDisallow: /\nAllow: /sitemap.xml\n"}, true, false,
 			2, ""},
@@ -465,7 +470,8 @@ func TestHomePage_LeadsOn(t *testing.T) {
 
 // TestErrors_AreRecorded: a file that could not be read is neither reported as missing nor passed over.
 func TestErrors_AreRecorded(t *testing.T) {
-	const robots, root, home = "https://example.com/robots.txt", "https://example.com/sitemap.xml", "https://example.com/"
+	const robots, root, home = "https://example.com/robots.txt", "https://example.com/sitemap.xml",
+		"https://example.com/"
 	busy := map[string]string{"Retry-After": "86400"}
 	for _, c := range []struct {
 		name      string

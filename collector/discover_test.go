@@ -45,7 +45,8 @@ func TestHosts_International(t *testing.T) {
 			"https://" + ascii + "/sitemap.xml": {Body: "<urlset><url><loc>https://" + native +
 				"/news/2026/01/a</loc><lastmod>2026-01-31</lastmod></url></urlset>"},
 			"https://" + ascii + "/": {Header: map[string]string{"Content-Type": "text/html"},
-				Body: `<a href="https://www.` + native + `/">www</a><a href="https://` + native + `/press-releases">Press</a>`},
+				Body: `<a href="https://www.` + native + `/">www</a><a href="https://` + native +
+					`/press-releases">Press</a>`},
 			"https://" + ascii + "/press-releases": {Header: map[string]string{"Content-Type": "text/html"}},
 		}, nil)
 		m := message(1)
@@ -136,7 +137,8 @@ func TestSitemaps_ListsAreScored(t *testing.T) {
 		var sitemap strings.Builder
 		sitemap.WriteString("<urlset>")
 		for i := range 300 { // the last in order, which are in a list
-			fmt.Fprintf(&sitemap, "<url><loc>https://example.com/news/story-%06d-1</loc><lastmod>2026-01-31</lastmod></url>",
+			fmt.Fprintf(&sitemap,
+				"<url><loc>https://example.com/news/story-%06d-1</loc><lastmod>2026-01-31</lastmod></url>",
 				5_599-i*10)
 		}
 		w.web.Pages["https://example.com/sitemap.xml"] = fetchtest.Page{Body: sitemap.String() + "</urlset>"}
@@ -218,10 +220,12 @@ func TestState_Lost(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(healthy(), nil)
 				w.web.Pages["https://example.com/feed"] = fetchtest.Page{
-					Body: "<rss><channel><title>x</title><item><link>https://example.com/news/dated</link><pubDate>Sat, 31 Jan " +
+					Body: "<rss><channel><title>x</title><item><link>https://example.com/news/dated</link>" +
+						"<pubDate>Sat, 31 Jan " +
 						"2026 09:00:00 GMT</pubDate></item></channel></rss>"}
-				w.web.Pages["https://example.com/"] = fetchtest.Page{Header: map[string]string{"Content-Type": "text/html"},
-					Body: `<link rel="alternate" type="application/rss+xml" href="/feed">`}
+				w.web.Pages["https://example.com/"] = fetchtest.Page{
+					Header: map[string]string{"Content-Type": "text/html"},
+					Body:   `<link rel="alternate" type="application/rss+xml" href="/feed">`}
 				if err := w.collect(t, message(2, "https://example.com/news/dated", "https://example.com/private/x",
 					"https://example.com/contact"), false); err != nil {
 					t.Fatal(err)
@@ -433,7 +437,8 @@ func busy() map[string]fetchtest.Page {
 	var sitemap, feed strings.Builder
 	for i := range 9 {
 		fmt.Fprintf(&sitemap,
-			"<url><loc>https://example.com/blog/news/story-%d-of-the-day</loc><lastmod>2026-01-2%d</lastmod></url>", i, i)
+			"<url><loc>https://example.com/blog/news/story-%d-of-the-day</loc><lastmod>2026-01-2%d</lastmod></url>", i,
+			i)
 		fmt.Fprintf(&sitemap,
 			"<url><loc>https://example.com/news/story-%d-of-the-day</loc><lastmod>2026-01-1%d</lastmod></url>", i, i)
 		fmt.Fprintf(&feed, "<item><link>https://example.com/blog/news/story-%d-of-the-day</link></item>", i)
@@ -444,7 +449,8 @@ func busy() map[string]fetchtest.Page {
 	pages["https://example.com/blog/feed"] = fetchtest.Page{Body: "<rss><channel><title>x</title>" + feed.String() +
 		"</channel></rss>"}
 	pages["https://example.com/"] = fetchtest.Page{Header: html,
-		Body: `<link rel="alternate" type="application/rss+xml" href="/blog/feed"><a href="/blog/press-releases">Press</a>`}
+		Body: `<link rel="alternate" type="application/rss+xml" href="/blog/feed"><a ` +
+			`href="/blog/press-releases">Press</a>`}
 	pages["https://example.com/blog/press-releases"] = fetchtest.Page{Header: html}
 	return pages
 }
@@ -567,12 +573,15 @@ func TestCrawl_WithoutHomePage(t *testing.T) {
 					pages := healthy()
 					pages["https://example.com/"] = home
 					pages["https://example.com/press-releases/2026"] = fetchtest.Page{
-						Header: map[string]string{"Content-Type": "text/html", "Last-Modified": "Sat, 31 Jan 2026 10:00:00 GMT"}}
+						Header: map[string]string{"Content-Type": "text/html",
+							"Last-Modified": "Sat, 31 Jan 2026 10:00:00 GMT"}}
 					w := newWorld(pages, nil)
 					m := message(1)
 					for i := range 4 {
 						m.URLs = append(m.URLs,
-							contract.URL{URL: fmt.Sprintf("https://example.com/press-releases/2024/release-%d-of-the-year", i), Path: "/"})
+							contract.URL{
+								URL:  fmt.Sprintf("https://example.com/press-releases/2024/release-%d-of-the-year", i),
+								Path: "/"})
 					}
 					if large {
 						m.URLsPath, m.URLsCount = dir.URLList("raw_0001", 1), len(m.URLs)
@@ -599,7 +608,9 @@ func TestCrawl_WithoutHomePage(t *testing.T) {
 					}
 					d, _ := found(t, w.document(t))
 					i := slices.IndexFunc(d.URLs,
-						func(u discovery.DiscoveredURL) bool { return u.URL == "https://example.com/press-releases/2026" })
+						func(u discovery.DiscoveredURL) bool {
+							return u.URL == "https://example.com/press-releases/2026"
+						})
 					if i < 0 {
 						t.Fatalf("large list %v: asked for %v, found %v", large, heads, d.URLs)
 					}

@@ -53,7 +53,8 @@ func TestErrors_OfEveryDocument(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				pages := healthy()
 				pages[home] = fetchtest.Page{
-					Body:   `<link rel="alternate" type="application/rss+xml" href="/rss"><a href="/news/today-in-brief">x</a>`,
+					Body: `<link rel="alternate" type="application/rss+xml" href="/rss"><a ` +
+						`href="/news/today-in-brief">x</a>`,
 					Header: map[string]string{"Content-Type": "text/html"}}
 				pages[rss] = fetchtest.Page{Body: "<rss><channel></channel></rss>"}
 				pages[page] = fetchtest.Page{Header: map[string]string{"Content-Type": "text/html"}}

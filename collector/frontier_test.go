@@ -106,7 +106,8 @@ func newsSite(n int) map[string]fetchtest.Page {
 	var urls strings.Builder
 	for i := range n {
 		fmt.Fprintf(&urls,
-			"<url><loc>https://example.com/news/2026/01/story-number-%d</loc><lastmod>2026-01-%02d</lastmod></url>", i, 1+i%31)
+			"<url><loc>https://example.com/news/2026/01/story-number-%d</loc><lastmod>2026-01-%02d</lastmod></url>", i,
+			1+i%31)
 	}
 	for i := range 50 {
 		fmt.Fprintf(&urls, "<url><loc>https://example.com/private/%d</loc></url>", i)
@@ -117,11 +118,13 @@ func newsSite(n int) map[string]fetchtest.Page {
 			"Last-Modified": "Thu, 29 Jan 2026 09:00:00 GMT"},
 	}
 	pages["https://example.com/"] = fetchtest.Page{
-		Body:   `<html><head><link rel="alternate" type="application/rss+xml" href="/feed.xml"></head><body><a href="/about">About</a></body></html>`,
+		Body: `<html><head><link rel="alternate" type="application/rss+xml" href="/feed.xml"></head><body><a ` +
+			`href="/about">About</a></body></html>`,
 		Header: map[string]string{"Content-Type": "text/html"},
 	}
 	pages["https://example.com/feed.xml"] = fetchtest.Page{
-		Body: `<rss version="2.0"><channel><title>News</title><item><link>https://example.com/news/2026/01/story-number-3</link><title>The third story</title>` +
+		Body: `<rss version="2.0"><channel><title>News</title><item><link>https://example.com/news/2026/01/` +
+			`story-number-3</link><title>The third story</title>` +
 			`<pubDate>Sat, 31 Jan 2026 20:00:00 GMT</pubDate></item></channel></rss>`,
 		Header: map[string]string{"Content-Type": "application/rss+xml", "ETag": `"f1"`},
 	}
@@ -643,7 +646,8 @@ func mirror(site map[string]fetchtest.Page, from, to string) map[string]fetchtes
 func TestMirrors(t *testing.T) {
 	site := newsSite(20)
 	home := site["https://example.com/"]
-	home.Body = `<html><head><link rel="canonical" href="https://example.com/"><title>The News of Today</title></head><body><a href="//example.com/about">About</a></body></html>`
+	home.Body = `<html><head><link rel="canonical" href="https://example.com/"><title>The News of Today</title>` +
+		`</head><body><a href="//example.com/about">About</a></body></html>`
 	site["https://example.com/"] = home
 	for name, c := range map[string]struct {
 		domain string
@@ -837,7 +841,8 @@ func TestMirrors_ShardFails(t *testing.T) {
 func TestFrontier_Rules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := healthy()
-		pages["https://example.com/robots.txt"] = fetchtest.Page{Body: "User-agent: *\nDisallow: /search\nDisallow: /private/\nAllow: /private/open\n",
+		pages["https://example.com/robots.txt"] = fetchtest.Page{
+			Body:   "User-agent: *\nDisallow: /search\nDisallow: /private/\nAllow: /private/open\n",
 			Header: map[string]string{"Content-Type": "text/plain"}}
 		w := newWorld(pages, nil)
 		w.frontier.open(t)

@@ -229,7 +229,8 @@ func (g *gathering) leaveToLater() {
 	f.partial, f.later = true, true
 	base := f.site.origin.Scheme + "://" + f.site.origin.Host
 	g.undiscovered(base+"/", 0, contract.Failure{
-		Error:     contract.Text("its Crawl-delay is above MAX_CRAWL_DELAY_MS; the rest is fetched later, at that pace"),
+		Error: contract.Text("its Crawl-delay is above MAX_CRAWL_DELAY_MS; the rest is fetched " +
+			"later, at that pace"),
 		ErrorType: contract.Text(string(contract.Timeout)),
 	})
 	wanted := []discovery.Source{{Method: discovery.HTMLEntry, URL: base + "/"}}

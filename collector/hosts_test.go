@@ -23,9 +23,12 @@ func scattered() map[string]fetchtest.Page {
 	return map[string]fetchtest.Page{
 		"https://example.com/robots.txt": {Body: "User-agent: *\nDisallow:\n" +
 			"Sitemap: https://cdn.example.net/open.xml\nSitemap: https://cdn.example.net/closed.xml\n" +
-			"Sitemap: http://example.com/plain.xml\nSitemap: https://example.com/moved.xml\nSitemap: https://down.example.org/map.xml\n"},
-		"https://cdn.example.net/robots.txt":  {Body: "User-agent: *\nDisallow: /closed\n"},
-		"https://cdn.example.net/open.xml":    {Body: "<urlset><url><loc>https://example.com/a</loc></url><url><loc>https://www.example.com/secret/news</loc></url></urlset>"},
+			"Sitemap: http://example.com/plain.xml\nSitemap: https://example.com/moved.xml\n" +
+			"Sitemap: https://down.example.org/map.xml\n"},
+		"https://cdn.example.net/robots.txt": {Body: "User-agent: *\nDisallow: /closed\n"},
+		"https://cdn.example.net/open.xml": {
+			Body: "<urlset><url><loc>https://example.com/a</loc></url><url><loc>https://www.example.com/secret/news</" +
+				"loc></url></urlset>"},
 		"https://cdn.example.net/closed.xml":  {Body: oneURL},
 		"http://example.com/robots.txt":       {Status: 404},
 		"http://example.com/plain.xml":        {Body: oneURL},
@@ -34,8 +37,10 @@ func scattered() map[string]fetchtest.Page {
 		"https://down.example.org/map.xml":    {Body: oneURL},
 		"https://example.com/":                fetchtest.Redirect(302, "https://www.example.com/home"),
 		"https://www.example.com/robots.txt":  {Body: "User-agent: *\nDisallow: /secret\n"},
-		"https://www.example.com/home":        {Body: `<link rel="alternate" type="application/rss+xml" href="https://cdn.example.net/feed">`, Header: map[string]string{"Content-Type": "text/html"}},
-		"https://cdn.example.net/feed":        {Body: "<rss><channel><title>x</title></channel></rss>"},
+		"https://www.example.com/home": {
+			Body:   `<link rel="alternate" type="application/rss+xml" href="https://cdn.example.net/feed">`,
+			Header: map[string]string{"Content-Type": "text/html"}},
+		"https://cdn.example.net/feed": {Body: "<rss><channel><title>x</title></channel></rss>"},
 	}
 }
 
@@ -95,7 +100,8 @@ func TestOtherHosts_Robots(t *testing.T) {
 		for _, u := range d.URLs {
 			allowed[u.URL] = asJSON(u.Allowed)
 		}
-		if got := fmt.Sprint(allowed); got != "map[https://example.com/a:true https://unread.example.com/c:null https://www.example.com/b:true https://www.example.com/secret:false]" {
+		if got := fmt.Sprint(allowed); got != "map[https://example.com/a:true https://unread.example.com/c:null "+
+			"https://www.example.com/b:true https://www.example.com/secret:false]" {
 			t.Errorf("allowed: %s", got)
 		}
 		// What a sitemap listed before robots.txt of its host was read is judged by it all the same.
@@ -176,7 +182,8 @@ func TestOtherHosts_WithinTheBudget(t *testing.T) {
 func TestOtherHosts_LeaveRequestsForTheHomePage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := healthy()
-		pages["https://example.com/robots.txt"] = fetchtest.Page{Body: "Sitemap: https://example.com/sitemap.xml\nSitemap: https://cdn.example.net/map.xml\n"}
+		pages["https://example.com/robots.txt"] = fetchtest.Page{
+			Body: "Sitemap: https://example.com/sitemap.xml\nSitemap: https://cdn.example.net/map.xml\n"}
 		pages["https://cdn.example.net/robots.txt"] = fetchtest.Redirect(301, "/1")
 		for i := range 5 {
 			pages[fmt.Sprintf("https://cdn.example.net/%d", i)] = fetchtest.Redirect(301, fmt.Sprintf("/%d", i+1))

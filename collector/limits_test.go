@@ -25,10 +25,12 @@ func rich() *fetchtest.Web {
 	index.WriteString("<sitemapindex>")
 	for i := range 10 {
 		fmt.Fprintf(&index,
-			"<sitemap><loc>%s/part-%d.xml</loc></sitemap><sitemap><loc>%s/part-%d-secret.xml</loc></sitemap>", site, i, site, i)
+			"<sitemap><loc>%s/part-%d.xml</loc></sitemap><sitemap><loc>%s/part-%d-secret.xml</loc></sitemap>", site, i,
+			site, i)
 		urls := ""
 		for k := range 40 {
-			urls += fmt.Sprintf("<url><loc>%s/press-releases/%d/release-%d-%d</loc><lastmod>2026-01-2%d</lastmod></url>", site,
+			urls += fmt.Sprintf("<url><loc>%s/press-releases/%d/release-%d-%d</loc><lastmod>"+
+				"2026-01-2%d</lastmod></url>", site,
 				2020+i, i, k, k%10)
 			urls += fmt.Sprintf("<url><loc>%s/news/closed/item-%d-%d</loc></url>", site, i, k)
 		}
@@ -38,10 +40,12 @@ func rich() *fetchtest.Web {
 	pages[site+"/sitemap.xml"] = fetchtest.Page{Body: index.String()}
 	html := map[string]string{"Content-Type": "text/html"}
 	home.WriteString(
-		`<html><head><link rel="alternate" type="application/rss+xml" href="/feed"><link rel="alternate" type="application/rss+xml" href="/media/feed"></head><body>`)
+		`<html><head><link rel="alternate" type="application/rss+xml" href="/feed"><link rel="alternate" ` +
+			`type="application/rss+xml" href="/media/feed"></head><body>`)
 	for i := range 60 {
 		fmt.Fprintf(&home,
-			`<a href="/news/story-%d">x</a><a href="/newsroom/%d">x</a><a href="/news/closed/%d">x</a><a href="/announcements/%d-secret">x</a>`, i, i, i, i)
+			`<a href="/news/story-%d">x</a><a href="/newsroom/%d">x</a><a href="/news/closed/%d">x</a><a `+
+				`href="/announcements/%d-secret">x</a>`, i, i, i, i)
 	}
 	pages[site+"/"] = fetchtest.Page{Body: home.String() + "</body></html>", Header: html}
 	pages[site+"/feed"] = fetchtest.Page{Body: "<rss><channel><title>x</title></channel></rss>"}

@@ -18,9 +18,10 @@ func TestOriginalOf(t *testing.T) {
 		answer *fetch.Answer
 		want   string
 	}{
-		"nothing":       {page("<html><head></head>"), ""},
-		"header":        {page("", `<https://news.example.com/x>; rel="canonical"`), "example.com"},
-		"second header": {page("", `</style.css>; rel=preload`, `<https://example.com/>; rel=canonical`), "example.com"},
+		"nothing": {page("<html><head></head>"), ""},
+		"header":  {page("", `<https://news.example.com/x>; rel="canonical"`), "example.com"},
+		"second header": {page("", `</style.css>; rel=preload`, `<https://example.com/>; rel=canonical`),
+			"example.com"},
 		"second link": {page("", `</a,b>; rel=preload; as="x", <https://example.com/>; type="a/b"; rel="canonical"`),
 			"example.com"},
 		"several relations": {page("", `<https://example.com/>; REL="Shortlink Canonical"`), "example.com"},

@@ -91,8 +91,8 @@ func TestSitemaps_NotRead(t *testing.T) {
 	}
 }
 
-// TestSitemaps_GuessesAreNoErrors: what a site answers at well-known paths that it never named is no failure unless the answer
-// is cut short.
+// TestSitemaps_GuessesAreNoErrors: what a site answers at well-known paths that it never named is no failure unless
+// the answer is cut short.
 func TestSitemaps_GuessesAreNoErrors(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -108,7 +108,8 @@ func TestSitemaps_GuessesAreNoErrors(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				pages := healthy()
 				if !c.named {
-					pages["https://example.com/robots.txt"] = fetchtest.Page{Body: "User-agent: *\nDisallow: /private\n"}
+					pages["https://example.com/robots.txt"] = fetchtest.Page{
+						Body: "User-agent: *\nDisallow: /private\n"}
 				}
 				pages["https://example.com/sitemap.xml"] = c.page
 				w := newWorld(pages, nil)
@@ -128,8 +129,10 @@ func TestSitemaps_GuessesAreNoErrors(t *testing.T) {
 
 // A news sitemap at a well-known path does not end the search for the site's sitemap, which becomes the root.
 func TestSitemaps_NewsAtWellKnownPath(t *testing.T) {
-	const news = `<urlset xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>https://example.com/today</loc><news:news><news:title>Today</news:title></news:news></url></urlset>`
-	const main = "<urlset><url><loc>https://example.com/a</loc></url><url><loc>https://example.com/b</loc></url></urlset>"
+	const news = `<urlset xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>https://example.com/` +
+		`today</loc><news:news><news:title>Today</news:title></news:news></url></urlset>`
+	const main = "<urlset><url><loc>https://example.com/a</loc></url><url><loc>https://example.com/b</loc>" +
+		"</url></urlset>"
 	const untagged = "<urlset><url><loc>https://example.com/today</loc></url></urlset>"
 	const index = "<sitemapindex><sitemap><loc>https://example.com/pages.xml</loc></sitemap></sitemapindex>"
 	for _, c := range []struct {
@@ -144,8 +147,9 @@ func TestSitemaps_NewsAtWellKnownPath(t *testing.T) {
 			"/sitemap-index.xml", 3},
 		{"news twice", map[string]string{"/sitemap.xml": news,
 			"/sitemap_index.xml": strings.ReplaceAll(news, "today", "now")}, "/sitemap.xml", 2},
-		{"news without tags, then an index", map[string]string{"/news-sitemap.xml": untagged, "/sitemap-index.xml": index,
-			"/pages.xml": main}, "/sitemap-index.xml", 3},
+		{"news without tags, then an index",
+			map[string]string{"/news-sitemap.xml": untagged, "/sitemap-index.xml": index,
+				"/pages.xml": main}, "/sitemap-index.xml", 3},
 		{"an index of news, then the main one", map[string]string{
 			"/news-sitemap.xml": strings.ReplaceAll(index, "pages", "today"), "/today.xml": news,
 			"/sitemap-index.xml": main}, "/sitemap-index.xml", 3},
@@ -282,7 +286,8 @@ func TestSitemaps_FeedsAreCapped(t *testing.T) {
 // TestSitemaps_FailedOneIsPartial: a sitemap that may list URLs but could not be read leaves a gap. One that is missing
 // does not, nor does an error for a path that was only guessed.
 func TestSitemaps_FailedOneIsPartial(t *testing.T) {
-	const index = `<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><sitemap><loc>https://example.com/child.xml</loc></sitemap></sitemapindex>`
+	const index = `<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><sitemap>` +
+		`<loc>https://example.com/child.xml</loc></sitemap></sitemapindex>`
 	const robots = "User-agent: *\nSitemap: https://example.com/map.xml\n"
 	xml := map[string]string{"Content-Type": "application/xml"}
 	for name, c := range map[string]struct {

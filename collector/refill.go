@@ -37,7 +37,8 @@ func (b *Batch) refill(ctx context.Context, r *contract.Refresh) error {
 		if at.More = done < len(pages) || len(pages) == refillRead; at.More {
 			at.Next = *contract.EncodeCursor(RankOf(&some[len(some)-1]))
 		}
-		answer, err := b.put(ctx, frontier.Put{Domain: r.Domain, Partition: r.Partition, Pages: refilled(some), Stored: &at})
+		answer, err := b.put(ctx,
+			frontier.Put{Domain: r.Domain, Partition: r.Partition, Pages: refilled(some), Stored: &at})
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,8 @@ import (
 // refills does what the alarm of the domain's shard asks for, and returns how many refills that were.
 func (w *world) refills(t *testing.T) (n int) {
 	t.Helper()
-	text, err := w.frontier.Call(t.Context(), w.Frontier.Of("example.com").Name(), "tick", []byte(`{"shard":"shard-0"}`))
+	text, err := w.frontier.Call(t.Context(), w.Frontier.Of("example.com").Name(), "tick",
+		[]byte(`{"shard":"shard-0"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,8 +167,9 @@ func TestRefill_BadPosition(t *testing.T) {
 		if err := w.collect(t, message(1), false); err != nil {
 			t.Fatal(err)
 		}
-		_, err := w.NewBatch(nil).Refresh(t.Context(), &contract.Refresh{Domain: "example.com", URL: "https://example.com/",
-			Method: frontier.MethodRefill, From: "???", Partition: partition, QueuedAt: epoch.Now()})
+		_, err := w.NewBatch(nil).Refresh(t.Context(),
+			&contract.Refresh{Domain: "example.com", URL: "https://example.com/",
+				Method: frontier.MethodRefill, From: "???", Partition: partition, QueuedAt: epoch.Now()})
 		if contract.KindOf(err) != contract.Validation {
 			t.Errorf("got %v", err)
 		}
@@ -193,7 +195,8 @@ func TestObserved(t *testing.T) {
 			if err := w.collect(t, m, false); err != nil {
 				t.Fatal(err)
 			}
-			if o := w.observed(t); o == nil || o.Fetched < 60 || o.Fetched > int64(len(fetched)) || o.Dated != o.Fetched || o.Gone > 0 {
+			if o := w.observed(t); o == nil || o.Fetched < 60 || o.Fetched > int64(len(fetched)) ||
+				o.Dated != o.Fetched || o.Gone > 0 {
 				t.Errorf("after %d pages: %+v", len(fetched), o)
 			}
 		}

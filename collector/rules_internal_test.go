@@ -30,7 +30,8 @@ func TestShortRules(t *testing.T) {
 	}
 	short := shortRules(group(many.String()))
 	kept := group(strings.TrimPrefix(short, rulesHead))
-	if len(short) > frontier.MaxRules || len(kept.Rules()) < 150 || kept.Allowed("/section/0") || !kept.Allowed("/section/open") {
+	if len(short) > frontier.MaxRules || len(kept.Rules()) < 150 || kept.Allowed("/section/0") ||
+		!kept.Allowed("/section/open") {
 		t.Errorf("%d bytes, %d rules", len(short), len(kept.Rules()))
 	}
 	many.Reset()

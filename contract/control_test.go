@@ -199,7 +199,8 @@ func TestOutcome_Metadata(t *testing.T) {
 		}
 		for name, v := range want.Metadata() {
 			if strings.Trim(v,
-				" !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~") != "" {
+				" !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~") !=
+				"" {
 				t.Errorf("%s: %q cannot travel as a header", name, v)
 			}
 			if name == "error" || name == "error_type" {

@@ -11,7 +11,8 @@ type FeedPage struct {
 // Followed describes what a page lacks.
 type Followed struct {
 	Unavailable []string `json:"unavailable"` // shards that did not answer: their items come later
-	Expired     bool     `json:"expired"`     // items after the cursor are gone: it is older than the retention, or than a rebuilt shard
+	// items after the cursor are gone: it is older than the retention, or than a rebuilt shard
+	Expired bool `json:"expired"`
 }
 
 // FeedItem is a URL that is new.

@@ -103,9 +103,10 @@ type FrontierCounts struct {
 	Quarantined int64 `json:"quarantined"` // damaged rows
 	Withheld    int64 `json:"withheld"`    // pages that were not announced since their domain had too many that day
 
-	Scheduled int64   `json:"scheduled"`         // pages that are to be fetched again
-	Revisited int64   `json:"revisited"`         // pages that were given again on schedule, ever
-	Threshold float64 `json:"revisit_threshold"` // the worth from which a page is fetched again; of all shards, the highest
+	Scheduled int64 `json:"scheduled"` // pages that are to be fetched again
+	Revisited int64 `json:"revisited"` // pages that were given again on schedule, ever
+	// the worth from which a page is fetched again; of all shards, the highest
+	Threshold float64 `json:"revisit_threshold"`
 }
 
 // MaxShardBytes is the size that the platform allows the database of a shard (10 GB).
@@ -134,9 +135,10 @@ type FrontierShard struct {
 
 // FrontierURL answers GET /api/v1/frontier/url.
 type FrontierURL struct {
-	URL        string          `json:"url"`
-	State      string          `json:"state"` // due, waiting, leased, fetched, gone, known, excluded, forbidden or unknown
-	Why        string          `json:"why"`   // in words
+	URL string `json:"url"`
+	// due, waiting, leased, fetched, gone, known, excluded, forbidden or unknown
+	State      string          `json:"state"`
+	Why        string          `json:"why"` // in words
 	DueAt      *Time           `json:"due_at"`
 	LeaseUntil *Time           `json:"lease_until"`
 	LastStatus *int            `json:"last_status"` // of the last answer, as long as it waits or is on schedule
@@ -207,17 +209,19 @@ type FrontierPattern struct {
 	Observed
 }
 
-// Observed counts what became of the pages of a pattern. What is long past counts less: the counts are halved when there
-// are many, those of pages at 200 fetched ones or 400 given ones, those of looks at 2,000.
+// Observed counts what became of the pages of a pattern. What is long past counts less: the counts are halved when
+// there are many, those of pages at 200 fetched ones or 400 given ones, those of looks at 2,000.
 type Observed struct {
-	Given        int64  `json:"given"`                // to scrapers, though they were not fetched yet
-	Fetched      int64  `json:"fetched"`              // for the first time
-	Gone         int64  `json:"gone"`                 // refused, or not there
-	Copied       int64  `json:"copied"`               // of the fetched: another page of the host shows the same text
-	Dated        int64  `json:"dated"`                // of the fetched: the site said when they were published or changed
+	Given   int64 `json:"given"`   // to scrapers, though they were not fetched yet
+	Fetched int64 `json:"fetched"` // for the first time
+	Gone    int64 `json:"gone"`    // refused, or not there
+	Copied  int64 `json:"copied"`  // of the fetched: another page of the host shows the same text
+	// of the fetched: the site said when they were published or changed
+	Dated        int64  `json:"dated"`
 	DelayMinutes *int64 `json:"median_delay_minutes"` // from that date to the fetch; null if none was dated
-	Looks        int64  `json:"looks"`                // fetches that tell whether a page has changed since the one before
-	Changes      int64  `json:"changes"`              // how many of the looks found a change
+	// fetches that tell whether a page has changed since the one before
+	Looks   int64 `json:"looks"`
+	Changes int64 `json:"changes"` // how many of the looks found a change
 	// ChangeHours is after how many hours a page changes; null while too few looks found a change.
 	ChangeHours *float64 `json:"change_hours"`
 }

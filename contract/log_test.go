@@ -20,12 +20,14 @@ func TestSampleLog(t *testing.T) {
 			log.Info("batch_complete", "queue", "domain")
 		}
 		started, fetched := strings.Count(b.String(), "_start"), strings.Count(b.String(), "robots_fetched")
-		return started + fetched, strings.Count(b.String(), "_failed"), strings.Count(b.String(), "batch_"), started == fetched
+		return started + fetched, strings.Count(b.String(), "_failed"), strings.Count(b.String(), "batch_"),
+			started == fetched
 	}
 	for percent, want := range map[int][2]int{100: {2000, 2000}, 10: {140, 260}, 1: {4, 60}} {
 		routine, failures, others, whole := lines(percent)
 		if routine < want[0] || routine > want[1] || failures != 1000 || others != 10 || !whole {
-			t.Errorf("%d %%: %d routine lines (whole %v), %d failures, %d others", percent, routine, whole, failures, others)
+			t.Errorf("%d %%: %d routine lines (whole %v), %d failures, %d others", percent, routine, whole, failures,
+				others)
 		}
 	}
 }

@@ -150,8 +150,8 @@ type ListedURL struct {
 	DocumentURL
 	Source  string `json:"source"`  // the first that has it of research, discovery, sitemap and frontier
 	Lastmod *Time  `json:"lastmod"` // null if unknown
-	// State in the frontier: waiting, leased, fetched, gone, known, excluded, forbidden or unknown; null if its shard does
-	// not answer.
+	// State in the frontier: waiting, leased, fetched, gone, known, excluded, forbidden or unknown; null if its
+	// shard does not answer.
 	State *string `json:"state"`
 }
 

@@ -18,8 +18,10 @@ func sample(size int, title func(i int) string) []byte {
 		}
 		d := fmt.Sprintf("ministry-%d.gov.sg", i*7919%2000)
 		fmt.Fprintf(&b,
-			`{"url":"https://www.%s/newsroom/press-releases/2026/item-%d","title":"%s","domain":"www.%s","registrable_domain":"%s",`+
-				`"domain_id":"gov:sg:%s","source_type":"gov","content_type":"text/html","language":"en","country":"sg",`+
+			`{"url":"https://www.%s/newsroom/press-releases/2026/item-%d","title":"%s","domain":"www.%s",`+
+				`"registrable_domain":"%s",`+
+				`"domain_id":"gov:sg:%s","source_type":"gov","content_type":"text/html","language":"en",`+
+				`"country":"sg",`+
 				`"discovered_at":"2026-01-28T10:00:00Z","discovery_method":"google_search"}`, d, i, title(i), d, d, d)
 	}
 	b.WriteByte(']')

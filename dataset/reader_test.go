@@ -138,7 +138,8 @@ func same(r *Reader, file []byte, src io.Reader) string {
 	return ""
 }
 
-const plainRecord = `{"url":"https://mom.gov.sg/a","title":"Employment Act","domain":"mom.gov.sg","registrable_domain":"mom.gov.sg",` +
+const plainRecord = `{"url":"https://mom.gov.sg/a","title":"Employment Act","domain":"mom.gov.sg",` +
+	`"registrable_domain":"mom.gov.sg",` +
 	`"domain_id":"gov:sg:mom.gov.sg","source_type":"gov","content_type":"text/html","language":"en","country":"sg",` +
 	`"discovered_at":"2026-01-28T10:00:00Z","discovery_method":"google_search","confidence":0.9}`
 
@@ -156,24 +157,32 @@ var corpus = []string{
 	`{"\u0072ecords":[{"\u0075rl":"https:\/\/a.sg\/"}]}`, `{"records":[{"url":"https://a.sg/"}],}`, `{"records":[]]`,
 	`{"records" []}`, `{"records":[],"x"}`, `{,"records":[]}`, `{"records":[]} x`,
 	`[1,"a",null,true,false,[],[{}],-0.5e+10,{"url":"https://a.sg/"}]`,
-	`[{"url":1},{"url":null},{"url":true},{"url":[]},{"url":{}},{"url":""},{"title":5,"url":"u","language":{"a":[1]},"domain_id":false}]`,
-	`[{"input_url":"c","raw_url":"b","url":"a"},{"input_url":"c","raw_url":"b"},{"input_url":"c"},{"input_url":"c","raw_url":5},{"url":null,"raw_url":"","input_url":"c"}]`,
-	`[{"authority":"x","source_type":"gov"},{"normalized_domain":"n","domain":"d"},{"normalized_domain":"n"},{"authority":"x","source_type":null}]`,
-	`[{"url":"a","title":"t"},{"url":"b","title":"u"},{"url" : "c","title":"v"},{"url":"d","title": "w"},{"title":"x","url":"e"},{"url":"f","titles":"y"},{"url":"g"},{"url":7,"title":null},{}]`,
+	`[{"url":1},{"url":null},{"url":true},{"url":[]},{"url":{}},{"url":""},{"title":5,"url":"u","language":{"a":[1]},` +
+		`"domain_id":false}]`,
+	`[{"input_url":"c","raw_url":"b","url":"a"},{"input_url":"c","raw_url":"b"},{"input_url":"c"},{"input_url":"c",` +
+		`"raw_url":5},{"url":null,"raw_url":"","input_url":"c"}]`,
+	`[{"authority":"x","source_type":"gov"},{"normalized_domain":"n","domain":"d"},{"normalized_domain":"n"},` +
+		`{"authority":"x","source_type":null}]`,
+	`[{"url":"a","title":"t"},{"url":"b","title":"u"},{"url" : "c","title":"v"},{"url":"d","title": "w"},` +
+		`{"title":"x","url":"e"},{"url":"f","titles":"y"},{"url":"g"},{"url":7,"title":null},{}]`,
 	`[{"url":"a"},{"url":"b"`, `[{"url":"a"},{"url":`, `[{"url":"a"},{"url"`, `[{"url":"a"},{"url":}]`,
 	`[{"url":"a"},{"url":"b",}]`, `[{"u\u0072l":"a"},{"u\u0072l":"b"},{"url":"c"}]`,
 	`[` + strings.Repeat(`{`+strings.Repeat(`"x":1,`, 30)+`"url":"a","`+strings.Repeat("long", 20)+`":2,"title":"t"},`,
 		2) + `{}]`,
-	`[{"url":"a","url":"b"},{"url":"a","url":null},{"url":"a","url":3},{"url":3,"url":"a"},{"title":"t","x":1,"title":""}]`,
+	`[{"url":"a","url":"b"},{"url":"a","url":null},{"url":"a","url":3},{"url":3,"url":"a"},{"title":"t",` +
+		`"x":1,"title":""}]`,
 	`[{"URL":"a","Url":"b"," url":"c"}]`,
 	`[{"title":"q\" b\\ s\/ \b\f\n\r\t \u0041\u00e9\ud55c\uD83D\uDE00"}]`,
-	`[{"title":"\ud800"},{"title":"\ud800x"},{"title":"\ud800\u0041"},{"title":"\udc00\ud800"},{"title":"\ud83d\ud83d\ude00"},{"title":"\ud800\\u"},{"title":"\\ud800"}]`,
+	`[{"title":"\ud800"},{"title":"\ud800x"},{"title":"\ud800\u0041"},{"title":"\udc00\ud800"},` +
+		`{"title":"\ud83d\ud83d\ude00"},{"title":"\ud800\\u"},{"title":"\\ud800"}]`,
 	`[{"title":"\x41"}]`, `[{"title":"\u12"}]`, `[{"title":"\u12g4"}]`, `[{"title":"\`, `[{"title":"\u00`,
 	"[{\"title\":\"a\nb\"}]", "[{\"title\":\"a\x00b\"}]", "[{\"title\":\"\x1f\"}]", "[{\"title\":\"\x7f\"}]",
-	"[{\"title\":\"\xff\"},{\"title\":\"a\xed\xa0\x80b\xf0\x9f\"},{\"title\":\"\xe9\\n\"},{\"title\":\"\xff\\ud800\"},{\"url\":\"한국어 \u2028\"}]",
+	"[{\"title\":\"\xff\"},{\"title\":\"a\xed\xa0\x80b\xf0\x9f\"},{\"title\":\"\xe9\\n\"},{\"title\":\"\xff\\ud800\"}" +
+		",{\"url\":\"한국어 \u2028\"}]",
 	"[{\"ti\xfftle\":\"x\"}]", "\x00[]", "[\x00]", "[]\x00", "[{\x00}]", "[{\"url\":\x00\"a\"}]",
 	`[{"title":"} ] \" { [","x":{"url":"inner","y":["]","}","\\\""]},"url":"outer"}]`,
-	`[{"confidence":1},{"confidence":-0},{"confidence":0.5E-3},{"confidence":1e999},{"confidence":"0.9"},{"confidence":""},{"confidence":null},{"confidence":true}]`,
+	`[{"confidence":1},{"confidence":-0},{"confidence":0.5E-3},{"confidence":1e999},{"confidence":"0.9"},` +
+		`{"confidence":""},{"confidence":null},{"confidence":true}]`,
 	`[{"a":01}]`, `[{"a":1.}]`, `[{"a":.5}]`, `[{"a":-}]`, `[{"a":+1}]`, `[{"a":1e}]`, `[{"a":1e+}]`, `[{"a":0x1}]`,
 	`[{"a":NaN}]`, `[{"a":1 2}]`, `[-]`, `[01]`, `[1e5,0,-0.0]`,
 	`[{"a":tru}]`, `[{"a":truex}]`, `[{"a":nul`, `[{"a":falsE}]`, `[t]`,
@@ -257,7 +266,8 @@ func TestReader_LargeRecords(t *testing.T) {
 		return `{"url":"https://a.sg/","x":"` + strings.Repeat("x", size-frame) + `"}`
 	}
 	r := NewReader(nil)
-	list, err := readAll(r, strings.NewReader(`[`+record(100_000)+`,`+record(MaxRecordBytes)+`,`+record(MaxRecordBytes+1)+
+	list, err := readAll(r, strings.NewReader(`[`+record(100_000)+`,`+record(MaxRecordBytes)+`,`+
+		record(MaxRecordBytes+1)+
 		`,`+record(frame)+`]`))
 	if err != nil || len(list) != 4 {
 		t.Fatal(len(list), err)

@@ -209,7 +209,8 @@ func TestSameAs(t *testing.T) {
 		t.Errorf("%s; %d of %d", wrong, said, equal)
 	}
 	// A repeated key outweighs the equal value at its first position.
-	twice := `{"language":"a","x":1,"language":"b"},{"language":"a"},{"language":"a"},{"language":"a","language":"b"},{"language":"a","language":"b"}`
+	twice := `{"language":"a","x":1,"language":"b"},{"language":"a"},{"language":"a"},{"language":"a","language":"b"}` +
+		`,{"language":"a","language":"b"}`
 	if wrong, _, said := wrongSameAs(r, strings.NewReader("["+twice+"]")); wrong != "" || said != 1 {
 		t.Errorf("%s; %d", wrong, said)
 	}

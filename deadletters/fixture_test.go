@@ -31,7 +31,8 @@ func seedBody() string { return `{"file_path":"` + rawKey + `",` + partition + `
 
 func domainBody(domain string) string {
 	return fmt.Sprintf(
-		`{"domain":%q,"domain_id":"gov:sg:%s","urls":[{"url":"https://%s/a","title":null,"path":"/a"}],%s,"source_file_path":%q}`, domain, domain, domain, partition, rawKey)
+		`{"domain":%q,"domain_id":"gov:sg:%s","urls":[{"url":"https://%s/a","title":null,"path":"/a"}],%s,`+
+			`"source_file_path":%q}`, domain, domain, domain, partition, rawKey)
 }
 
 // fixture is a store and a replayer on fakes of R2, D1 and the queues.

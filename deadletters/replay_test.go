@@ -262,10 +262,11 @@ func TestReplay_Webhook(t *testing.T) {
 	}})
 	messages := make([]deadletters.Message, contract.MaxResolved)
 	for i := range messages {
-		messages[i] = deadletters.Message{ID: fmt.Sprintf("item%d", i), Body: body, Sent: sentAt, Failure: &ledger.Failure{
-			Work: deadletters.WorkOf("newsfork-webhook-dev", body), Attempt: 1, ErrorType: contract.Network,
-			ErrorMessage: "the webhook answered 400", FailedAt: sentAt,
-		}}
+		messages[i] = deadletters.Message{ID: fmt.Sprintf("item%d", i), Body: body, Sent: sentAt,
+			Failure: &ledger.Failure{
+				Work: deadletters.WorkOf("newsfork-webhook-dev", body), Attempt: 1, ErrorType: contract.Network,
+				ErrorMessage: "the webhook answered 400", FailedAt: sentAt,
+			}}
 	}
 	if err := errors.Join(f.store.Put(t.Context(), "newsfork-dlq-dev", messages)...); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,8 @@ func TestStored_FindsLetters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for key, content := range map[string]string{"dlq/queue=newsfork-domain-dev/date=2026-01-28/domain.json": string(body),
+	for key, content := range map[string]string{
+		"dlq/queue=newsfork-domain-dev/date=2026-01-28/domain.json": string(body),
 		"dlq/queue=newsfork-domain-dev/date=2026-01-28/broken.json": "{", "dlq/readme.txt": "x"} {
 		if _, err := f.bucket.Put(t.Context(), key, []byte(content), nil); err != nil {
 			t.Fatal(err)

@@ -48,8 +48,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestShapes_SureFrames: a frame that leaves no doubt decides for its titles, in whatever order they come; any other does
-// not.
+// TestShapes_SureFrames: a frame that leaves no doubt decides for its titles, in whatever order they come; any
+// other does not.
 func TestShapes_SureFrames(t *testing.T) {
 	c := embedded.Model().NewClassifier(classify.Context{})
 	sure := []string{
@@ -88,8 +88,8 @@ func TestShapes_SureFrames(t *testing.T) {
 	}
 }
 
-// TestShapes_TitleBeforeQuery: a URL that ends in a title, after a frame that leaves doubt, is the same the first time, when
-// its frame is scored, and later; what follows the title in the URL stays behind it.
+// TestShapes_TitleBeforeQuery: a URL that ends in a title, after a frame that leaves doubt, is the same the first
+// time, when its frame is scored, and later; what follows the title in the URL stays behind it.
 func TestShapes_TitleBeforeQuery(t *testing.T) {
 	c := embedded.Model().NewClassifier(classify.Context{})
 	for _, url := range []string{

@@ -73,8 +73,13 @@ func TestContract_Spellings(t *testing.T) {
 	a.Source(Source{Method: SitemapEntry, URL: "https://www.mom.gov.sg/map s.xml"})
 	c := a.Contract(Terms{Allowed: true, Home: "https://www.mom.gov.sg/"})
 	if got, want := text(t, c.EntryPoints),
-		`[{"method":"rss","url":"https://www.mom.gov.sg/rss.xml","raw_url":null,"allowed":true,"content_type":null,"interval_minutes":4320,"confidence":0.6,"etag":null,"last_modified":null,"charset":null,"checked_at":null,"changed_at":null,"next_check_at":null,"checks":null},`+
-			`{"method":"sitemap","url":"https://www.mom.gov.sg/map%20s.xml","raw_url":"https://www.mom.gov.sg/map s.xml","allowed":true,"content_type":null,"interval_minutes":4320,"confidence":0.5,"etag":null,"last_modified":null,"charset":null,"checked_at":null,"changed_at":null,"next_check_at":null,"checks":null}]`; got != want {
+		`[{"method":"rss","url":"https://www.mom.gov.sg/rss.xml","raw_url":null,"allowed":true,"content_type":null,`+
+			`"interval_minutes":4320,"confidence":0.6,"etag":null,"last_modified":null,"charset":null,`+
+			`"checked_at":null,"changed_at":null,"next_check_at":null,"checks":null},`+
+			`{"method":"sitemap","url":"https://www.mom.gov.sg/map%20s.xml","raw_url":"https://www.mom.gov.sg/map `+
+			`s.xml","allowed":true,"content_type":null,"interval_minutes":4320,"confidence":0.5,"etag":null,`+
+			`"last_modified":null,"charset":null,"checked_at":null,"changed_at":null,"next_check_at":null,`+
+			`"checks":null}]`; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -204,7 +209,8 @@ func TestLists_ByItself(t *testing.T) {
 // Absent lists are [] or {}, and the domain is collected again all the same.
 func TestContract_Empty(t *testing.T) {
 	c := ministry().Contract(Terms{UserAgent: "Bot/1.0"})
-	if got := text(t, c); got != `{"user_agent":"Bot/1.0","allowed":false,"crawl_delay_seconds":0,"max_concurrency":1,"robots_expires_at":null,"content_signals":{},"entry_points":[]}` {
+	if got := text(t, c); got != `{"user_agent":"Bot/1.0","allowed":false,"crawl_delay_seconds":0,`+
+		`"max_concurrency":1,"robots_expires_at":null,"content_signals":{},"entry_points":[]}` {
 		t.Error(got)
 	}
 	if until := c.ValidUntil(testNow); until != testNow.Add(72*time.Hour) {
@@ -212,7 +218,12 @@ func TestContract_Empty(t *testing.T) {
 	}
 	d := ministry().Result()
 	d.Patterns = d.Patterns[:0]
-	if got := text(t, d); got != `{"discovered_urls":[],"url_patterns":[],"content_categories":{},"crawl_strategy":{"max_depth":2,"max_urls_per_category":20,"allowed_patterns":[],"respect_robots":true},"discovery_stats":{"total_urls_analyzed":0,"high_priority_urls":0,"medium_priority_urls":0,"low_priority_urls":0,"excluded_urls":{"trap":0,"asset":0,"robots":0,"external":0},"trap_reasons":{"too_long":0,"too_deep":0,"repeated_segment":0,"session_id":0,"endless_calendar":0},"processing_time_ms":0},"errors":[]}` {
+	if got := text(t, d); got != `{"discovered_urls":[],"url_patterns":[],"content_categories":{},`+
+		`"crawl_strategy":{"max_depth":2,"max_urls_per_category":20,"allowed_patterns":[],"respect_robots":true},`+
+		`"discovery_stats":{"total_urls_analyzed":0,"high_priority_urls":0,"medium_priority_urls":0,`+
+		`"low_priority_urls":0,"excluded_urls":{"trap":0,"asset":0,"robots":0,"external":0},`+
+		`"trap_reasons":{"too_long":0,"too_deep":0,"repeated_segment":0,"session_id":0,"endless_calendar":0},`+
+		`"processing_time_ms":0},"errors":[]}` {
 		t.Error(got)
 	}
 }

@@ -17,7 +17,8 @@ func TestObserve(t *testing.T) {
 		URLs: []DiscoveredURL{{URL: "https://a.example/news/1", NewsValue: NewsValue{Frequency: Daily}},
 			{URL: "https://a.example/old/1", NewsValue: NewsValue{Frequency: Daily}},
 			{URL: "https://a.example/about", NewsValue: NewsValue{Frequency: Static}}},
-		Patterns: []URLPattern{{Pattern: "/{slug}/{id}", Examples: []string{"https://a.example/old/2", "https://a.example/news/2"}},
+		Patterns: []URLPattern{
+			{Pattern: "/{slug}/{id}", Examples: []string{"https://a.example/old/2", "https://a.example/news/2"}},
 			{Pattern: "/press/{id}", Examples: []string{"https://a.example/press/1"}}, {Pattern: "/expected/{id}"}},
 	}
 	d.Observe(func(url string) *contract.Observed {
@@ -57,7 +58,8 @@ func TestKeep(t *testing.T) {
 			{URL: "https://a.example/news/2", NewsValue: NewsValue{Frequency: Daily}}},
 		Patterns: []URLPattern{{Pattern: "/press/{id}"}, {Pattern: "/news/{id}"}},
 	}
-	if !d.Keep(text) || d.Patterns[0].Observed != nil || d.Patterns[1].Observed == nil || d.Patterns[1].Observed.Fetched != 8 ||
+	if !d.Keep(text) || d.Patterns[0].Observed != nil || d.Patterns[1].Observed == nil ||
+		d.Patterns[1].Observed.Fetched != 8 ||
 		d.URLs[0].NewsValue.Frequency != Weekly || d.URLs[1].NewsValue.Frequency != Daily {
 		t.Errorf("%+v", d)
 	}

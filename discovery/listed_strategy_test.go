@@ -32,7 +32,8 @@ func matchPatterns(patterns []string, url string) bool {
 	})
 }
 
-// TestAllowedPatterns_ByPages: patterns stand in the order of how many pages they have, however many of those are listed.
+// TestAllowedPatterns_ByPages: patterns stand in the order of how many pages they have, however many of those are
+// listed.
 func TestAllowedPatterns_ByPages(t *testing.T) {
 	a := NewAnalyser(testOptions())
 	var press []candidate
@@ -186,8 +187,8 @@ func TestAllowedPatterns_NextArticle(t *testing.T) {
 	}
 }
 
-// TestAllowedPatterns_NumberedArticles: numbered names of the first level are articles if there are three of one series, recommended
-// or not.
+// TestAllowedPatterns_NumberedArticles: numbered names of the first level are articles if there are three of one
+// series, recommended or not.
 func TestAllowedPatterns_NumberedArticles(t *testing.T) {
 	a := NewAnalyser(testOptions())
 	var best []candidate

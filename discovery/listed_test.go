@@ -63,7 +63,8 @@ func TestResult_Formulas(t *testing.T) {
 		t.Errorf("%+v", d.Strategy)
 	}
 	s := a.Score(releases)
-	// Research found it, which is no reason to fetch it at once, undated: 0.5 × (0.32 + 0.09 + 0.2 + 0.1) + 0.2 × confidence + 0.2 + 0.09
+	// Research found it, which is no reason to fetch it at once, undated: 0.5 × (0.32 + 0.09 + 0.2 + 0.1) + 0.2 ×
+	// confidence + 0.2 + 0.09
 	c = embedded.Model().Classify(releases, classify.Context{Authority: "gov"})
 	if p := round(0.355 + 0.2*c.Confidence + 0.29); s.Type != classify.PressRelease || s.Priority != p ||
 		s.Action != ScheduledCrawl || s.Allowed == nil || !*s.Allowed {
@@ -137,7 +138,10 @@ func TestResult_EachInput(t *testing.T) {
 		{"relevance", func(i *input) { i.class = classify.Announcement }, 830},
 		{"timeliness", func(i *input) { i.lastmod = ago(20 * day) }, 860},
 		{"no date", func(i *input) { i.lastmod = time.Time{} }, 815},
-		{"date in the URL", func(i *input) { i.url, i.lastmod = "https://www.x.gov/2026/01/27/opening", time.Time{} }, 860}, // 0.03 less for its form
+		// 0.03 less for its form
+		{"date in the URL", func(i *input) {
+			i.url, i.lastmod = "https://www.x.gov/2026/01/27/opening", time.Time{}
+		}, 860},
 		{"authority", func(i *input) { i.url = "https://www.x.com/news/opening" }, 830},
 		{"accessibility", func(i *input) { i.url += "/speech" }, 880},
 		{"confidence", func(i *input) { i.confidence = 0.3 }, 790},
@@ -367,7 +371,8 @@ func FuzzState(f *testing.F) {
 	})
 }
 
-// TestCategories_AgreeWithList: a listed URL counts for the type with which it is listed, and is an example of no other.
+// TestCategories_AgreeWithList: a listed URL counts for the type with which it is listed, and is an example of no
+// other.
 func TestCategories_AgreeWithList(t *testing.T) {
 	contradicted := 0
 	for r, a := range rankings(t, 500) {

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestPattern_QueriesGiveWay: queries of which each URL has another, as with numbers that keep pages from being cached, do not
-// become patterns without end, among which every further URL would be looked up. Nor does their order matter, or
-// whether they come in two parts.
+// TestPattern_QueriesGiveWay: queries of which each URL has another, as with numbers that keep pages from being
+// cached, do not become patterns without end, among which every further URL would be looked up. Nor does their
+// order matter, or whether they come in two parts.
 func TestPattern_QueriesGiveWay(t *testing.T) {
 	for name, url := range map[string]func(i int) string{
 		"numbers that are no field": func(i int) string {

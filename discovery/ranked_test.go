@@ -137,7 +137,8 @@ func shown(a *Analyser) (paths []string) {
 	return paths
 }
 
-// TestRanking_Aside: nothing that an editor would not lead with stands above a dated article, however high its priority.
+// TestRanking_Aside: nothing that an editor would not lead with stands above a dated article, however high its
+// priority.
 func TestRanking_Aside(t *testing.T) {
 	const old = "/news/bridge-over-the-river-opened-to-all"
 	for _, path := range []string{
@@ -188,7 +189,8 @@ func TestRanking_FeedItems(t *testing.T) {
 	}
 }
 
-// TestRanking_PastYears: the list of a past year is an archive, and stands below the releases that it lists, dated or not.
+// TestRanking_PastYears: the list of a past year is an archive, and stands below the releases that it lists, dated
+// or not.
 func TestRanking_PastYears(t *testing.T) {
 	for _, list := range []string{"/2024", "?year=2024", "/2024/page/2", "/2024/11", "-2024"} {
 		a := ministry()
@@ -241,7 +243,8 @@ func TestRanking_Ties(t *testing.T) {
 	}
 }
 
-// TestRanking_OneSection: at most a third of the list is of one section, however many pages it has and however they are named.
+// TestRanking_OneSection: at most a third of the list is of one section, however many pages it has and however they
+// are named.
 func TestRanking_OneSection(t *testing.T) {
 	a := ministry()
 	for i := range 60 {
@@ -275,8 +278,8 @@ func TestRanking_ResearchAlone(t *testing.T) {
 	}
 }
 
-// TestRanking_Leading: the current listings of sections lead, one of each and no more than three sections; further ones of
-// a section do not stand above its articles.
+// TestRanking_Leading: the current listings of sections lead, one of each and no more than three sections; further
+// ones of a section do not stand above its articles.
 func TestRanking_Leading(t *testing.T) {
 	a := ministry()
 	for i := range 20 {
@@ -363,8 +366,9 @@ func harbourTimes(robots func(string) (bool, bool)) *Analyser {
 	return a
 }
 
-// TestRanking_LeadingNewspaper: no more than three listings stand above its stories, though it has more sections and all of
-// them changed just now; that with www. is the same section, and does not lead where its robots.txt was not read.
+// TestRanking_LeadingNewspaper: no more than three listings stand above its stories, though it has more sections
+// and all of them changed just now; that with www. is the same section, and does not lead where its robots.txt was
+// not read.
 func TestRanking_LeadingNewspaper(t *testing.T) {
 	for name, robots := range map[string]func(string) (bool, bool){
 		"www not read": func(url string) (bool, bool) { return true, !strings.HasPrefix(url, "https://www.") },

@@ -25,10 +25,13 @@ func TestURLSources(t *testing.T) {
 			Language: "<b>"},
 	}
 	want := `["` + story + `",null,true,"The story","ko","` + ago(day).UTC().Format(time.RFC3339) + `"]` +
-		`["` + copied + `","` + copied + `/amp?utm_source=x",true,"Copied",null,"` + ago(day).UTC().Format(time.RFC3339) +
+		`["` + copied + `","` + copied + `/amp?utm_source=x",true,"Copied",null,"` +
+		ago(day).UTC().Format(time.RFC3339) +
 		`"]` +
-		`["https://www.mom.gov.sg/ko/newsroom/other-story-of-today","https://www.mom.gov.sg/ko//newsroom/other-story-of-today",true,null,"ko",null]` +
-		`["https://www.mom.gov.sg/newsroom/2026/01/02/a-third-story-of-today",null,true,null,null,"2026-01-02T00:00:00Z"]`
+		`["https://www.mom.gov.sg/ko/newsroom/other-story-of-today","https://www.mom.gov.sg/ko//newsroom/` +
+		`other-story-of-today",true,null,"ko",null]` +
+		`["https://www.mom.gov.sg/newsroom/2026/01/02/a-third-story-of-today",null,true,null,null,` +
+		`"2026-01-02T00:00:00Z"]`
 	show := func(a *Analyser) string {
 		byURL := map[string]string{}
 		for _, d := range a.Result().URLs {
@@ -57,8 +60,8 @@ func TestURLSources(t *testing.T) {
 	}
 }
 
-// TestURLSources_Many: what is said of URLs does not depend on the order of the places that list them when there are more
-// than are kept, nor on where the analysis was stored.
+// TestURLSources_Many: what is said of URLs does not depend on the order of the places that list them when there
+// are more than are kept, nor on where the analysis was stored.
 func TestURLSources_Many(t *testing.T) {
 	var places []Sighting
 	for i := range 4 * maxURLSources {
@@ -96,8 +99,8 @@ func TestURLSources_Many(t *testing.T) {
 	}
 }
 
-// TestURLSources_ManyInResult: of which URLs it is kept what places say does not depend on their order where there are too
-// many.
+// TestURLSources_ManyInResult: of which URLs it is kept what places say does not depend on their order where there
+// are too many.
 func TestURLSources_ManyInResult(t *testing.T) {
 	places := make([]Sighting, 5*maxURLSources/2)
 	for i := range places {

@@ -15,16 +15,20 @@ import (
 func FuzzFollowing(f *testing.F) {
 	f.Add(
 		[]byte(
-			"https://a.gov/news/2026/01/28/a-story-of-four-words\nhttps://a.gov/news/2026/01/28/another-story-of-more-words\nhttps://a.gov/news/2026/01/28/"))
+			"https://a.gov/news/2026/01/28/a-story-of-four-words\n" +
+				"https://a.gov/news/2026/01/28/another-story-of-more-words\nhttps://a.gov/news/2026/01/28/"))
 	f.Add(
 		[]byte(
-			"https://a.gov/news/2026/02\nhttps://a.gov/news/2026/02/x.html?a=1/2\nhttps://a.gov/news/2026/?a=b\nhttp://a.gov/news\nhttp://a.gov"))
+			"https://a.gov/news/2026/02\nhttps://a.gov/news/2026/02/x.html?a=1/2\nhttps://a.gov/news/2026/?a=b\n" +
+				"http://a.gov/news\nhttp://a.gov"))
 	f.Add(
 		[]byte(
-			"https://a.gov/a-long-name-of-a-section/\nhttps://a.gov/a-long-name-of-a-section/x\nhttps://a.gov/a-long-name-of-a-section//x//\nhttps://a.gov/a-long-name-of-a-section"))
+			"https://a.gov/a-long-name-of-a-section/\nhttps://a.gov/a-long-name-of-a-section/x\n" +
+				"https://a.gov/a-long-name-of-a-section//x//\nhttps://a.gov/a-long-name-of-a-section"))
 	f.Add(
 		[]byte(
-			"https://a.gov/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20/21\nhttps://a.gov/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20/22/23"))
+			"https://a.gov/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20/21\n" +
+				"https://a.gov/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20/22/23"))
 	f.Add([]byte("https://a.gov:8080/en/page/1\nhttps://a.gov:8080/en/page/2\nhttps://a.gov/en/page/2"))
 	f.Fuzz(func(t *testing.T, lines []byte) {
 		var p page
@@ -56,14 +60,20 @@ func (p *page) meaning() page {
 func FuzzFollowing_Add(f *testing.F) {
 	f.Add(
 		[]byte(
-			"https://www.example.gov/news/2026/01/28/a-story-of-four-words 1\nhttps://www.example.gov/news/2026/01/28/another-story-of-more-words 900\n" +
-				"https://www.example.gov/news/2026/01/28/a-b-c-d 2\nhttps://www.example.gov/news/2026/01/28/the-last-story-of-all.pdf 3\nhttps://www.example.gov/private/a-b-c-d-e 4"))
+			"https://www.example.gov/news/2026/01/28/a-story-of-four-words 1\n" +
+				"https://www.example.gov/news/2026/01/28/another-story-of-more-words 900\n" +
+				"https://www.example.gov/news/2026/01/28/a-b-c-d 2\n" +
+				"https://www.example.gov/news/2026/01/28/the-last-story-of-all.pdf 3\n" +
+				"https://www.example.gov/private/a-b-c-d-e 4"))
 	f.Add(
 		[]byte(
-			"https://www.example.gov/x/minister-opens-new-bridge 5\nhttps://www.example.gov/x/annual-report-of-the-year?a=b 5\nhttps://www.example.gov/x/budget-for-schools-and-roads 500"))
+			"https://www.example.gov/x/minister-opens-new-bridge 5\n" +
+				"https://www.example.gov/x/annual-report-of-the-year?a=b 5\n" +
+				"https://www.example.gov/x/budget-for-schools-and-roads 500"))
 	f.Add(
 		[]byte(
-			"https://www.example.gov/x/private/a-story-of-four-words 5\nhttps://data.example.gov/x/a-story-of-five-more-words 5\nhttps://www.example.gov/private/x 5"))
+			"https://www.example.gov/x/private/a-story-of-four-words 5\n" +
+				"https://data.example.gov/x/a-story-of-five-more-words 5\nhttps://www.example.gov/private/x 5"))
 	var many strings.Builder
 	for i := range 60 {
 		fmt.Fprintf(&many, "https://www.example.gov/s%c%c/t%c/a-story-of-four-words 7\n", 'a'+i%26, 'a'+i%7, 'a'+i%25)

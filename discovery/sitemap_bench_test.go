@@ -22,7 +22,9 @@ func BenchmarkSitemap_WithDiscovery(b *testing.B) {
 	for i := range 50_000 {
 		at := now.Add(-time.Duration(i) * time.Hour)
 		fmt.Fprintf(&text,
-			"  <url>\n    <loc>https://www.example.gov/news/%s/minister-opens-bridge-number-%d-over-the-river</loc>\n    <lastmod>%s</lastmod>\n    <changefreq>weekly</changefreq>\n    <priority>0.5</priority>\n  </url>\n",
+			"  <url>\n    <loc>https://www.example.gov/news/%s/minister-opens-bridge-number-%d-over-the-river</loc>"+
+				"\n    <lastmod>%s</lastmod>\n    <changefreq>weekly</changefreq>\n    "+
+				"<priority>0.5</priority>\n  </url>\n",
 			at.Format("2006/01/02"), i, at.Format(time.RFC3339))
 	}
 	text.WriteString("</urlset>\n")

@@ -400,12 +400,14 @@ func TestFeed_DetailsOfPages(t *testing.T) {
 				return fetchtest.Page{
 						Body: `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"
 					xmlns:image="http://www.google.com/schemas/sitemap-image/1.1">` + entry(1, now) +
-							entry(2, now.AddDate(0, 0, -5)) + `</urlset>`, Header: map[string]string{"Content-Type": "application/xml"}},
+							entry(2, now.AddDate(0, 0, -5)) + `</urlset>`,
+						Header: map[string]string{"Content-Type": "application/xml"}},
 					true
 			case "/feed.xml":
 				item := func(n int) string {
 					return fmt.Sprintf(
-						`<item><title>T</title><link>https://press.sg/news/%d</link><description>About %d</description><pubDate>%s</pubDate></item>`, n, n, now.Format(time.RFC1123Z))
+						`<item><title>T</title><link>https://press.sg/news/%d</link><description>About `+
+							`%d</description><pubDate>%s</pubDate></item>`, n, n, now.Format(time.RFC1123Z))
 				}
 				return fetchtest.Page{Body: `<rss version="2.0"><channel>` + item(1) + item(3) + `</channel></rss>`,
 					Header: map[string]string{"Content-Type": "application/rss+xml"}}, true

@@ -156,7 +156,8 @@ func TestFaults_BucketNotifications(t *testing.T) {
 			w.Send(enginetest.Seeds,
 				json.RawMessage(
 					fmt.Sprintf(
-						`{"account":"a","action":"PutObject","bucket":"newsfork-datasets-dev","object":{"key":%q,"size":10,"eTag":"e"},"eventTime":"2026-01-28T10:00:00Z"}`, key)))
+						`{"account":"a","action":"PutObject","bucket":"newsfork-datasets-dev","object":{"key":%q,`+
+							`"size":10,"eTag":"e"},"eventTime":"2026-01-28T10:00:00Z"}`, key)))
 		}
 		w.Drain()
 		if d := w.Document(day, "full-0.sg"); d == nil || d.Revision != 1 || len(deadLetters(w)) > 0 {
@@ -310,7 +311,8 @@ func TestFaults_Chaos(t *testing.T) {
 						}
 					}
 				}
-				if got, want := processing(w.Status("").Stats), "files 4 = 4 done + 0 failed + 0 pending; domains 13 = 13 + 0 + 0"; got != want {
+				if got, want := processing(w.Status("").Stats),
+					"files 4 = 4 done + 0 failed + 0 pending; domains 13 = 13 + 0 + 0"; got != want {
 					t.Errorf("status: %s", got)
 				}
 			})
@@ -363,7 +365,8 @@ func TestFaults_KilledAtEveryCall(t *testing.T) {
 				len(w.Broker.Lost()) > 0 {
 				t.Errorf("dead letters %v, lost %v", slices.Collect(maps.Keys(letters)), w.Broker.Lost())
 			}
-			if got, want := processing(w.Status("").Stats), "files 3 = 2 done + 1 failed + 0 pending; domains 4 = 3 + 1 + 0"; got != want {
+			if got, want := processing(w.Status("").Stats),
+				"files 3 = 2 done + 1 failed + 0 pending; domains 4 = 3 + 1 + 0"; got != want {
 				t.Errorf("status: %s", got)
 			}
 		})

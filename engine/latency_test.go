@@ -43,7 +43,8 @@ func slowWorld(w *enginetest.World) (calls *span) {
 		}
 		return page, true
 	}
-	w.Send(enginetest.Domains, healthyMessage("first.sg")) // the first event of an instance also reads settings and model
+	// the first event of an instance also reads settings and model
+	w.Send(enginetest.Domains, healthyMessage("first.sg"))
 	w.Drain()
 	calls = &span{}
 	w.Slow = func(operation string) time.Duration {

@@ -215,7 +215,8 @@ func TestPause_AndExclusion(t *testing.T) {
 		if err := w.Broker.DrainFor(t.Context(), 10*24*time.Hour); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := processing(w.Status("").Stats), "files 1 = 0 done + 0 failed + 1 pending; domains 0 = 0 + 0 + 0"; got != want {
+		if got, want := processing(w.Status("").Stats),
+			"files 1 = 0 done + 0 failed + 1 pending; domains 0 = 0 + 0 + 0"; got != want {
 			t.Errorf("paused: %s", got)
 		}
 		if waiting, asked := w.Broker.Waiting(enginetest.Seeds), w.Web.URLs(); len(waiting) != 1 || len(asked) != 0 {

@@ -14,7 +14,8 @@ func TestLimits_FromSettings(t *testing.T) {
 	s, err := settings.Read(func(name string) (string, bool) {
 		switch name {
 		case "ENVIRONMENT", "USER_AGENT", "ALERT_WEBHOOK_URL", "FEED_WEBHOOK_URL", "FEED_WEBHOOK_SECRET",
-			"INFO_COLLECTOR_URL", "LOCATION", "FETCH_RETRIES", "LEDGER_RETENTION_DAYS", "FRESHNESS", "FEED_RETENTION_DAYS",
+			"INFO_COLLECTOR_URL", "LOCATION", "FETCH_RETRIES", "LEDGER_RETENTION_DAYS", "FRESHNESS",
+			"FEED_RETENTION_DAYS",
 			"LOG_SAMPLE":
 			return "", false
 		}

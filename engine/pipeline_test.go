@@ -70,7 +70,8 @@ func urlsOf(d *contract.Document) (urls []string) {
 func processing(s contract.Stats) string {
 	p := s.Processing
 	return fmt.Sprintf("files %d = %d done + %d failed + %d pending; domains %d = %d + %d + %d",
-		p.FilesTotal, p.FilesProcessed, p.FilesFailed, p.FilesPending, p.DomainsTotal, p.DomainsProcessed, p.DomainsFailed,
+		p.FilesTotal, p.FilesProcessed, p.FilesFailed, p.FilesPending, p.DomainsTotal, p.DomainsProcessed,
+		p.DomainsFailed,
 		p.DomainsPending)
 }
 
@@ -85,7 +86,8 @@ func TestPipeline_FromUploadToStatus(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		w.Drain()
-		if got, want := processing(w.Status("").Stats), "files 3 = 2 done + 1 failed + 0 pending; domains 4 = 3 + 1 + 0"; got != want {
+		if got, want := processing(w.Status("").Stats),
+			"files 3 = 2 done + 1 failed + 0 pending; domains 4 = 3 + 1 + 0"; got != want {
 			t.Errorf("status: %s, want %s", got, want)
 		}
 		full := w.Document(day, "full-0.sg")

@@ -485,8 +485,8 @@ func withRobots(robots string) func(*fetch.Request, int) (fetchtest.Page, bool) 
 	}
 }
 
-// TestPoliteness_LongCrawlDelays hold for everybody: the next collection waits for one without using an attempt, scrapers get the
-// host at its own pace, and what the collection left out waits in the frontier.
+// TestPoliteness_LongCrawlDelays hold for everybody: the next collection waits for one without using an attempt,
+// scrapers get the host at its own pace, and what the collection left out waits in the frontier.
 func TestPoliteness_LongCrawlDelays(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Variables["REUSE_WINDOW_MINUTES"] = "0"

@@ -92,8 +92,8 @@ func TestRestore_KeepsExclusions(t *testing.T) {
 	})
 }
 
-// TestRestore_SnapshotOfSeveralAlarms: a snapshot that takes several alarms goes on where it stopped, also when alarms die,
-// leases are given meanwhile, and it restores all that was there.
+// TestRestore_SnapshotOfSeveralAlarms: a snapshot that takes several alarms goes on where it stopped, also when
+// alarms die, leases are given meanwhile, and it restores all that was there.
 func TestRestore_SnapshotOfSeveralAlarms(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Variables["FRONTIER_SHARDS"] = "1"
@@ -332,7 +332,8 @@ func TestRestore_SnapshotOnDemand(t *testing.T) {
 		alarms()
 		verdictOf(t, w, "a.example", "https://a.example/2")
 		name := w.Frontier.Remotes().Of("a.example").Name()
-		if a := enginetest.Data[contract.SnapshotsOrdered](w, "POST", "/api/v1/frontier/snapshot", "{}"); len(a.Shards) != 1 ||
+		if a := enginetest.Data[contract.SnapshotsOrdered](w, "POST", "/api/v1/frontier/snapshot",
+			"{}"); len(a.Shards) != 1 ||
 			a.Shards[0] != name || len(a.Unavailable) != 0 {
 			t.Errorf("ordered %+v", a)
 		}
@@ -364,7 +365,8 @@ func TestRestore_Import(t *testing.T) {
 			verdictOf(t, w, domain, "https://"+domain+"/a")
 		}
 		for n := range 2 {
-			e := enginetest.Data[contract.FrontierExport](w, "GET", fmt.Sprintf("/api/v1/frontier/shards/shard-%d/export", n), "")
+			e := enginetest.Data[contract.FrontierExport](w, "GET",
+				fmt.Sprintf("/api/v1/frontier/shards/shard-%d/export", n), "")
 			lines = append(lines, string(e.Snapshot))
 		}
 		for _, name := range w.Frontier.Names() {
@@ -399,8 +401,8 @@ func TestRestore_Import(t *testing.T) {
 	})
 }
 
-// TestRestore_LostShardTakenInAgain: a shard that was lost and got something new before anybody noticed stores a snapshot
-// of that little at once. What it had before is restored all the same.
+// TestRestore_LostShardTakenInAgain: a shard that was lost and got something new before anybody noticed stores a
+// snapshot of that little at once. What it had before is restored all the same.
 func TestRestore_LostShardTakenInAgain(t *testing.T) {
 	for _, days := range []int{0, 1, 3} {
 		enginetest.Run(t, func(t *testing.T, w *enginetest.World) {

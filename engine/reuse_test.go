@@ -162,7 +162,8 @@ func TestReuse_Mirrors(t *testing.T) {
 			switch u.Path {
 			case "/sitemap.xml":
 				return fetchtest.Page{Header: map[string]string{"Content-Type": "application/xml"}, Body: fmt.Sprintf(
-						`<urlset><url><loc>https://%[1]s/news/1</loc></url><url><loc>https://%[1]s/news/2</loc></url></urlset>`,
+						`<urlset><url><loc>https://%[1]s/news/1</loc></url><url><loc>https://%[1]s/news/2</loc>`+
+							`</url></urlset>`,
 						u.Host)},
 					true
 			case "/":

@@ -23,7 +23,8 @@ func TestPipeline_LargeFiles(t *testing.T) {
 			for i := range n {
 				lines = append(lines,
 					fmt.Sprintf(
-						`{"url":"https://www.%s/news/2026/%d/a-headline-of-usual-length","title":"Headline %d — \"quoted\" & more","source_type":"media"}`, domain, i, i))
+						`{"url":"https://www.%s/news/2026/%d/a-headline-of-usual-length","title":"Headline %d — `+
+							`\"quoted\" & more","source_type":"media"}`, domain, i, i))
 			}
 		}
 		// records of one domain do not stand together

@@ -38,7 +38,8 @@ func (f *manyFeeds) Serve(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 	f.asked[path] = append(f.asked[path], now)
 	item := ""
 	for at := now.Truncate(10 * time.Minute); now.Sub(at) < 4*time.Hour; at = at.Add(-10 * time.Minute) {
-		item += fmt.Sprintf("<item><title>News</title><link>https://many.sg/news%s/%d</link><pubDate>%s</pubDate></item>",
+		item += fmt.Sprintf("<item><title>News</title><link>https://many.sg/news%s/%d</link><pubDate>"+
+			"%s</pubDate></item>",
 			path, at.Unix(), at.UTC().Format(time.RFC1123Z))
 	}
 	return fetchtest.Page{Body: `<rss version="2.0"><channel><title>A</title>` + item + `</channel></rss>`,

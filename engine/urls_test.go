@@ -54,11 +54,12 @@ func manySitemaps(pages int) func(r *fetch.Request, _ int) (fetchtest.Page, bool
 			"https://one.sg/":           "<title>One</title>",
 			"https://one.sg/sitemap.xml": "<urlset>" + list("one.sg", "news") + list("one.sg", "news") + list("one.sg",
 				"private") + list("other.sg", "news") + "</urlset>",
-			"https://two.sg/robots.txt":  "User-agent: *\nDisallow:\n",
-			"https://two.sg/":            "<title>Two</title>",
-			"https://two.sg/sitemap.xml": "<sitemapindex><sitemap><loc>https://two.sg/a.xml</loc></sitemap><sitemap><loc>https://two.sg/b.xml</loc></sitemap></sitemapindex>",
-			"https://two.sg/a.xml":       "<urlset>" + list("two.sg", "news") + "</urlset>",
-			"https://two.sg/b.xml":       "<urlset>" + list("two.sg", "press-releases") + "</urlset>",
+			"https://two.sg/robots.txt": "User-agent: *\nDisallow:\n",
+			"https://two.sg/":           "<title>Two</title>",
+			"https://two.sg/sitemap.xml": "<sitemapindex><sitemap><loc>https://two.sg/a.xml</loc></sitemap><sitemap>" +
+				"<loc>https://two.sg/b.xml</loc></sitemap></sitemapindex>",
+			"https://two.sg/a.xml": "<urlset>" + list("two.sg", "news") + "</urlset>",
+			"https://two.sg/b.xml": "<urlset>" + list("two.sg", "press-releases") + "</urlset>",
 		}[r.URL]
 		page := fetchtest.Page{Status: 404}
 		if found {

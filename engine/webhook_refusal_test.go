@@ -323,7 +323,8 @@ func TestWebhook_OperatorSkips(t *testing.T) {
 		if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(a.written[:100]))) {
 			t.Errorf("dead letters of %d items", len(got))
 		}
-		if got, want := all[0].ErrorMessage, "development skipped the delivery after 2 attempts since "; !strings.HasPrefix(
+		if got, want := all[0].ErrorMessage,
+			"development skipped the delivery after 2 attempts since "; !strings.HasPrefix(
 			got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}

@@ -236,8 +236,8 @@ func TestWebhook_RunIsKilled(t *testing.T) {
 	})
 }
 
-// writeWhileRunsDie writes up to most articles a minute for an hour, while a call in 25 kills its run, and returns how many
-// runs died.
+// writeWhileRunsDie writes up to most articles a minute for an hour, while a call in 25 kills its run, and returns
+// how many runs died.
 func (a *articles) writeWhileRunsDie(random *rand.Rand, most int) (deaths int) {
 	a.w.Kill = func(int) bool {
 		dies := random.IntN(25) == 0

@@ -21,7 +21,8 @@ const (
 		<item><title>Two</title><link>/2</link><pubDate>Tue, 03 Mar 2026 10:00:00 GMT</pubDate></item>
 		<item><title>No link</title><pubDate>Thu, 05 Mar 2026 10:00:00 GMT</pubDate></item>
 		<item><title>Planned</title><link>/4</link><pubDate>Fri, 01 Jan 2038 00:00:00 GMT</pubDate></item></channel></rss>`
-	atomFeed = `<feed xmlns="http://www.w3.org/2005/Atom"><title>The Herald</title><entry><title>One</title><link href="/1"/><updated>2026-03-04T10:00:00Z</updated></entry></feed>`
+	atomFeed = `<feed xmlns="http://www.w3.org/2005/Atom"><title>The Herald</title><entry><title>One</title><link ` +
+		`href="/1"/><updated>2026-03-04T10:00:00Z</updated></entry></feed>`
 	jsonFeed = `{"version": "https://jsonfeed.org/version/1.1", "title": " The\nHerald ", "home_page_url": "https://a.example/", "items": [
 		{"id": "1", "url": "/1", "title": "One \u00e9", "date_published": "2026-03-01T10:00:00Z", "date_modified": "2026-03-04T10:00:00Z"},
 		{"id": "2", "external_url": "https://b.example/2", "date_published": "2026-03-02T10:00:00+09:00"},
@@ -66,7 +67,8 @@ func TestParse(t *testing.T) {
 				if kind == "" {
 					kind = `""`
 				}
-				if got := fmt.Sprintf("%s %q %d %s %v %q", kind, f.Title, f.Items, f.Newest.Format(time.RFC3339), f.Truncated,
+				if got := fmt.Sprintf("%s %q %d %s %v %q", kind, f.Title, f.Items, f.Newest.Format(time.RFC3339),
+					f.Truncated,
 					f.Problem); got != c.want {
 					t.Errorf("got %s, want %s", got, c.want)
 				}
@@ -138,23 +140,26 @@ func TestDetails(t *testing.T) {
 			<entry><title>Two</title><link href="/2"/><summary type="html">&lt;i&gt;s&lt;/i&gt;</summary><content type="xhtml"><div><title>no</title><link href="/no"/></div></content></entry></feed>`,
 			"/1 One|text 1 < 2|\n/2 Two|html <i>s</i>|\n"},
 		{"JSON",
-			`{"version":"https://jsonfeed.org/version/1.1","items":[{"url":"/1","title":"One","content_html":"<p>x</p>","image":"/i.jpg"},{"url":"/2","title":"Two","summary":"s","content_text":"long"}]}`,
+			`{"version":"https://jsonfeed.org/version/1.1","items":[{"url":"/1","title":"One","content_html":"<p>` +
+				`x</p>","image":"/i.jpg"},{"url":"/2","title":"Two","summary":"s","content_text":"long"}]}`,
 			"/1 One|html <p>x</p>|/i.jpg\n/2 Two|text s|\n"},
 	} {
 		for _, details := range []bool{true, false} {
 			for _, r := range []io.Reader{strings.NewReader(c.doc), iotest.OneByteReader(strings.NewReader(c.doc))} {
 				var got strings.Builder
-				if _, err := Parse(r, "https://a.example/feed", sitemap.Options{Now: clock, Details: details}, func(i *Item) {
-					kind := "html"
-					if i.SummaryText {
-						kind = "text"
-					}
-					fmt.Fprintf(&got, "%s %s%s|%s %s|%s\n", strings.TrimPrefix(string(i.Link), "https://a.example"), i.Title,
-						at(i.Date), kind, i.Summary, i.Image)
-					if !details && (i.Summary != nil || i.Image != nil) {
-						t.Errorf("%s: details that nobody asked for: %q %q", c.name, i.Summary, i.Image)
-					}
-				}); err != nil {
+				if _, err := Parse(r, "https://a.example/feed", sitemap.Options{Now: clock, Details: details},
+					func(i *Item) {
+						kind := "html"
+						if i.SummaryText {
+							kind = "text"
+						}
+						fmt.Fprintf(&got, "%s %s%s|%s %s|%s\n", strings.TrimPrefix(string(i.Link), "https://a.example"),
+							i.Title,
+							at(i.Date), kind, i.Summary, i.Image)
+						if !details && (i.Summary != nil || i.Image != nil) {
+							t.Errorf("%s: details that nobody asked for: %q %q", c.name, i.Summary, i.Image)
+						}
+					}); err != nil {
 					t.Fatal(err)
 				}
 				if details && got.String() != c.want {

@@ -34,7 +34,8 @@ func parseJSON(r io.Reader, base string, o sitemap.Options, fn func(*Item)) (f S
 	if !strings.Contains(doc.Get("version").Str, "jsonfeed.org/version/") {
 		return Summary{Problem: "JSON, but no JSON feed: its version is not that of jsonfeed.org"}, err
 	}
-	f = Summary{Kind: JSON, Title: tidy(doc.Get("title").Str), Charset: "utf-8", Language: tidy(doc.Get("language").Str),
+	f = Summary{Kind: JSON, Title: tidy(doc.Get("title").Str), Charset: "utf-8",
+		Language:  tidy(doc.Get("language").Str),
 		Truncated: err != nil || !gjson.ValidBytes(data)}
 	doc.Get("items").ForEach(func(_, v gjson.Result) bool {
 		f.Items++

@@ -113,7 +113,8 @@ func TestRequest(t *testing.T) {
 }
 
 func TestRequest_NoCookies(t *testing.T) {
-	w := newWorld(map[string]fetchtest.Page{"https://herald.example/": {Header: map[string]string{"Set-Cookie": "a=b"}}})
+	w := newWorld(map[string]fetchtest.Page{
+		"https://herald.example/": {Header: map[string]string{"Set-Cookie": "a=b"}}})
 	w.fetch(t, "https://herald.example/")
 	w.fetch(t, "https://herald.example/")
 	for _, v := range w.Visits() {

@@ -18,7 +18,8 @@ func TestTransport_DescribesErrors(t *testing.T) {
 		{"AbortError", "The operation was aborted", contract.Timeout, nil},
 		{"Error", "the connection timed out", contract.Timeout, nil},
 		{"Error",
-			"The Workers runtime canceled this request because it detected that your Worker's code had hung and would never generate a response.", contract.Timeout, nil},
+			"The Workers runtime canceled this request because it detected that your Worker's code had hung and " +
+				"would never generate a response.", contract.Timeout, nil},
 		{"Error", "Network connection lost.", contract.Network, errNetwork},
 		{"Error", "internal error; reference = dnstlsreset0", contract.Network, errUnnamed},
 		{"Error", "getaddrinfo ENOTFOUND nowhere.sg", contract.Network, ErrNotResolved},

@@ -356,8 +356,8 @@ type ReleaseRequest struct {
 	Owner  string
 	Hosts  []Visit
 
-	// Returns reserves the domain for a collector that found a host not ready, until shortly after this instant: scrapers
-	// get none of its hosts. 0 and instants further away than MaxReserved reserve nothing.
+	// Returns reserves the domain for a collector that found a host not ready, until shortly after this instant:
+	// scrapers get none of its hosts. 0 and instants further away than MaxReserved reserve nothing.
 	Returns epoch.Millis `json:",omitempty"`
 
 	// Evidence is the collection that is complete now; zero if none is.
@@ -792,7 +792,8 @@ type HostChange struct {
 // What of a host can be forgotten.
 const (
 	ForgetFailures = "failures" // what its answers led to: rests, slowing down, Retry-After
-	ForgetAll      = "all"      // that, and which pages were fetched or are gone: they are put again from what is stored
+	// that, and which pages were fetched or are gone: they are put again from what is stored
+	ForgetAll = "all"
 )
 
 // Exclusion is a domain, a host or a URL pattern that operators excluded.
@@ -848,8 +849,9 @@ type DomainSnapshot struct {
 // Backlog is what is stored of a domain in one partition and was not put yet.
 type Backlog struct {
 	Partition contract.Partition `json:"partition_info"`
-	Next      string             `json:"next"`            // as StoredPages.Next
-	Again     bool               `json:"again,omitempty"` // pages that were put lost their place: at the end, begin again
+	Next      string             `json:"next"` // as StoredPages.Next
+	// pages that were put lost their place: at the end, begin again
+	Again bool `json:"again,omitempty"`
 }
 
 // MaxExport is the last position at which a page of a snapshot can begin.

@@ -120,13 +120,14 @@ func (r Remotes) ofHost(host string) (shard Remote, err error) {
 	}
 	if domain == "" {
 		return shard,
-			contract.Invalid("host", "%.80q is not a host of a registrable domain; send its name in lower-case A-labels", host)
+			contract.Invalid("host",
+				"%.80q is not a host of a registrable domain; send its name in lower-case A-labels", host)
 	}
 	return r.Of(domain), nil
 }
 
-// OrderSnapshots makes all shards store a snapshot soon. It returns the names of those that do, and of those that do not
-// answer. It is an error only if none answers.
+// OrderSnapshots makes all shards store a snapshot soon. It returns the names of those that do, and of those that
+// do not answer. It is an error only if none answers.
 func (r Remotes) OrderSnapshots(ctx context.Context) (ordered, silent []string, err error) {
 	orders := make([]bool, r.Shards)
 	errs := each(r.Shards, func(n int) (err error) {

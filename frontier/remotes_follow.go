@@ -27,7 +27,8 @@ func ParseCursor(text string, shards int) (Cursor, error) {
 	if text == "" {
 		return c, nil
 	}
-	wrong := contract.Invalid("cursor", "is not one of this route; send next_cursor of the page before, or none to begin")
+	wrong := contract.Invalid("cursor",
+		"is not one of this route; send next_cursor of the page before, or none to begin")
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(b) < 1 || b[0] != cursorVersion {
 		return nil, wrong
@@ -114,10 +115,11 @@ func (r Remotes) feedOf(ctx context.Context, shard int, after int64, f FeedReque
 
 // Changes is Feed for the contracts that changed.
 func (r Remotes) Changes(ctx context.Context, from Cursor, limit int) (AllChanges, error) {
-	items, how, err := follow(r, "frontier.Changes", from, limit, func(n int, after int64) (logTail[ChangeItem], error) {
-		p, err := r.Shard(n).Changes(ctx, ChangesRequest{After: after, Limit: limit})
-		return logTail[ChangeItem]{p.Items, p.Next, p.More, p.Expired}, err
-	}, func(i ChangeItem) (int64, epoch.Millis) { return i.Sequence, i.ChangedAt })
+	items, how, err := follow(r, "frontier.Changes", from, limit,
+		func(n int, after int64) (logTail[ChangeItem], error) {
+			p, err := r.Shard(n).Changes(ctx, ChangesRequest{After: after, Limit: limit})
+			return logTail[ChangeItem]{p.Items, p.Next, p.More, p.Expired}, err
+		}, func(i ChangeItem) (int64, epoch.Millis) { return i.Sequence, i.ChangedAt })
 	return AllChanges{items, how}, err
 }
 

@@ -160,7 +160,8 @@ func (p *reportToAll) gather(part *reportPart) {
 		for _, f := range found {
 			there := p.found[f.Domain]
 			if there == nil {
-				there = &foundThere{Put{Domain: f.Domain, Partition: part.answer.Partitions[i], Found: true}, map[int]bool{}}
+				there = &foundThere{Put{Domain: f.Domain, Partition: part.answer.Partitions[i], Found: true},
+					map[int]bool{}}
 				p.found[f.Domain] = there
 			}
 			f.FoundBy = cmp.Or(f.FoundBy, FoundByScraper)

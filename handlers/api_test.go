@@ -135,7 +135,8 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 			UserAgent: s.UserAgent, Log: log},
 		Reconciler: &reconcile.Reconciler{Bucket: f.bucket, DeadLetters: deadLetters, Ledger: f.ledger, Now: now},
 		Webhook: &webhook.Sender{Frontier: frontier.Remotes{Caller: f.shards, Shards: 3}, Shards: 3,
-			Exclusions: decisions.Exclusions, Ledger: f.ledger, DeadLetters: deadLetters, URL: "https://receiver.example/",
+			Exclusions: decisions.Exclusions, Ledger: f.ledger, DeadLetters: deadLetters,
+			URL:         "https://receiver.example/",
 			Environment: s.Environment, Log: log, Now: now},
 		Restorer: &reconcile.Restorer{Bucket: f.bucket, Frontier: frontier.Remotes{Caller: f.shards, Shards: 3}},
 		Frontier: frontier.Remotes{Caller: f.shards, Shards: 3},
@@ -352,7 +353,8 @@ func (f *fixture) leaseOf(t *testing.T, domain string) string {
 // damage makes a host whose row was taken for damaged.
 func (f *fixture) damage(t *testing.T, host string) {
 	t.Helper()
-	if _, err := f.api.Frontier.Put(t.Context(), place, []frontier.NewPage{{URL: "https://" + host + "/1"}}); err != nil {
+	if _, err := f.api.Frontier.Put(t.Context(), place, []frontier.NewPage{{URL: "https://" + host + "/1"}}); err !=
+		nil {
 		t.Fatal(err)
 	}
 	shard := f.api.Frontier.Of(host)

@@ -131,7 +131,8 @@ func TestDomainURLs_Discovered(t *testing.T) {
 	document := func(discovered string) {
 		f.store(t, laterDir.Document(), `{"domain": "a.sg", "revision": 4, "urls": [
 			{"url": "https://a.sg/news/both", "title": "As Research has it", "path": "/news/both", "confidence": 0.5, "type": "news", "priority_score": 0.7},
-			{"url": "https://a.sg/about", "path": "/about", "priority_score": 0.2}], "intelligent_discovery": `+discovered+`}`)
+			{"url": "https://a.sg/about", "path": "/about", "priority_score": 0.2}], "intelligent_discovery": `+
+			discovered+`}`)
 	}
 	document(`{"discovered_urls": [
 		{"url": "https://a.sg/news/caf%C3%A9?id=1", "raw_url": "https://a.sg/news/café?id=1", "allowed": false, "title": "Found", "language": "en",
@@ -155,12 +156,19 @@ func TestDomainURLs_Discovered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `[{"url":"https://a.sg/news/caf%C3%A9?id=1","raw_url":"https://a.sg/news/café?id=1","title":"Found","path":"/news/caf%C3%A9",` +
-		`"discovery_method":"sitemap","language":"en","discovered_at":null,"confidence":null,"type":"press_release","priority_score":0.9,"recommended_action":"ignore","allowed":false,"source":"discovery","lastmod":"2026-01-28T00:00:00Z","state":null},` +
-		`{"url":"https://a.sg/news/both","raw_url":null,"title":"As Research has it","path":"/news/both","discovery_method":null,"language":null,"discovered_at":null,"confidence":0.5,` +
-		`"type":"news","priority_score":0.7,"recommended_action":null,"allowed":null,"source":"research","lastmod":null,"state":null},` +
-		`{"url":"https://a.sg/about","raw_url":null,"title":null,"path":"/about","discovery_method":null,"language":null,"discovered_at":null,"confidence":null,` +
-		`"type":null,"priority_score":0.2,"recommended_action":null,"allowed":null,"source":"research","lastmod":null,"state":null}]`
+	const want = `[{"url":"https://a.sg/news/caf%C3%A9?id=1","raw_url":"https://a.sg/news/café?id=1","title":"Found",` +
+		`"path":"/news/caf%C3%A9",` +
+		`"discovery_method":"sitemap","language":"en","discovered_at":null,"confidence":null,"type":"press_release",` +
+		`"priority_score":0.9,"recommended_action":"ignore","allowed":false,"source":"discovery",` +
+		`"lastmod":"2026-01-28T00:00:00Z","state":null},` +
+		`{"url":"https://a.sg/news/both","raw_url":null,"title":"As Research has it","path":"/news/both",` +
+		`"discovery_method":null,"language":null,"discovered_at":null,"confidence":0.5,` +
+		`"type":"news","priority_score":0.7,"recommended_action":null,"allowed":null,"source":"research",` +
+		`"lastmod":null,"state":null},` +
+		`{"url":"https://a.sg/about","raw_url":null,"title":null,"path":"/about","discovery_method":null,` +
+		`"language":null,"discovered_at":null,"confidence":null,` +
+		`"type":null,"priority_score":0.2,"recommended_action":null,"allowed":null,"source":"research",` +
+		`"lastmod":null,"state":null}]`
 	if string(got) != want {
 		t.Errorf("%s", got)
 	}

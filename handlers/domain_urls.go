@@ -79,13 +79,15 @@ func (a domainRoutes) states(ctx context.Context, domain string, page *contract.
 	}
 	states, err := a.Frontier.Of(domain).URLs(ctx, domain, urls)
 	if err != nil {
-		a.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain", domain)
+		a.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain",
+			domain)
 		page.Unavailable = append(page.Unavailable, a.Frontier.Of(domain).Name())
 		return
 	}
 	for i := range page.URLs {
 		u := &page.URLs[i]
-		if u.State = &states[i]; u.Allowed != nil && !*u.Allowed && states[i] != stateExcluded && states[i] != stateLeased {
+		if u.State = &states[i]; u.Allowed != nil && !*u.Allowed && states[i] != stateExcluded &&
+			states[i] != stateLeased {
 			u.State = new(string)
 			*u.State = stateForbidden
 		}
@@ -100,7 +102,8 @@ func (a domainRoutes) gather(ctx context.Context, all *domainList, dir contract.
 	}
 	unavailable = []string{}
 	shard := a.Frontier.Of(dir.Domain)
-	waiting, err := shard.Pages(ctx, frontier.PagesRequest{Domain: dir.Domain, At: epoch.SecondsOf(doc.CollectedAt.Time)})
+	waiting, err := shard.Pages(ctx,
+		frontier.PagesRequest{Domain: dir.Domain, At: epoch.SecondsOf(doc.CollectedAt.Time)})
 	if err != nil {
 		a.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain",
 			dir.Domain)

@@ -26,10 +26,14 @@ func TestExclusions(t *testing.T) {
 		}
 	}
 	for target, want := range map[string]string{
-		"domain/co.uk":                         `"co.uk" is not a registrable domain: names below it are; send one of them, such as "example.co.uk"`,
-		"domain/www.a.sg":                      `"www.a.sg" is not a registrable domain; send "a.sg", or exclude the host`,
-		"host/https%3A%2F%2Fwww.x.sg%2F":       `"https://www.x.sg/" is not the name of a host; send one such as "mom.gov.sg", without a scheme or path`,
-		"domain/https%3A%2F%2Fwww.x.sg%2Fnews": `"https://www.x.sg/news" is not the name of a domain; send one such as "mom.gov.sg", without a scheme or path`,
+		"domain/co.uk": `"co.uk" is not a registrable domain: names below it are; send one ` +
+			`of them, such as "example.co.uk"`,
+		"domain/www.a.sg": `"www.a.sg" is not a registrable domain; send "a.sg", or ` +
+			`exclude the host`,
+		"host/https%3A%2F%2Fwww.x.sg%2F": `"https://www.x.sg/" is not the name of a host; send one such as ` +
+			`"mom.gov.sg", without a scheme or path`,
+		"domain/https%3A%2F%2Fwww.x.sg%2Fnews": `"https://www.x.sg/news" is not the name of a domain; send one such ` +
+			`as "mom.gov.sg", without a scheme or path`,
 	} {
 		if r := f.do(t, "PUT", "/api/v1/exclusions/"+target, ""); r.status != 400 || r.Error.Message != want {
 			t.Errorf("%s: %d %+v", target, r.status, r.Error)
@@ -60,7 +64,8 @@ func TestExclusions(t *testing.T) {
 	}
 	const pattern = "url https://*.xn--3e0b707e.kr/private/*"
 	if got, want := strings.Join(f.obeyed.changes, ", "),
-		"domain out.sg, domain out.sg, host www.a.sg, url https://a.sg/private/*, domain xn--3e0b707e.kr, "+pattern+", "+
+		"domain out.sg, domain out.sg, host www.a.sg, url https://a.sg/private/*, domain xn--3e0b707e.kr, "+pattern+
+			", "+
 			pattern; got != want {
 		t.Errorf("the frontier was told %s, want %s", got, want)
 	}
@@ -98,9 +103,13 @@ func TestExclusions_Contract(t *testing.T) {
 	f := newFixture(t, nil)
 	const key = "prod/country=sg/category=news/date=2026-01-28/a.sg/domain_metadata.json"
 	const route = "/api/v1/seeds/domains/a.sg?country=sg&category=news&date=2026-01-28"
-	const stored = `{"domain":"a.sg","urls":[{"url":"https://a.sg/private/1","allowed":true,"recommended_action":"scheduled_crawl"},{"url":"https://a.sg/news/1","allowed":true,"recommended_action":"scheduled_crawl"}],` +
-		`"intelligent_discovery":{"discovered_urls":[{"url":"https://a.sg/private/1"},{"url":"https://a.sg/news/1"}]},` +
-		`"fetch_contract":{"entry_points":[{"method":"rss","url":"https://a.sg/private/feed"},{"method":"rss","url":"https://a.sg/feed"}]}}`
+	const stored = `{"domain":"a.sg","urls":[{"url":"https://a.sg/private/1","allowed":true,` +
+		`"recommended_action":"scheduled_crawl"},{"url":"https://a.sg/news/1","allowed":true,` +
+		`"recommended_action":"scheduled_crawl"}],` +
+		`"intelligent_discovery":{"discovered_urls":[{"url":"https://a.sg/private/1"},` +
+		`{"url":"https://a.sg/news/1"}]},` +
+		`"fetch_contract":{"entry_points":[{"method":"rss","url":"https://a.sg/private/feed"},{"method":"rss",` +
+		`"url":"https://a.sg/feed"}]}}`
 	if _, err := f.bucket.Put(t.Context(), key, []byte(stored), nil); err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,8 @@ func news(t *testing.T, f *fixture, domain string, revision int, pages ...fronti
 	shard := f.api.Frontier.Of(domain)
 	_, err := shard.Put(t.Context(), frontier.Put{Domain: domain, Partition: place, Pages: pages})
 	if err == nil {
-		change := frontier.Change{Partition: place, Revision: revision, ChangedAt: epoch.MillisOf(f.now), Reachable: true}
+		change := frontier.Change{Partition: place, Revision: revision, ChangedAt: epoch.MillisOf(f.now),
+			Reachable: true}
 		err = shard.Changed(t.Context(), frontier.Changed{Domain: domain, Changes: []frontier.Change{change}})
 	}
 	if err != nil {
@@ -41,7 +42,8 @@ func linksOf(p contract.FeedPage) (urls []string) {
 // Pages reported by scrapers are news by the date in their URL, the only one available.
 func TestFeed_ReportedNews(t *testing.T) {
 	f := open(t)
-	put := `{"urls":[{"url":"https://www.a.sg/list","type":"news"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`
+	put := `{"urls":[{"url":"https://www.a.sg/list","type":"news"}],"partition_info":{"country":"sg",` +
+		`"category":"news","date":"2026-01-28"}}`
 	get[contract.FrontierPut](t, f, "POST", "/api/v1/frontier/urls", put)
 	l := lease(t, f, `{"max":1,"lease_seconds":60}`)
 	today, old := "https://www.a.sg/"+f.now.Format("2006/01/02")+"/bridge-opens",

@@ -69,19 +69,23 @@ func (a frontierRoutes) frontierHost(w http.ResponseWriter, r *http.Request) err
 		return noHost(host)
 	}
 	answer := contract.FrontierHostDetail{
-		FrontierHost: hostOf(&d.HostInfo), Failures: d.Failures, Refusals: d.Refusals, Leased: append([]string{}, d.Leased...),
+		FrontierHost: hostOf(&d.HostInfo), Failures: d.Failures, Refusals: d.Refusals,
+		Leased:   append([]string{}, d.Leased...),
 		Patterns: []contract.FrontierPattern{},
 		Revisits: contract.FrontierRevisits{
-			Scheduled: d.Scheduled, NextAt: contract.AtMillis(d.VisitAt), LastmodTrusted: !d.Stale, PerDay: d.Visits.PerDay,
-			Made: d.Visits.Made, ShardScheduled: d.Visits.Scheduled, Threshold: d.Visits.Threshold,
+			Scheduled: d.Scheduled, NextAt: contract.AtMillis(d.VisitAt), LastmodTrusted: !d.Stale,
+			PerDay: d.Visits.PerDay,
+			Made:   d.Visits.Made, ShardScheduled: d.Visits.Scheduled, Threshold: d.Visits.Threshold,
 		},
 		Of: contract.FrontierDomain{
-			URLs: d.DomainURLs, Limit: d.Limit, MoreStored: []contract.Partition{}, OwnedUntil: contract.AtMillis(d.OwnedUntil),
-			MirrorOf: contract.Text(d.MirrorOf), CollectedAt: contract.AtMillis(d.Evidence.At),
+			URLs: d.DomainURLs, Limit: d.Limit, MoreStored: []contract.Partition{},
+			OwnedUntil: contract.AtMillis(d.OwnedUntil),
+			MirrorOf:   contract.Text(d.MirrorOf), CollectedAt: contract.AtMillis(d.Evidence.At),
 		},
 	}
 	for _, k := range d.Patterns {
-		answer.Patterns = append(answer.Patterns, contract.FrontierPattern{Pattern: k.Pattern, Refused: k.Refused, Observed: k.Observed})
+		answer.Patterns = append(answer.Patterns,
+			contract.FrontierPattern{Pattern: k.Pattern, Refused: k.Refused, Observed: k.Observed})
 	}
 	for _, b := range d.Backlogs {
 		answer.Of.MoreStored = append(answer.Of.MoreStored, b.Partition)

@@ -36,7 +36,8 @@ func (a frontierRoutes) reportURLs(w http.ResponseWriter, r *http.Request) error
 			answer.NotTaken = append(answer.NotTaken, report.Results[i].ID)
 			continue
 		}
-		answer.Results = append(answer.Results, contract.FrontierOutcome{ID: report.Results[i].ID, Outcome: string(outcome)})
+		answer.Results = append(answer.Results,
+			contract.FrontierOutcome{ID: report.Results[i].ID, Outcome: string(outcome)})
 	}
 	if err != nil {
 		a.server().Fail(w, r, shardAway(w, err), answer)

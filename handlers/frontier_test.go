@@ -210,7 +210,8 @@ func TestReport_Idempotent(t *testing.T) {
 		t.Fatalf("leased %d again", len(second.Items))
 	}
 	before := get[contract.FrontierStats](t, f, "GET", "/api/v1/frontier/stats", "")
-	if late := report(t, f, first, 200); late.Accepted != 0 || late.Late != 2 || late.Unknown != 2 || len(late.Results) != 4 ||
+	if late := report(t, f, first, 200); late.Accepted != 0 || late.Late != 2 || late.Unknown != 2 ||
+		len(late.Results) != 4 ||
 		late.Results[0].ID != first.Items[0].ID {
 		t.Errorf("after the lease: %+v", late)
 	}
@@ -319,7 +320,8 @@ func TestPut_Paused(t *testing.T) {
 	put(t, f, hosts(2)...)
 	l := lease(t, f, `{"max":1,"lease_seconds":600}`)
 	f.do(t, "POST", "/api/v1/pipeline/pause", "")
-	puts := encode(t, map[string]any{"urls": []map[string]string{{"url": "https://late.example/a"}}, "partition_info": place})
+	puts := encode(t, map[string]any{"urls": []map[string]string{{"url": "https://late.example/a"}},
+		"partition_info": place})
 	reports := encode(t, map[string]any{"lease_id": l.LeaseID, "results": []map[string]any{{"id": l.Items[0].ID,
 		"status": 200, "urls": []map[string]string{{"url": l.Items[0].URL + "/found"}}}}})
 	calls := f.shards.calls
@@ -405,10 +407,12 @@ func TestFrontier_Requests(t *testing.T) {
 		{"urls", `{"urls":[],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`, "urls"},
 		{"urls", `{"urls":[{"url":"https://a.example/"}]}`, "partition_info.country"},
 		{"urls",
-			`{"urls":[{"url":"https://a.example/"}],"partition_info":{"country":"sg","category":"news","date":"2026-02-30"}}`,
+			`{"urls":[{"url":"https://a.example/"}],"partition_info":{"country":"sg","category":"news",` +
+				`"date":"2026-02-30"}}`,
 			"partition_info.date"},
 		{"urls",
-			`{"urls":[{"url":"https://a.example/"}],"partition_info":{"country":"sg","category":"news","day":"2026-01-28"}}`,
+			`{"urls":[{"url":"https://a.example/"}],"partition_info":{"country":"sg","category":"news",` +
+				`"day":"2026-01-28"}}`,
 			"day"},
 		{"urls", urls(`{"title":"x"}`), "urls[1].url"},
 		{"urls", urls(`{"url":"https://a.example/","type":"newz"}`), "urls[1].type"},
@@ -488,7 +492,8 @@ func TestFrontier_Tokens(t *testing.T) {
 		{"POST", "lease", l, 200, 403},
 		{"POST", "report", `{"lease_id":"0.1","results":[]}`, 200, 403},
 		{"POST", "urls",
-			`{"urls":[{"url":"https://a.example/1"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`,
+			`{"urls":[{"url":"https://a.example/1"}],"partition_info":{"country":"sg","category":"news",` +
+				`"date":"2026-01-28"}}`,
 			200, 403},
 		{"GET", "stats", "", 200, 200},
 		{"GET", "url?url=https://a.example/1", "", 200, 200},
@@ -693,7 +698,8 @@ func TestFrontier_DoneURLs(t *testing.T) {
 		put(t, f, url)
 		report(t, f, lease(t, f, `{"max":1,"lease_seconds":60}`), status)
 		s := get[contract.FrontierURL](t, f, "GET", "/api/v1/frontier/url?url="+url, "")
-		if s.State != map[int]string{200: "fetched", 404: "gone"}[status] || s.LastStatus != nil || len(s.Checks) > 0 || s.Entry != nil {
+		if s.State != map[int]string{200: "fetched", 404: "gone"}[status] || s.LastStatus != nil || len(s.Checks) > 0 ||
+			s.Entry != nil {
 			t.Errorf("after %d: %+v", status, s)
 		}
 	}
@@ -746,7 +752,8 @@ func TestFrontier_Quarantine(t *testing.T) {
 	put(t, f, "https://a.example/1")
 	name := frontier.Remotes{Shards: 3}.Of("a.example").Name()
 	path := "/api/v1/frontier/shards/" + name + "/quarantine"
-	if q := get[contract.FrontierQuarantine](t, f, "GET", path, ""); q.Shard != name || q.Rows == nil || len(q.Rows) > 0 {
+	if q := get[contract.FrontierQuarantine](t, f, "GET", path, ""); q.Shard != name || q.Rows == nil ||
+		len(q.Rows) > 0 {
 		t.Errorf("without damage: %+v", q)
 	}
 	if err := f.shards.databases[name].Query("UPDATE hosts SET record = X'FF'", func(*store.Rows) {}); err != nil {

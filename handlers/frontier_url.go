@@ -30,8 +30,10 @@ func (a frontierRoutes) frontierURL(w http.ResponseWriter, r *http.Request) erro
 		return shardAway(w, err)
 	}
 	answer := contract.FrontierURL{URL: url, State: s.State, Why: s.Why, DueAt: contract.AtMillis(s.DueAt),
-		LeaseUntil: contract.AtMillis(s.LeaseUntil), Checks: []contract.FrontierCheck{}, Reason: contract.Text(s.Reason),
-		Attempts: s.Attempts, LastStatus: statusOf(s.LastStatus), Visits: s.Visits, Fetched: contract.AtMillis(s.Fetched.Millis())}
+		LeaseUntil: contract.AtMillis(s.LeaseUntil), Checks: []contract.FrontierCheck{},
+		Reason:   contract.Text(s.Reason),
+		Attempts: s.Attempts, LastStatus: statusOf(s.LastStatus), Visits: s.Visits,
+		Fetched: contract.AtMillis(s.Fetched.Millis())}
 	if s.Reason != "" {
 		answer.Priority = &s.Priority
 	}
@@ -81,7 +83,8 @@ func (a frontierRoutes) forbidden(ctx context.Context, s *frontier.URLState, url
 		}
 	}
 	if err != nil {
-		a.Log.Warn("evidence_unreadable", "error_type", contract.KindOf(err), "error", err.Error(), "key", dir.Document())
+		a.Log.Warn("evidence_unreadable", "error_type", contract.KindOf(err), "error", err.Error(), "key",
+			dir.Document())
 	}
 	return false
 }

@@ -62,7 +62,8 @@ var hostileCursors = func() (list []string) {
 var hostileValues = []string{
 	"null", "true", "false", "0", "-0", "-1", "1", "1.5", "1e308", "1e-400", "9007199254740993", "9223372036854775807",
 	"-9223372036854775808", "9223372036854775808", `""`, `" "`, `"\u0000"`, `"'"`, `"\ud800"`,
-	`"../../x"`, `"0000-01-01T00:00:00Z"`, `"9999-12-31T23:59:59Z"`, `"0001-01-01T00:00:00Z"`, `"sg"`, `"https://a.sg/1"`,
+	`"../../x"`, `"0000-01-01T00:00:00Z"`, `"9999-12-31T23:59:59Z"`, `"0001-01-01T00:00:00Z"`, `"sg"`,
+	`"https://a.sg/1"`,
 	`"http://127.0.0.1/"`, `"https://a.sg/` + "%\\u0000" + `"`, `"` + strings.Repeat("x", 3000) + `"`,
 	`"` + strings.Repeat("é", 1000) + `"`,
 	"[]", "{}", "[null]", "[[]]", "[{}]", `[""]`, `{"":null}`, strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
@@ -118,18 +119,26 @@ var bodies = map[string][]string{
 	"restoreFrontier":  {`{"shard":"shard-3","live":true,"cursor":"cursor"}`, `{"shard":"shard-3","cursor":"cursor"}`},
 	"snapshotFrontier": {`{"shard":"shard-0"}`},
 	"importFrontier":   {`{"version":1,"hosts":[{"host":"a.sg","domain":"a.sg","record":"AAAA","parts":[]}],"next":0}`},
-	"leaseURLs":        {`{"max":1,"lease_seconds":60,"per_host":1,"country":"sg","category":"news","types":["news"],"kinds":["page"]}`},
-	"renewLease":       {`{"lease_seconds":60}`},
-	"reportURLs": {`{"lease_id":"0.1","results":[{"id":"0.1.0000000001-000000000001","status":200,"fetched_at":"2026-01-28T10:00:00Z","etag":"x","last_modified":"x","sha256":"` + strings.Repeat("0", 64) + `","text_sha256":"` + strings.Repeat("0", 64) + `","duplicate_of":"https://a.sg/3","redirected_to":"https://a.sg/2","retry_after_seconds":1,"urls":[{"url":"https://a.sg/b","title":"x"}]},` +
+	"leaseURLs": {`{"max":1,"lease_seconds":60,"per_host":1,"country":"sg","category":"news","types":["news"],` +
+		`"kinds":["page"]}`},
+	"renewLease": {`{"lease_seconds":60}`},
+	"reportURLs": {`{"lease_id":"0.1","results":[{"id":"0.1.0000000001-000000000001","status":200,` +
+		`"fetched_at":"2026-01-28T10:00:00Z","etag":"x","last_modified":"x","sha256":"` + strings.Repeat("0", 64) +
+		`","text_sha256":"` + strings.Repeat("0", 64) +
+		`","duplicate_of":"https://a.sg/3","redirected_to":"https://a.sg/2","retry_after_seconds":1,` +
+		`"urls":[{"url":"https://a.sg/b","title":"x"}]},` +
 		`{"id":"x","error":"x"}]}`},
-	"removeURLs": {`{"urls":[{"url":"https://b.sg/1"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`},
-	"putURLs":    {`{"urls":[{"url":"https://b.sg/1","title":"x","type":"news","priority":0.5,"lastmod":"2026-01-28","refetch":true}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`},
+	"removeURLs": {`{"urls":[{"url":"https://b.sg/1"}],"partition_info":{"country":"sg","category":"news",` +
+		`"date":"2026-01-28"}}`},
+	"putURLs": {`{"urls":[{"url":"https://b.sg/1","title":"x","type":"news","priority":0.5,"lastmod":"2026-01-28",` +
+		`"refetch":true}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`},
 	"changeHost": {`{"block_until":"2026-02-01T00:00:00Z","delay_seconds":2,"empty":true,"forget":"all"}`},
 	"replay":     {`{"ids":["m1","none"]}`},
-	"discard":    {`{"filter":{"queue":"seed","country":"sg","category":"news","date":"2026-01-28","error_type":"parse_error","domain":"a.sg"}}`},
-	"exclude":    {`{"reason":"asked for"}`},
-	"pause":      {`{"reason":"maintenance"}`},
-	"resume":     {`{"reason":"over"}`},
+	"discard": {`{"filter":{"queue":"seed","country":"sg","category":"news","date":"2026-01-28",` +
+		`"error_type":"parse_error","domain":"a.sg"}}`},
+	"exclude": {`{"reason":"asked for"}`},
+	"pause":   {`{"reason":"maintenance"}`},
+	"resume":  {`{"reason":"over"}`},
 }
 
 // No parameter or body makes the engine fail or send an undocumented answer.
@@ -157,8 +166,10 @@ func TestRequests_Hostile(t *testing.T) {
 					}
 				}
 				if _, strict := o.Responses["400"]; strict {
-					for _, query := range []string{"cursor=%zz", "limit=1;cursor=x", "limit=%", "%", ";", "state=fai%led"} {
-						if w := f.raw(t, method, base+"?"+query, r.body, "Authorization", "Bearer secret"); w.Code != 400 {
+					for _, query := range []string{"cursor=%zz", "limit=1;cursor=x", "limit=%", "%", ";",
+						"state=fai%led"} {
+						if w := f.raw(t, method, base+"?"+query, r.body, "Authorization", "Bearer secret"); w.Code !=
+							400 {
 							t.Errorf("%s %s?%s: %d", method, base, query, w.Code)
 						}
 					}

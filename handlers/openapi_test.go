@@ -220,11 +220,13 @@ var requests = map[string][2]request{
 	"renewLease":   {{"/api/v1/frontier/lease/{lease}/renew", `{"lease_seconds":60}`}},
 	"releaseLease": {{"/api/v1/frontier/lease/{lease}/release", ""}},
 	"reportURLs": {{"/api/v1/frontier/report",
-		`{"lease_id":"0.1","results":[{"id":"0.1.0000000001-000000000001","status":200,"urls":[{"url":"https://a.example/b"}]}]}`}},
+		`{"lease_id":"0.1","results":[{"id":"0.1.0000000001-000000000001","status":200,` +
+			`"urls":[{"url":"https://a.example/b"}]}]}`}},
 	"putURLs": {{"/api/v1/frontier/urls",
 		`{"urls":[{"url":"https://b.sg/1"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`}},
 	"removeURLs": {{"/api/v1/frontier/urls",
-		`{"urls":[{"url":"https://b.sg/1"},{"url":"https://none.sg/1"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`}},
+		`{"urls":[{"url":"https://b.sg/1"},{"url":"https://none.sg/1"}],"partition_info":{"country":"sg",` +
+			`"category":"news","date":"2026-01-28"}}`}},
 	"frontierStats": {{"/api/v1/frontier/stats", ""}},
 	"frontierURL":   {{"/api/v1/frontier/url?url=https://a.sg/1", ""}},
 	"frontierHosts": {{"/api/v1/frontier/hosts?sort=due&limit=1", ""}},
@@ -365,10 +367,12 @@ func TestOpenAPI_Answers(t *testing.T) {
 // Every operation reports that its stores are down.
 func TestStores_Failing(t *testing.T) {
 	needs := map[string]string{ // of operations: d1, r2, the frontier's shards, static files
-		"leaseURLs": "r2 shards", "reportURLs": "shards assets", "renewLease": "shards", "releaseLease": "shards", "putURLs": "r2 shards assets",
+		"leaseURLs": "r2 shards", "reportURLs": "shards assets", "renewLease": "shards", "releaseLease": "shards",
+		"putURLs":       "r2 shards assets",
 		"frontierStats": "shards", "frontierURL": "shards", "frontierHosts": "shards",
 		"changeHost": "shards", "frontierHost": "shards", "removeURLs": "shards", "exportShard": "shards",
-		"quarantine": "shards", "dropRow": "shards", "restoreRow": "shards", "changes": "r2 shards", "feed": "r2 shards",
+		"quarantine": "shards", "dropRow": "shards", "restoreRow": "shards", "changes": "r2 shards",
+		"feed":        "r2 shards",
 		"feedWebhook": "d1 r2 shards", "skipDelivery": "d1 r2 shards",
 		"orchestrate": "r2", "listDataset": "r2", "upload": "r2", "deleteRawFile": "r2", "status": "d1 r2",
 		"domains": "d1", "domain": "d1 r2", "robots": "d1 r2", "sitemap": "d1 r2", "domainURLs": "d1 r2",
@@ -491,7 +495,8 @@ func TestOpenAPI_FrontierRequests(t *testing.T) {
 		fits               bool
 	}{
 		{"FrontierLeaseRequest", "lease",
-			`{"max":500,"lease_seconds":900,"country":"SG","category":"news","types":["news","unknown"],"kinds":["page","entry"],"per_host":20}`, true},
+			`{"max":500,"lease_seconds":900,"country":"SG","category":"news","types":["news","unknown"],` +
+				`"kinds":["page","entry"],"per_host":20}`, true},
 		{"FrontierLeaseRequest", "lease", `{"max":501,"lease_seconds":900}`, false},
 		{"FrontierLeaseRequest", "lease", `{"max":1,"lease_seconds":60,"types":["newz"]}`, false},
 		{"FrontierLeaseRequest", "lease", `{"max":1}`, false},
@@ -501,11 +506,13 @@ func TestOpenAPI_FrontierRequests(t *testing.T) {
 		{"FrontierReport", "report", `{"lease_id":"0.1","results":[{"id":"a"}]}`, false},
 		{"FrontierReport", "report", `{"lease_id":"0.1","results":[{"id":"a","status":200,"sha256":"1"}]}`, false},
 		{"FrontierPutRequest", "urls",
-			`{"urls":[{"url":"https://a.sg/","priority":0,"lastmod":"2026"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`, true},
+			`{"urls":[{"url":"https://a.sg/","priority":0,"lastmod":"2026"}],"partition_info":{"country":"sg",` +
+				`"category":"news","date":"2026-01-28"}}`, true},
 		{"FrontierPutRequest", "urls",
 			`{"urls":[],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`, false},
 		{"FrontierPutRequest", "urls",
-			`{"urls":[{"url":"https://a.sg/","priority":2}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`, false},
+			`{"urls":[{"url":"https://a.sg/","priority":2}],"partition_info":{"country":"sg","category":"news",` +
+				`"date":"2026-01-28"}}`, false},
 		{"FrontierHostChange", "hosts/a.sg", `{"block_until":null}`, true},
 		{"FrontierHostChange", "hosts/a.sg", `{"delay_seconds":86400,"empty":true}`, true},
 		{"FrontierHostChange", "hosts/a.sg", `{}`, false},

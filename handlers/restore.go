@@ -61,7 +61,8 @@ func (a frontierRoutes) snapshot(w http.ResponseWriter, r *http.Request) error {
 	}
 	n, ok := frontier.ShardNumber(*body.Shard)
 	if !ok {
-		return contract.Invalid("shard", "%.80q is not the name of a shard; send a name such as \"shard-3\", or none for all",
+		return contract.Invalid("shard",
+			"%.80q is not the name of a shard; send a name such as \"shard-3\", or none for all",
 			*body.Shard)
 	}
 	ordered, err := a.Frontier.Shard(n).OrderSnapshot(r.Context())

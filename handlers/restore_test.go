@@ -21,7 +21,8 @@ func TestRestore(t *testing.T) {
 		}
 	}
 	for body, field := range map[string]string{
-		`{"shard":"../prod"}`: "shard", `{"shard":"shard-99"}`: "shard", `{"shard":"shard-99","live":true}`: "shard", `{"shard":"shard-3","cursor":"!"}`: "cursor",
+		`{"shard":"../prod"}`: "shard", `{"shard":"shard-99"}`: "shard", `{"shard":"shard-99","live":true}`: "shard",
+		`{"shard":"shard-3","cursor":"!"}`:  "cursor",
 		`{"cursor":"eyJzIjoiLi4vcHJvZCJ9"}`: "cursor", `{"all":true}`: "all",
 	} {
 		if r := f.do(t, "POST", "/api/v1/frontier/restore", body); r.status != 400 || r.Error.Field != field {

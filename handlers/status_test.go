@@ -13,13 +13,16 @@ func TestStatus_JSON(t *testing.T) {
 	f := open(t)
 	data := get[map[string]json.RawMessage](t, f, "GET", "/api/v1/seeds/status", "")
 	for field, want := range map[string]string{
-		"processing_stats": `{"files_total":2,"files_processed":1,"files_failed":1,"files_pending":0,"domains_total":4,"domains_processed":2,"domains_failed":1,"domains_pending":1}`,
-		"collection_stats": `{"robots_txt_found":2,"robots_txt_rate":0.5,"sitemap_xml_found":0,"sitemap_xml_rate":0,"avg_processing_time_ms":1250}`,
+		"processing_stats": `{"files_total":2,"files_processed":1,"files_failed":1,"files_pending":0,` +
+			`"domains_total":4,"domains_processed":2,"domains_failed":1,"domains_pending":1}`,
+		"collection_stats": `{"robots_txt_found":2,"robots_txt_rate":0.5,"sitemap_xml_found":0,"sitemap_xml_rate":0,` +
+			`"avg_processing_time_ms":1250}`,
 		"domains_excluded": `1`,
 		"dead_letters":     `{"stored":3,"replayed":0,"discarded":0}`,
-		"queues":           `{"dlq":null,"domain":{"messages":3,"bytes":300,"oldest":"2026-01-28T09:59:00Z"},"seed":{"messages":3,"bytes":300,"oldest":"2026-01-28T09:59:00Z"}}`,
-		"paused":           `false`,
-		"updated_at":       `"2026-01-28T10:00:00Z"`,
+		"queues": `{"dlq":null,"domain":{"messages":3,"bytes":300,"oldest":"2026-01-28T09:59:00Z"},` +
+			`"seed":{"messages":3,"bytes":300,"oldest":"2026-01-28T09:59:00Z"}}`,
+		"paused":     `false`,
+		"updated_at": `"2026-01-28T10:00:00Z"`,
 	} {
 		if string(data[field]) != want {
 			t.Errorf("%s: %s, want %s", field, data[field], want)

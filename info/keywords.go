@@ -16,7 +16,8 @@ const (
 	energyStrong = `에너지, 신재생, 태양광, 태양전지, 풍력, 전기차, 배터리, 이차전지, 연료전지, 전고체, ^수소, ^원전, 원자력, ^전력, 발전소, 송전, 전기요금,
 		한국전력, ^한전, 석탄, energy, solar, renewable*, wind power, wind farm*, wind turbine*, offshore wind, electric vehicle*, electric car*, ev, evs,
 		battery, batteries, hydrogen, power plant*, power grid*, electricity, photovoltaic*, perovskite*, geothermal, hydropower, lng, ess, smr, rec 가격`
-	energyWeak = `탄소중립, ^석유, ^유가, 정유, 가스공사, nuclear, coal, oil, fossil fuel*, utilities, megawatt*, gigawatt*, charging station*`
+	energyWeak = `탄소중립, ^석유, ^유가, 정유, 가스공사, nuclear, coal, oil, fossil fuel*, utilities, megawatt*, gigawatt*, ` +
+		`charging station*`
 
 	aiStrong = `인공지능, 머신러닝, 딥러닝, 챗봇, 생성형, 언어모델, 자율주행, ai, gpt, gpts, chatgpt, openai, llm, llms, artificial intelligence,
 		machine learning, deep learning, chatbot*, language model*, neural network*, generative model*`

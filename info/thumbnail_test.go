@@ -38,7 +38,8 @@ func TestPageImage(t *testing.T) {
 		"a data URL":   {`<meta property=og:image content="data:image/png;base64,xx">`, ""},
 		"a script URL": {`<meta property=og:image content="javascript:alert(1)">`, ""},
 		"the first usable": {
-			`<meta property=og:image content=""><meta property="og:image:url" content="/a.jpg"><meta property=og:image content="/b.jpg">`, "https://news.example/a.jpg"},
+			`<meta property=og:image content=""><meta property="og:image:url" content="/a.jpg"><meta ` +
+				`property=og:image content="/b.jpg">`, "https://news.example/a.jpg"},
 		"better than a card": {
 			`<meta name="twitter:image" content="/t.jpg"><meta name="og:image" content="/o.jpg">`,
 			"https://news.example/o.jpg"},

@@ -127,7 +127,8 @@ type domainCursor struct {
 	Domain     string `json:"d"`
 }
 
-const domainColumns = `p.country, p.category, p.date, d.partition, d.domain, d.state, d.reachable, d.robots, d.sitemap, d.duration_ms, d.collected_at, d.queued_at, d.error_type, d.error_message, d.revision, d.changed_at`
+const domainColumns = `p.country, p.category, p.date, d.partition, d.domain, d.state, d.reachable, d.robots, ` +
+	`d.sitemap, d.duration_ms, d.collected_at, d.queued_at, d.error_type, d.error_message, d.revision, d.changed_at`
 
 type domainRecordRow struct {
 	contract.Partition

@@ -15,7 +15,8 @@ const maxIdle = 16
 // stand here in lower case, and in URLs in any.
 var trackingParameters = set(
 	"gclid gclsrc dclid gbraid wbraid fbclid msclkid yclid twclid ttclid igshid mc_cid mc_eid _ga _gl _hsenc _hsmi" +
-		" mkt_tok vero_id oly_enc_id oly_anon_id wt_mc wt.mc_id at_medium at_campaign cmpid ncid ocid xtor spm ref_src smid sr_share")
+		" mkt_tok vero_id oly_enc_id oly_anon_id wt_mc wt.mc_id at_medium at_campaign cmpid ncid ocid xtor spm " +
+		"ref_src smid sr_share")
 
 // copyParameters choose a copy where their value means yes, formParameters where it is one of copyForms.
 var (
@@ -77,7 +78,8 @@ func withoutFirst(path []byte) int {
 		if !isCopyName(rest[1:end]) || len(rest) == len(path) && !namesPage(lastSegment(path[end:])) {
 			break
 		}
-		if end == len("/print") && bytes.IndexByte(rest[end+1:], '/') < 0 { // the number of a page elsewhere, or an edition
+		// the number of a page elsewhere, or an edition
+		if end == len("/print") && bytes.IndexByte(rest[end+1:], '/') < 0 {
 			break
 		}
 		rest = rest[end:]

@@ -159,8 +159,9 @@ func TestParseDate(t *testing.T) {
 func TestPlausible(t *testing.T) {
 	now := time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 	for at, want := range map[time.Time]bool{
-		now: true, now.Add(23 * time.Hour): true, now.Add(25 * time.Hour): false, FirstPage: false, FirstPage.Add(1): true,
-		time.Unix(0, 0): false, {}: false,
+		now: true, now.Add(23 * time.Hour): true, now.Add(25 * time.Hour): false, FirstPage: false,
+		FirstPage.Add(1): true,
+		time.Unix(0, 0):  false, {}: false,
 	} {
 		if got := Plausible(at, now); got != want {
 			t.Errorf("%v: %v", at, got)
@@ -191,7 +192,8 @@ func FuzzParseDate(f *testing.F) {
 			return
 		}
 		// What is written back is the same instant.
-		if again, ok := ParseDate([]byte(d.Format(time.RFC3339Nano))); d.Year() >= 1000 && d.Year() < 10000 && (!ok || !again.Equal(d)) {
+		if again, ok := ParseDate([]byte(d.Format(time.RFC3339Nano))); d.Year() >= 1000 && d.Year() < 10000 &&
+			(!ok || !again.Equal(d)) {
 			t.Fatalf("%q: %v, then %v", b, d, again)
 		}
 	})

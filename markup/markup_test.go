@@ -51,12 +51,13 @@ func TestHost(t *testing.T) {
 
 func TestAppendCanonical(t *testing.T) {
 	for loc, want := range map[string]string{
-		"HTTPS://WWW.Example.COM":                                        "https://www.example.com/",
-		" https://example.com:443/a?b=c#d ":                              "https://example.com/a?b=c",
-		"http://example.com:80?x":                                        "http://example.com/?x",
-		"http://example.com:443/":                                        "http://example.com:443/",
-		"https://example.com./a":                                         "https://example.com/a",
-		"https://한국뉴스.kr/기사?b=나&utm_source=x":                            "https://xn--3e0bj9ghtquur.kr/%EA%B8%B0%EC%82%AC?b=%EB%82%98",
+		"HTTPS://WWW.Example.COM":           "https://www.example.com/",
+		" https://example.com:443/a?b=c#d ": "https://example.com/a?b=c",
+		"http://example.com:80?x":           "http://example.com/?x",
+		"http://example.com:443/":           "http://example.com:443/",
+		"https://example.com./a":            "https://example.com/a",
+		"https://한국뉴스.kr/기사?b=나&utm_source=x": "https://xn--3e0bj9ghtquur.kr/" +
+			"%EA%B8%B0%EC%82%AC?b=%EB%82%98",
 		"https://a.example/n?idxno=7&UTM_Source=a&GCLID=b&Utm_content=c": "https://a.example/n?idxno=7",
 		"https://www.M%C3%BCnchen.de:8443/?&a=1&fbclid=7":                "https://www.xn--mnchen-3ya.de:8443/?a=1",
 		"https://xn--mnchen-3ya.de/":                                     "https://xn--mnchen-3ya.de/",
@@ -111,12 +112,14 @@ func TestCanonical_Copies(t *testing.T) {
 	}
 }
 
-// TestCanonical_CopyNamesAreFound: the first look at a path misses no name of a copy, in any case and with what browsers remove.
+// TestCanonical_CopyNamesAreFound: the first look at a path misses no name of a copy, in any case and with what
+// browsers remove.
 func TestCanonical_CopyNamesAreFound(t *testing.T) {
 	const want = "https://a.example/news/story-7"
 	for _, name := range []string{"amp", "AMP", "aMp", "print", "PRINT", "pRint", "p\trint", "pr\nint", "a\tmp",
 		"am\rp"} {
-		for _, url := range []string{"/news/story-7/" + name, "/news/story-7/" + name + "/", "/" + name + "/news/story-7",
+		for _, url := range []string{"/news/story-7/" + name, "/news/story-7/" + name + "/",
+			"/" + name + "/news/story-7",
 			"/news/x/../story-7/" + name} {
 			got, ok := AppendCanonical(nil, []byte("https://a.example"+url))
 			if !ok || strings.TrimSuffix(string(got), "/") != want {
@@ -158,8 +161,9 @@ func TestCanonical_LongURLs(t *testing.T) {
 		"first": many("amp/") + "story-7", "first print": many("print/") + "x/story-7",
 		"first before a long name": many("amp/") + many("story-7"), "last": "story-7" + many("/amp"),
 		"last with extensions": many("x") + "/story-7" + many("/amp.print"),
-		"dots":                 many("a/../"), "encoded dots": many("%2e%2E/"), "slashes": many("/"), "breaks": many("\t/"),
-		"query": "?" + many("&amp"), "tracking": "?" + many("utm_x=1&"),
+		"dots":                 many("a/../"), "encoded dots": many("%2e%2E/"), "slashes": many("/"),
+		"breaks": many("\t/"),
+		"query":  "?" + many("&amp"), "tracking": "?" + many("utm_x=1&"),
 	} {
 		if d := took(url); d > 50*plain {
 			t.Errorf("%s: %v, a plain one %v", name, d, plain)
@@ -192,7 +196,8 @@ func TestCanonical_Stays(t *testing.T) {
 		}
 	}
 	// was /amp/…
-	if want := []string{"https://docplayer.org/36523341-Satzung-ueber-die-erhebung-von-verwaltungskosten.html"}; n < 900 || !slices.Equal(changed, want) {
+	if want := []string{"https://docplayer.org/" +
+		"36523341-Satzung-ueber-die-erhebung-von-verwaltungskosten.html"}; n < 900 || !slices.Equal(changed, want) {
 		t.Errorf("of %d URLs changed: %q", n, changed)
 	}
 }
@@ -224,7 +229,10 @@ func TestEndsInNumber(t *testing.T) {
 
 // FuzzCanonical: a URL in canonical form is its own, and a Canoniser, which has seen others of its origin, agrees.
 func FuzzCanonical(f *testing.F) {
-	for _, u := range []string{"https://한국뉴스.kr/a?b&utm_x=1#c", "HTTP://a.:80", "https://m%C3%BCnchen.de/", "https://[::1]/", "https://a@b/", "https://a.b/amp/x-story/print/amp//?amp&print=1", "https://a.b/x.amp.print.html/../../.", "https://a.b/a-story/./amp\t/", "https://a.b/a?b#c?d ", " https://a.b:443/a \u00a0#"} {
+	for _, u := range []string{"https://한국뉴스.kr/a?b&utm_x=1#c", "HTTP://a.:80", "https://m%C3%BCnchen.de/",
+		"https://[::1]/", "https://a@b/", "https://a.b/amp/x-story/print/amp//?amp&print=1",
+		"https://a.b/x.amp.print.html/../../.", "https://a.b/a-story/./amp\t/", "https://a.b/a?b#c?d ",
+		" https://a.b:443/a \u00a0#"} {
 		f.Add(u)
 	}
 	f.Fuzz(func(t *testing.T, u string) {

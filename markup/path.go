@@ -138,7 +138,8 @@ func appendOnePath(dst, path []byte) []byte {
 	}
 	double, copied := twice&slashByte != 0, named&(copySegment|copyExtension) != 0
 	start := len(dst)
-	if len(path) == 0 || seen&(pathByte|backslash) != 0 || dotted&dotByte != 0 || seen&percent != 0 && encodesDot(path) {
+	if len(path) == 0 || seen&(pathByte|backslash) != 0 || dotted&dotByte != 0 ||
+		seen&percent != 0 && encodesDot(path) {
 		dst = AppendPath(dst, path)
 		double, copied = true, true // where dot segments and line breaks were, perhaps
 	} else {

@@ -58,7 +58,8 @@ func TestSearch(t *testing.T) {
 }
 
 func TestEqualFold(t *testing.T) {
-	for in, want := range map[string]bool{"rdf:about": true, "RDF:About": true, "rdf:abou": false, "rdf\x1aabout": false,
+	for in, want := range map[string]bool{"rdf:about": true, "RDF:About": true, "rdf:abou": false,
+		"rdf\x1aabout":         false,
 		strings.Repeat("a", 9): false} {
 		if got := EqualFold([]byte(in), "rdf:about"); got != want {
 			t.Errorf("%q: %v", in, got)

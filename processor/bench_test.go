@@ -37,9 +37,12 @@ func (f *rawFile) Read(p []byte) (n int, err error) {
 
 // next makes the next record, with % for the number of its domain and # for its own.
 func (f *rawFile) next() bool {
-	const record = `,{"url":"https://www.ministry-%.gov.sg/newsroom/press-releases/2026/item-#","title":"Press Release # - Ministry of Testing",` +
-		`"domain":"www.ministry-%.gov.sg","registrable_domain":"ministry-%.gov.sg","domain_id":"gov:sg:ministry-%.gov.sg","source_type":"gov",` +
-		`"content_type":"text/html","language":"en","country":"sg","discovered_at":"2026-01-28T10:00:00Z","discovery_method":"google_search"}`
+	const record = `,{"url":"https://www.ministry-%.gov.sg/newsroom/press-releases/2026/item-#","title":"Press ` +
+		`Release # - Ministry of Testing",` +
+		`"domain":"www.ministry-%.gov.sg","registrable_domain":"ministry-%.gov.sg",` +
+		`"domain_id":"gov:sg:ministry-%.gov.sg","source_type":"gov",` +
+		`"content_type":"text/html","language":"en","country":"sg","discovered_at":"2026-01-28T10:00:00Z",` +
+		`"discovery_method":"google_search"}`
 	if f.record < 0 {
 		return false
 	}

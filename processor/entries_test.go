@@ -64,7 +64,8 @@ func TestEntries_AreURLs(t *testing.T) {
 		{"https://a.com/x", `"title":"x"`, contract.URL{Path: "/x", Title: &short}},
 		{"https://a.com/x/../y", `"language":"ko","title":""`, contract.URL{Path: "/y", Language: &language}},
 		{"https://a.com/",
-			`"title":"a \"b\" \ud55c","discovery_method":"google_search","language":"ko","discovered_at":"2026-01-28T10:00:00Z","confidence":0.25`,
+			`"title":"a \"b\" \ud55c","discovery_method":"google_search","language":"ko",` +
+				`"discovered_at":"2026-01-28T10:00:00Z","confidence":0.25`,
 			contract.URL{Path: "/", Title: &title, DiscoveryMethod: &method, Language: &language, DiscoveredAt: &at,
 				Confidence: &confidence}},
 	} {

@@ -298,7 +298,8 @@ func TestBroken_Location(t *testing.T) {
 			"found '5'",
 		"[" + many + "]": "line 5001, column 1, byte 185001: expected a value, found ']'",
 		"[" + many +
-			"{\"url\":\"https://mom.g": "line 5001, column 22, byte 185022: the JSON ends unfinished; upload the whole file",
+			"{\"url\":\"https://mom.g": "line 5001, column 22, byte 185022: the JSON ends unfinished; upload " +
+			"the whole file",
 		"[" + strings.Repeat("{},", 50_000) + "x]": "line 1, column 150002, byte 150001: expected a value, found 'x'",
 	} {
 		s := newSite(t, file)
@@ -389,7 +390,8 @@ func TestProcess_BadRecords(t *testing.T) {
 
 func TestProcess_BadFields(t *testing.T) {
 	s := newSite(t,
-		`[{"url":"https://a.com/1","title":5,"language":["en"],"confidence":"0.9","domain_id":null,"source_type":false,"authority":"gov","discovered_at":""}]`)
+		`[{"url":"https://a.com/1","title":5,"language":["en"],"confidence":"0.9","domain_id":null,`+
+			`"source_type":false,"authority":"gov","discovered_at":""}]`)
 	r := s.process(t)
 	if r.BadFields != 4 || r.BadRecords != 0 || r.URLs != 1 {
 		t.Errorf("%+v", r)
@@ -456,24 +458,28 @@ func TestProcess_DomainIDs(t *testing.T) {
 		name, records, domain, id, authority string
 		disagreements                        int
 	}{
-		{"given", `{"url":"https://www.a.com/","registrable_domain":"a.com","domain_id":"gov:sg:a.com","source_type":"gov"}`,
+		{"given", `{"url":"https://www.a.com/","registrable_domain":"a.com","domain_id":"gov:sg:a.com",` +
+			`"source_type":"gov"}`,
 			"a.com", "gov:sg:a.com", "gov", 0},
 		{"built", `{"url":"https://www.a.com/","source_type":"gov"}`, "a.com", "gov:sg:a.com", "gov", 0},
 		{"nothing known", `{"url":"https://www.a.com/"}`, "a.com", "unknown:sg:a.com", "", 0},
 		{"from a later record", `{"url":"https://a.com/1"},{"url":"https://a.com/2","domain_id":"x","authority":"org"}`,
 			"a.com", "x", "org", 0},
 		{"first wins",
-			`{"url":"https://a.com/1","domain_id":"x","authority":"gov"},{"url":"https://a.com/2","domain_id":"y","authority":"org"}`, "a.com", "x", "gov", 0},
+			`{"url":"https://a.com/1","domain_id":"x","authority":"gov"},{"url":"https://a.com/2","domain_id":"y",` +
+				`"authority":"org"}`, "a.com", "x", "gov", 0},
 		{"from a duplicate", `{"url":"https://a.com/1"},{"url":"https://a.com/1","domain_id":"x","authority":"gov"}`,
 			"a.com", "x", "gov", 0},
 		{"other domain claimed",
-			`{"url":"https://www.a.com/","registrable_domain":"b.com","domain_id":"gov:sg:b.com","source_type":"gov"}`, "a.com",
+			`{"url":"https://www.a.com/","registrable_domain":"b.com","domain_id":"gov:sg:b.com","source_type":"gov"}`,
+			"a.com",
 			"gov:sg:a.com", "gov", 1},
 		{"host claimed as domain",
 			`{"url":"https://www.a.com/","registrable_domain":"www.a.com","domain_id":"gov:sg:www.a.com"}`, "a.com",
 			"unknown:sg:a.com", "", 1},
 		{"suffix claimed as domain",
-			`{"url":"https://www.mom.gov.sg/","registrable_domain":"gov.sg","domain_id":"gov:sg:gov.sg","source_type":"gov"}`,
+			`{"url":"https://www.mom.gov.sg/","registrable_domain":"gov.sg","domain_id":"gov:sg:gov.sg",` +
+				`"source_type":"gov"}`,
 			"mom.gov.sg", "gov:sg:mom.gov.sg", "gov", 1},
 		{"case and root dot", `{"url":"https://www.a.com/","registrable_domain":"A.COM.","domain_id":"x"}`, "a.com",
 			"x", "", 0},
@@ -484,7 +490,8 @@ func TestProcess_DomainIDs(t *testing.T) {
 		{"other host", `{"url":"https://www.a.com/","normalized_domain":"nota.com","domain_id":"x"}`, "a.com",
 			"unknown:sg:a.com", "", 1},
 		{"disagrees, then agrees",
-			`{"url":"https://a.com/1","registrable_domain":"b.com","domain_id":"x"},{"url":"https://a.com/2","registrable_domain":"a.com","domain_id":"y"}`, "a.com", "y", "", 1},
+			`{"url":"https://a.com/1","registrable_domain":"b.com","domain_id":"x"},{"url":"https://a.com/2",` +
+				`"registrable_domain":"a.com","domain_id":"y"}`, "a.com", "y", "", 1},
 	} {
 		s := newSite(t, "["+c.records+"]")
 		r := s.process(t)
@@ -993,10 +1000,12 @@ func TestProcess_RandomFiles(t *testing.T) {
 func FuzzProcess(f *testing.F) {
 	f.Add(
 		[]byte(
-			`[{"url":"https://www.mom.gov.sg/a/../\u00e9?q","title":"\ud83d\ude00 \"x\"","registrable_domain":"b.sg","domain_id":"\u0000","source_type":"<gov>","confidence":1e-9}]`))
+			`[{"url":"https://www.mom.gov.sg/a/../\u00e9?q","title":"\ud83d\ude00 \"x\"","registrable_domain":"b.sg",` +
+				`"domain_id":"\u0000","source_type":"<gov>","confidence":1e-9}]`))
 	f.Add(
 		[]byte(
-			"{\"records\":[{\"raw_url\":\"http://m\xc3\xbcnchen.de:80\\\\\\\"\xff\",\"language\":\"\xff\",\"title\":\"\\ud800\"},5]}"))
+			"{\"records\":[{\"raw_url\":\"http://m\xc3\xbcnchen.de:80\\\\\\\"\xff\",\"language\":\"\xff\"," +
+				"\"title\":\"\\ud800\"},5]}"))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		s := newSite(t, string(file))
 		r, err := s.Process(context.Background(), seed(), s.queue)
@@ -1042,7 +1051,8 @@ func TestDescriptions_InARow(t *testing.T) {
 				at := rnd.IntN(len(members) + 1)
 				changed := one(`"language":"en"`, `"language":"ko"`, `"language":""`, `"language":"\u006bo"`,
 					`"l\u0061nguage":"de"`, `"language":null`, `"language":7`,
-					`"discovery_method":"search"`, `"discovery_method":"한국"`, `"discovered_at":"2026-01-28"`, `"confidence":0.5`,
+					`"discovery_method":"search"`, `"discovery_method":"한국"`, `"discovered_at":"2026-01-28"`,
+					`"confidence":0.5`,
 					`"confidence":1e-9`, `"confidence":"x"`, `"x":{"language":"fr"}`)
 				if at == len(members) {
 					members = append(members, changed)

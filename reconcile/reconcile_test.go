@@ -185,7 +185,8 @@ func fill(t *testing.T, f *fixture) {
 		`{"domain":"never.sg","domain_id":"x","urls":[],`+partition+
 			`,"source_file_path":"raw/country=sg/category=news/date=2026-01-28/raw_0001.json"}`, nil)
 	storeDeadLetter(t, f, "newsfork-seed-dev", "m4",
-		`{"file_path":"raw/country=sg/category=news/date=2026-01-29/raw_0001.json","partition_info":{"country":"sg","category":"news","date":"2026-01-29"}}`, map[string]string{"partition": "sg/news/2026-01-29"})
+		`{"file_path":"raw/country=sg/category=news/date=2026-01-29/raw_0001.json","partition_info":{"country":"sg",`+
+			`"category":"news","date":"2026-01-29"}}`, map[string]string{"partition": "sg/news/2026-01-29"})
 }
 
 func TestLedger_Rebuilt(t *testing.T) {

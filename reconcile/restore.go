@@ -157,7 +157,8 @@ func (r *Restorer) noSnapshot(ctx context.Context, shard string) error {
 		names = append(names, r.Frontier.Shard(n).Name())
 	}
 	if len(names) == 0 {
-		return contract.Invalid("shard", "%s has no snapshot, and no other shard has one; shards store them daily", shard)
+		return contract.Invalid("shard", "%s has no snapshot, and no other shard has one; shards store them daily",
+			shard)
 	}
 	return contract.Invalid("shard", "%s has no snapshot; send one of %s", shard, strings.Join(names, ", "))
 }
@@ -242,8 +243,8 @@ func (r *Restorer) snapshotted(ctx context.Context) (numbers []int, err error) {
 }
 
 // latest returns the next snapshot of a shard to restore: the last one, or the last before that of the cursor. Of a
-// database of which one was restored as a whole, no other is needed. A shard that was lost and works again has some of the
-// database that was lost, and some of what it has since.
+// database of which one was restored as a whole, no other is needed. A shard that was lost and works again has some
+// of the database that was lost, and some of what it has since.
 func (r *Restorer) latest(ctx context.Context, at *place) (last contract.Snapshot, found bool, err error) {
 	before, limited := at.snapshot()
 	dirs, err := r.dirs(ctx, r2.ListOptions{Prefix: contract.SnapshotDir(at.Shard), Delimiter: "/"})

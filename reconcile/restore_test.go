@@ -46,7 +46,8 @@ func snapshot(t *testing.T, b *r2.Memory, shard, day string, finished bool, host
 		if finished && i == len(hosts)-1 {
 			page.Next = 0
 		}
-		if _, err := b.Put(t.Context(), contract.SnapshotPage(contract.Snapshot{Shard: shard, Date: day}.Dir(), i+1), contract.Encode(page),
+		if _, err := b.Put(t.Context(), contract.SnapshotPage(contract.Snapshot{Shard: shard, Date: day}.Dir(), i+1),
+			contract.Encode(page),
 			nil); err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +96,8 @@ func TestRestore(t *testing.T) {
 		}
 		if c.shard == "" &&
 			fmt.Sprint(
-				sum.Snapshots) != "[{shard-0 2026-01-28} {shard-0 2026-01-27} {shard-1 2026-01-28} {shard-12 2026-01-28}]" {
+				sum.Snapshots) != "[{shard-0 2026-01-28} {shard-0 2026-01-27} {shard-1 2026-01-28} "+
+				"{shard-12 2026-01-28}]" {
 			t.Errorf("snapshots %v", sum.Snapshots)
 		}
 	}
@@ -131,7 +133,8 @@ func TestRestore_OwnSnapshotsFirst(t *testing.T) {
 			}
 			cursor = *out.Cursor
 		}
-		if len(order) != 5 || order[0] != fmt.Sprintf("shard-%d of %d", own, own) || order[4] != fmt.Sprintf("shard-%d of 7", own) {
+		if len(order) != 5 || order[0] != fmt.Sprintf("shard-%d of %d", own, own) ||
+			order[4] != fmt.Sprintf("shard-%d of 7", own) {
 			t.Errorf("%d pages a call: %q", pages, order)
 		}
 	}
@@ -170,7 +173,8 @@ func TestRestore_Nothing(t *testing.T) {
 	} {
 		_, err := r.Run(t.Context(), c.shard, c.live, "")
 		var e *contract.Error
-		if !errors.As(err, &e) || e.Kind != contract.Validation || e.Field != "shard" || !strings.Contains(e.Message, c.want) {
+		if !errors.As(err, &e) || e.Kind != contract.Validation || e.Field != "shard" ||
+			!strings.Contains(e.Message, c.want) {
 			t.Errorf("%s, live %v: %v", c.shard, c.live, err)
 		}
 	}
@@ -258,7 +262,8 @@ func TestRestore_AnotherListOfSuffixes(t *testing.T) {
 	b := r2.NewMemory()
 	page := frontier.Snapshot{Version: 1, Hosts: []frontier.HostSnapshot{
 		{Host: "www.a.example", Domain: "www.a.example"}, {Host: "b.github.io:80", Domain: "github.io"}}}
-	if _, err := b.Put(t.Context(), contract.SnapshotPage(contract.Snapshot{Shard: "shard-0", Date: "2026-01-28"}.Dir(), 1),
+	if _, err := b.Put(t.Context(),
+		contract.SnapshotPage(contract.Snapshot{Shard: "shard-0", Date: "2026-01-28"}.Dir(), 1),
 		contract.Encode(page), nil); err != nil {
 		t.Fatal(err)
 	}

@@ -115,9 +115,10 @@ var hostile = []hostileCase{
 	{"seven letters, of which the last is missing", lettersPath, func(i int) string {
 		return "*" + starred(randomLetters(i, 6)) + "*Q"
 	}},
-	{"nine letters, the middle in the wrong order", lettersPath[:500] + "YZ" + lettersPath[500:998], func(i int) string {
-		return "*" + starred(randomLetters(i, 4)) + "*Z*Y*" + starred(randomLetters(i+1<<20, 3))
-	}},
+	{"nine letters, the middle in the wrong order", lettersPath[:500] + "YZ" + lettersPath[500:998],
+		func(i int) string {
+			return "*" + starred(randomLetters(i, 4)) + "*Z*Y*" + starred(randomLetters(i+1<<20, 3))
+		}},
 	{"all pairs of words match", wordsPath(400), func(i int) string {
 		return fmt.Sprintf("*%s*%s", benchWord(399-i/180), benchWord(399-i%180))
 	}},

@@ -71,7 +71,8 @@ func simpleMatch(rules []rule, url string) (Rule, bool) {
 	path := canonical(pathOf(url), false)
 	best := -1
 	for i := range rules {
-		if path != "/robots.txt" && (best < 0 || precedence(rules[i].Rule, rules[best].Rule) < 0) && rules[i].matches(path) {
+		if path != "/robots.txt" && (best < 0 || precedence(rules[i].Rule, rules[best].Rule) < 0) &&
+			rules[i].matches(path) {
 			best = i
 		}
 	}

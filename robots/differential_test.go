@@ -24,12 +24,14 @@ var peerDifferences = []struct {
 	{"it has no exception for /robots.txt", "User-agent: *\nDisallow: /", "Bot", "/robots.txt", true, "deny",
 		func(c comparison) bool { return canonical(c.path, false) == "/robots.txt" }},
 	{"it reads only UTF-8 and no HTML",
-		"\xff\xfeU\x00s\x00e\x00r\x00-\x00a\x00g\x00e\x00n\x00t\x00:\x00*\x00\n\x00D\x00i\x00s\x00a\x00l\x00l\x00o\x00w\x00:\x00/\x00", "Bot", "/x", false, "allow",
+		"\xff\xfeU\x00s\x00e\x00r\x00-\x00a\x00g\x00e\x00n\x00t\x00:\x00*\x00\n" +
+			"\x00D\x00i\x00s\x00a\x00l\x00l\x00o\x00w\x00:\x00/\x00", "Bot", "/x", false, "allow",
 		func(c comparison) bool {
 			return isMarkup(c.body) || strings.HasPrefix(c.body, "\xff\xfe") || strings.HasPrefix(c.body, "\xfe\xff") ||
 				strings.HasPrefix(c.body, "\xef\xbbU") || strings.HasPrefix(c.body, "\xefU")
 		}},
-	{"it reads another line grammar: misspellings, missing colons, several words", "User-agent: *\nDissallow: /x", "Bot",
+	{"it reads another line grammar: misspellings, missing colons, several words", "User-agent: *\nDissallow: /x",
+		"Bot",
 		"/x", false, "allow",
 		func(c comparison) bool { return !c.plainLines() }},
 	{"it compares whole names, as prefixes of ours, and does not merge a name with its version",
@@ -239,7 +241,8 @@ func TestPeer_Agrees(t *testing.T) {
 			for _, path := range paths {
 				c := file.compare(agent, path+pick([]string{"", "z", "/z"}))
 				if c.differ() {
-					t.Fatalf("%s, %s: we say %v, the peer %v (%v):\n%s", agent, c.path, c.group.Allowed(c.path), c.peerAllows, c.err,
+					t.Fatalf("%s, %s: we say %v, the peer %v (%v):\n%s", agent, c.path, c.group.Allowed(c.path),
+						c.peerAllows, c.err,
 						body.String())
 				}
 				if !c.peerAllows {

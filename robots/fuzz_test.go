@@ -58,7 +58,8 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("sitemap %q", s)
 			}
 		}
-		if again := file.Sitemaps("https://news.example/robots.txt"); !slices.Equal(again, slices.Compact(slices.Clone(again))) {
+		if again := file.Sitemaps("https://news.example/robots.txt"); !slices.Equal(again,
+			slices.Compact(slices.Clone(again))) {
 			t.Fatalf("sitemaps twice: %q", again)
 		}
 		if d, ok := g.CrawlDelay(); d < 0 || d > 0 && !ok {
@@ -78,7 +79,8 @@ func FuzzParse(f *testing.F) {
 		var written bytes.Buffer
 		written.WriteString("# written\n")
 		for _, r := range file.records {
-			written.WriteString([...]string{"", "User-agent", "Allow", "Disallow", "Sitemap", "Crawl-delay", "Content-Signal"}[r.kind])
+			written.WriteString([...]string{"", "User-agent", "Allow", "Disallow", "Sitemap", "Crawl-delay",
+				"Content-Signal"}[r.kind])
 			written.WriteString(": " + r.value + "\n")
 		}
 		if written.Len() < MaxBytes {
@@ -123,7 +125,8 @@ func FuzzMatch(f *testing.F) {
 		}
 		file := &File{records: []record{{userAgent, 1, "*"}, {disallow, 2, pattern}}}
 		path := pathOf(target)
-		want := pattern == "" || path == "/robots.txt" || !naiveMatch(naiveTokens(pattern, true), naiveTokens(path, false))
+		want := pattern == "" || path == "/robots.txt" ||
+			!naiveMatch(naiveTokens(pattern, true), naiveTokens(path, false))
 		if canonical(path, false) == "/robots.txt" {
 			want = true
 		}
@@ -162,7 +165,8 @@ func naiveTokens(s string, isPattern bool) []int {
 			tokens = append(tokens, anything)
 		case isPattern && c == '$' && i == len(s)-1:
 			tokens = append(tokens, end)
-		case c == '%' && i+2 < len(s) && strings.IndexByte("0123456789abcdefABCDEF", s[i+1]) >= 0 && strings.IndexByte("0123456789abcdefABCDEF", s[i+2]) >= 0:
+		case c == '%' && i+2 < len(s) && strings.IndexByte("0123456789abcdefABCDEF", s[i+1]) >= 0 &&
+			strings.IndexByte("0123456789abcdefABCDEF", s[i+2]) >= 0:
 			plain, _ := url.PathUnescape(s[i : i+3])
 			if strings.Contains("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~*$", plain) {
 				tokens = append(tokens, int(plain[0]))

@@ -119,7 +119,8 @@ func FuzzGrammar(f *testing.F) {
 			t.Skip("always allowed")
 		}
 		body := grammarText(choices)
-		if got, want := Parse([]byte(body)).Allowed("Bot", "https://a.example"+path), plainAllowed(body, "Bot", path); got != want {
+		if got, want := Parse([]byte(body)).Allowed("Bot", "https://a.example"+path),
+			plainAllowed(body, "Bot", path); got != want {
 			t.Fatalf("%q on %q: %v, a plain reading says %v", body, path, got, want)
 		}
 	})

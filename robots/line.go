@@ -115,7 +115,8 @@ func isGlobal(value string) bool {
 // is ignored; names with digits or dots in them (MJ12bot) are no tokens but in use.
 func names(value, token string) bool {
 	return token != "" &&
-		(strings.EqualFold(leading(value, isLetterByte), token) || strings.EqualFold(leading(value, isTokenByte), token))
+		(strings.EqualFold(leading(value, isLetterByte), token) ||
+			strings.EqualFold(leading(value, isTokenByte), token))
 }
 
 func isLetterByte(c byte) bool {

@@ -69,7 +69,8 @@ func pathOfHTTP(url string) (path string, ok bool) {
 // 2.2.3). It returns s itself where there is nothing to do.
 func canonical(s string, isPattern bool) string {
 	i := 0
-	for i+4 <= len(s) && class[s[i]]|class[s[i+1]]|class[s[i+2]]|class[s[i+3]] == plain { // jumps are dear in WebAssembly
+	// jumps are dear in WebAssembly
+	for i+4 <= len(s) && class[s[i]]|class[s[i+1]]|class[s[i+2]]|class[s[i+3]] == plain {
 		i += 4
 	}
 	for i < len(s) && class[s[i]] == plain {

@@ -58,10 +58,12 @@ func TestParse_InvalidBytes(t *testing.T) {
 		{"mark before ASCII with NUL", "\xff\xfeUser-agent: *\x00\nDisallow: /x\x00\x00\x00", "/x", false},
 		{"mark before UTF-8", "\xfe\xffUser-agent: *\nDisallow: /é", "/%C3%A9", false},
 		{"both marks", "\xff\xfe\ufeffUser-agent: *\nDisallow: /x", "/x", false},
-		{"little-endian mark before big-endian text", "\xff\xfe" + string(encodeUTF16("User-agent: *\nDisallow: /x", true)),
+		{"little-endian mark before big-endian text",
+			"\xff\xfe" + string(encodeUTF16("User-agent: *\nDisallow: /x", true)),
 			"/x", false},
-		{"UTF-16 of ideographs", string(encodeUTF16("\ufeff# "+strings.Repeat("中文", 1000)+"\nUser-agent: *\nDisallow: /新",
-			false)), "/%E6%96%B0", false},
+		{"UTF-16 of ideographs",
+			string(encodeUTF16("\ufeff# "+strings.Repeat("中文", 1000)+"\nUser-agent: *\nDisallow: /新",
+				false)), "/%E6%96%B0", false},
 
 		// Only CR and LF end a line, and only space and tab are white space (RFC 9309 section 2.2).
 		{"a form feed ends no line", "User-agent: *\nDisallow: /\fb", "/x", true},
@@ -122,8 +124,8 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
-// TestHostile_TakesTimeInProportion: hostile files and URLs take time in proportion to their size. Without that, each of
-// these would run for minutes, and the test would time out.
+// TestHostile_TakesTimeInProportion: hostile files and URLs take time in proportion to their size. Without that,
+// each of these would run for minutes, and the test would time out.
 func TestHostile_TakesTimeInProportion(t *testing.T) {
 	repeat := func(s string) string { return strings.Repeat(s, MaxBytes/len(s)) }
 	var groups, rules strings.Builder
@@ -201,7 +203,8 @@ func TestProductToken(t *testing.T) {
 func TestSitemaps_WithoutBase(t *testing.T) {
 	f := Parse(
 		[]byte(
-			"Sitemap: /a.xml\nSitemap: https://news.example/b.xml\nSitemap: https://news.example/c d.xml\nSitemap: https://news.example\nSitemap: https://NEWS.example\n"))
+			"Sitemap: /a.xml\nSitemap: https://news.example/b.xml\nSitemap: https://news.example/c d.xml\n" +
+				"Sitemap: https://news.example\nSitemap: https://NEWS.example\n"))
 	want := []string{"https://news.example/b.xml", "https://news.example/c%20d.xml", "https://news.example"}
 	for _, base := range []string{"", "/robots.txt", "news.example", "::"} {
 		if got := f.Sitemaps(base); !slices.Equal(got, want) {
@@ -215,8 +218,10 @@ func TestSitemaps_WithoutBase(t *testing.T) {
 
 func TestSitemaps_ControlCharacters(t *testing.T) {
 	f := Parse([]byte("Sitemap: https://news.example/\x1b[1m.xml\nSitemap: https://news.example/a\tb.xml\n" +
-		"Sitemap: https://news.example/a.xml\fhttps://news.example/b.xml\nSitemap: https://news.example/c.xml\x00\x00\n"))
-	if got := f.Sitemaps("https://news.example/robots.txt"); !slices.Equal(got, []string{"https://news.example/c.xml"}) {
+		"Sitemap: https://news.example/a.xml\fhttps://news.example/b.xml\n" +
+		"Sitemap: https://news.example/c.xml\x00\x00\n"))
+	if got := f.Sitemaps("https://news.example/robots.txt"); !slices.Equal(got,
+		[]string{"https://news.example/c.xml"}) {
 		t.Errorf("%q", got)
 	}
 }
@@ -232,7 +237,8 @@ func TestContentSignals_AreTheCallersOwn(t *testing.T) {
 func TestRules(t *testing.T) {
 	g := Parse(
 		[]byte(
-			"User-agent: a\nDisallow: /z*\nAllow: /b # x\nDisallow:\nUser-agent: c\nDisallow: /c\nUser-agent: a\nDisallow: /a$")).Agent("a")
+			"User-agent: a\nDisallow: /z*\nAllow: /b # x\nDisallow:\nUser-agent: c\nDisallow: /c\nUser-agent: " +
+				"a\nDisallow: /a$")).Agent("a")
 	want := []Rule{{false, "/z*", 2}, {true, "/b", 3}, {false, "/a$", 8}}
 	if got := g.Rules(); !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
@@ -276,7 +282,9 @@ func sameButLines(a, b *File) error {
 	if a.IsHTML != b.IsHTML {
 		return fmt.Errorf("IsHTML %v and %v", a.IsHTML, b.IsHTML)
 	}
-	if !slices.EqualFunc(a.records, b.records, func(x, y record) bool { return x.kind == y.kind && x.value == y.value }) {
+	if !slices.EqualFunc(a.records, b.records, func(x, y record) bool {
+		return x.kind == y.kind && x.value == y.value
+	}) {
 		return fmt.Errorf("records\n%+v\n%+v", a.records, b.records)
 	}
 	return nil

@@ -106,7 +106,8 @@ func TestEvaluate(t *testing.T) {
 	}{
 		{"rules", Fetched{Status: 200, Body: []byte(rules)}, Successful, true, false},
 		{"an empty file", Fetched{Status: 200}, Successful, true, true},
-		{"rules served as a web page", Fetched{Status: 200, ContentType: "text/html", Body: []byte(rules)}, Successful, true,
+		{"rules served as a web page", Fetched{Status: 200, ContentType: "text/html", Body: []byte(rules)}, Successful,
+			true,
 			false},
 		{"other success", Fetched{Status: 203, Body: []byte(rules)}, Successful, true, false},
 		{"a web page", Fetched{Status: 200, ContentType: "text/plain", Body: []byte(page)}, Unavailable, false, true},

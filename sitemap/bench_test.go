@@ -37,7 +37,8 @@ var (
 		head: `<?xml version="1.0" encoding="UTF-8"?>` + "\n<urlset " + sitemapsNS + ">\n",
 		entry: func(i int) string {
 			return fmt.Sprintf(
-				"  <url>\n    <loc>https://www.herald.example/politics/2026/02/%06d-budget-vote-passes-after-a-long-night</loc>\n"+
+				"  <url>\n    <loc>https://www.herald.example/politics/2026/02/"+
+					"%06d-budget-vote-passes-after-a-long-night</loc>\n"+
 					"    <lastmod>2026-02-%02dT%02d:30:00+09:00</lastmod>\n    <changefreq>daily</changefreq>\n    "+
 					"<priority>0.8</priority>\n  </url>\n", i, i%28+1, i%24)
 		},
@@ -46,10 +47,12 @@ var (
 	}
 	newsPages = generated{
 		head: `<urlset ` + sitemapsNS +
-			` xmlns:news="http://www.google.com/schemas/sitemap-news/0.9" xmlns:image="http://www.google.com/schemas/sitemap-image/1.1">`,
+			` xmlns:news="http://www.google.com/schemas/sitemap-news/0.9" xmlns:image="http://www.google.com/schemas/` +
+			`sitemap-image/1.1">`,
 		entry: func(i int) string {
 			return fmt.Sprintf(
-				"<url><loc>https://www.herald.example/a?id=%d&amp;s=1</loc><news:news><news:publication><news:name>The Herald</news:name><news:language>en</news:language></news:publication>"+
+				"<url><loc>https://www.herald.example/a?id=%d&amp;s=1</loc><news:news><news:publication><news:name>"+
+					"The Herald</news:name><news:language>en</news:language></news:publication>"+
 					"<news:publication_date>2026-02-%02dT08:15:00Z</news:publication_date><news:title>Café &amp; bar "+
 					"no. %d opens after the long renovation</news:title></news:news>"+
 					"<image:image><image:loc>https://cdn.herald.example/%d.jpg</image:loc></image:image></url>", i,

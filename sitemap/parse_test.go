@@ -58,10 +58,13 @@ func TestParse_Forms(t *testing.T) {
 		{"urlset", "<urlset" + ns + ">" + u + "</urlset>", "urlset /1"},
 		{"no namespace", "<urlset>" + u + "</urlset>", "urlset /1"},
 		{"prefix",
-			`<sm:urlset xmlns:sm="http://www.sitemaps.org/schemas/sitemap/0.9"><sm:url><sm:loc>https://a.example/1</sm:loc></sm:url></sm:urlset>`, "urlset /1"},
+			`<sm:urlset xmlns:sm="http://www.sitemaps.org/schemas/sitemap/0.9"><sm:url><sm:loc>https://a.example/1</` +
+				`sm:loc></sm:url></sm:urlset>`, "urlset /1"},
 		{"prefix of a wrong namespace",
-			`<x:urlset xmlns:x="urn:x"><x:url><x:loc>https://a.example/1</x:loc></x:url><x:url><x:loc>https://a.example/2</x:loc></x:url></x:urlset>`, "urlset /1 /2"},
-		{"undeclared prefix", `<sm:urlset><sm:url><sm:loc>https://a.example/1</sm:loc></sm:url></sm:urlset>`, "urlset /1"},
+			`<x:urlset xmlns:x="urn:x"><x:url><x:loc>https://a.example/1</x:loc></x:url><x:url><x:loc>` +
+				`https://a.example/2</x:loc></x:url></x:urlset>`, "urlset /1 /2"},
+		{"undeclared prefix", `<sm:urlset><sm:url><sm:loc>https://a.example/1</sm:loc></sm:url></sm:urlset>`,
+			"urlset /1"},
 		{"prefixed entries in a plain root",
 			`<urlset xmlns:s="http://www.sitemaps.org/schemas/sitemap/0.9"><s:url><s:loc>/1</s:loc></s:url></urlset>`,
 			"urlset /1"},
@@ -69,7 +72,8 @@ func TestParse_Forms(t *testing.T) {
 		{"mixed case", "<urlSet><Url><Loc>https://a.example/1</loc></url></urlset>", "urlset /1"},
 		{"space in tags", "<urlset\n>\n<url ><loc\t>https://a.example/1</loc ></url\n></urlset >", "urlset /1"},
 		{"attributes with > and quotes",
-			`<urlset a=">" b='"' c="/"><url id='1>2'><loc x="/loc>">https://a.example/1</loc></url></urlset>`, "urlset /1"},
+			`<urlset a=">" b='"' c="/"><url id='1>2'><loc x="/loc>">https://a.example/1</loc></url></urlset>`,
+			"urlset /1"},
 		{"unclosed quote", `<urlset a="b><url><loc>https://a.example/1</loc></url></urlset>`, "urlset /1"},
 		{"tag without end", "<urlset><url<loc>https://a.example/1</loc></url></urlset>", "urlset /1"},
 		{"doctype", "<!DOCTYPE urlset SYSTEM 'x.dtd'>\n<urlset>" + u + "</urlset>", "urlset /1"},
@@ -105,7 +109,8 @@ func TestParse_Forms(t *testing.T) {
 			"urlset /1 /2 truncated"},
 
 		{"index",
-			"<sitemapindex" + ns + "><sitemap><loc>/a.xml</loc></sitemap><sitemap><loc>b.xml.gz</loc></sitemap></sitemapindex>",
+			"<sitemapindex" + ns + "><sitemap><loc>/a.xml</loc></sitemap><sitemap><loc>b.xml.gz</loc></sitemap>" +
+				"</sitemapindex>",
 			"index +/a.xml +/maps/b.xml.gz"},
 		{"index, empty", "<sitemapindex/>", "index"},
 		{"index of nothing usable",
@@ -189,37 +194,38 @@ func TestParse_Locs(t *testing.T) {
 		"https://a.example/a b":                                   "https://a.example/a%20b",
 		"https://a.example/long-\n      name":                     "https://a.example/long-name",
 		"https://a.example/tab\tbed\x01\x7f":                      "https://a.example/tabbed",
-		"https://a.example/정부/뉴스?q=é#ü":                           "https://a.example/%EC%A0%95%EB%B6%80/%EB%89%B4%EC%8A%A4?q=%C3%A9#%C3%BC",
-		"https://bücher.example/é":                                "https://xn--bcher-kva.example/%C3%A9",
-		"https://a.example/caf\xe9":                               "https://a.example/caf%C3%A9",
-		"https://a.example/100%/%zz/%41":                          "https://a.example/100%/%zz/%41",
-		"HTTP://A.example/X":                                      "HTTP://A.example/X",
-		"http://a.example":                                        "http://a.example",
-		"http://a.example:8080/?q":                                "http://a.example:8080/?q",
-		"http://[2001:db8::1]/x":                                  "http://[2001:db8::1]/x",
-		"http://user:pw@a.example/":                               "http://user:pw@a.example/",
-		"/x/../y/./z":                                             "https://a.example/y/z",
-		"../../../x":                                              "https://a.example/x",
-		"..":                                                      "https://a.example/",
-		".":                                                       "https://a.example/maps/",
-		"x.html":                                                  "https://a.example/maps/x.html",
-		"?page=2":                                                 "https://a.example/maps/sitemap.xml?page=2",
-		"#top":                                                    "https://a.example/maps/sitemap.xml#top",
-		"//cdn.example/x y":                                       "https://cdn.example/x%20y",
-		"/a?u=http://b.example/../c":                              "https://a.example/a?u=http://b.example/../c",
-		"":                                                        "",
-		"   ":                                                     "",
-		"https://":                                                "",
-		"https:///x":                                              "",
-		"http:a.example/x":                                        "",
-		"http://:80/x":                                            "",
-		"https://a b.example/":                                    "",
-		"//":                                                      "",
-		"mailto:a@a.example":                                      "",
-		"javascript:void(0)":                                      "",
-		"ftp://a.example/":                                        "",
-		"data:text/html,x":                                        "",
-		"android-app://com.example/https/a.example":               "",
+		"https://a.example/정부/뉴스?q=é#ü": "https://a.example/%EC%A0%95%EB%B6%80/" +
+			"%EB%89%B4%EC%8A%A4?q=%C3%A9#%C3%BC",
+		"https://bücher.example/é":       "https://xn--bcher-kva.example/%C3%A9",
+		"https://a.example/caf\xe9":      "https://a.example/caf%C3%A9",
+		"https://a.example/100%/%zz/%41": "https://a.example/100%/%zz/%41",
+		"HTTP://A.example/X":             "HTTP://A.example/X",
+		"http://a.example":               "http://a.example",
+		"http://a.example:8080/?q":       "http://a.example:8080/?q",
+		"http://[2001:db8::1]/x":         "http://[2001:db8::1]/x",
+		"http://user:pw@a.example/":      "http://user:pw@a.example/",
+		"/x/../y/./z":                    "https://a.example/y/z",
+		"../../../x":                     "https://a.example/x",
+		"..":                             "https://a.example/",
+		".":                              "https://a.example/maps/",
+		"x.html":                         "https://a.example/maps/x.html",
+		"?page=2":                        "https://a.example/maps/sitemap.xml?page=2",
+		"#top":                           "https://a.example/maps/sitemap.xml#top",
+		"//cdn.example/x y":              "https://cdn.example/x%20y",
+		"/a?u=http://b.example/../c":     "https://a.example/a?u=http://b.example/../c",
+		"":                               "",
+		"   ":                            "",
+		"https://":                       "",
+		"https:///x":                     "",
+		"http:a.example/x":               "",
+		"http://:80/x":                   "",
+		"https://a b.example/":           "",
+		"//":                             "",
+		"mailto:a@a.example":             "",
+		"javascript:void(0)":             "",
+		"ftp://a.example/":               "",
+		"data:text/html,x":               "",
+		"android-app://com.example/https/a.example": "",
 	} {
 		d := parseEveryWay(t, "<urlset><url><loc>"+in+"</loc><lastmod>2024-01-01</lastmod></url></urlset>", Options{})
 		got := ""
@@ -237,7 +243,8 @@ func TestParse_Locs(t *testing.T) {
 	for _, b := range []string{"", "sitemap.xml", "ftp://a.example/", "https://"} {
 		d := parse(t,
 			strings.NewReader(
-				"<urlset><url><loc>/x</loc></url><url><loc>//b.example/x</loc></url><url><loc>http://b.example/y</loc></url></urlset>"), b, Options{})
+				"<urlset><url><loc>/x</loc></url><url><loc>//b.example/x</loc></url><url>"+
+					"<loc>http://b.example/y</loc></url></urlset>"), b, Options{})
 		if d.URLs != 1 || d.FirstLoc != "http://b.example/y" {
 			t.Errorf("base %q: %q", b, d.entries)
 		}
@@ -262,7 +269,8 @@ func entryOf(t *testing.T, doc string) (e Entry, d document) {
 
 func TestParse_PageFields(t *testing.T) {
 	e, d := entryOf(t,
-		`<urlset><url><priority> 0.8 </priority><lastmod>bad</lastmod><lastmod>2024-05-01</lastmod><changefreq> Daily</changefreq><loc>/1</loc></url></urlset>`)
+		`<urlset><url><priority> 0.8 </priority><lastmod>bad</lastmod><lastmod>2024-05-01</lastmod><changefreq> `+
+			`Daily</changefreq><loc>/1</loc></url></urlset>`)
 	if e.Priority != 0.8 || e.Changefreq != "daily" || !e.Lastmod.Equal(day(2024, 5, 1)) || e.Child || e.Title != nil ||
 		e.News.Present {
 		t.Errorf("%+v", e)
@@ -281,7 +289,8 @@ func TestParse_PageFields(t *testing.T) {
 }
 
 func TestParse_Extensions(t *testing.T) {
-	const publication = `<%[1]spublication><%[1]sname>The Herald</%[1]sname><%[1]slanguage>en</%[1]slanguage></%[1]spublication><%[1]spublication_date>2026-03-02T08:15:00+01:00</%[1]spublication_date>`
+	const publication = `<%[1]spublication><%[1]sname>The Herald</%[1]sname><%[1]slanguage>en</%[1]slanguage></%[1]` +
+		`spublication><%[1]spublication_date>2026-03-02T08:15:00+01:00</%[1]spublication_date>`
 	for name, c := range map[string]string{
 		"usual": `<urlset xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>/1</loc><news:news>` +
 			fmt.Sprintf(publication, "news:") + `<news:title>A &amp; B</news:title></news:news></url></urlset>`,
@@ -361,37 +370,76 @@ func TestParse_Feeds(t *testing.T) {
 		{"RSS 2.0", `<rss version="2.0"><channel><title>The &amp;amp; Feed</title><link>https://a.example/</link><image><title>no</title><url>https://a.example/logo.png</url></image>
 			<item><title>A &amp;amp; B</title><link>/1</link><pubDate>Thu, 05 Jan 2017 12:34:51 +0000</pubDate><media:content url="x"><media:title>no</media:title></media:content></item></channel></rss>`,
 			RSS, "/1", "A & B", "2017-01-05T12:34:51Z", "The & Feed", ""},
-		{"RSS 0.91 in capitals", `<!DOCTYPE rss PUBLIC "-//Netscape//DTD RSS 0.91//EN" "x"><RSS VERSION="0.91"><CHANNEL><ITEM><TITLE>A</TITLE><LINK>/1</LINK></ITEM></CHANNEL></RSS>`, RSS, "/1", "A", "", "", ""},
-		{"RSS 0.90", `<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://my.netscape.com/rdf/simple/0.9/"><channel><title>F</title></channel><item><title>A</title><link>/1</link></item></rdf:RDF>`, RSS, "/1", "A", "", "F", ""},
-		{"RSS 1.0 by about", `<rdf:RDF xmlns="http://purl.org/rss/1.0/"><channel rdf:about="/"><title>F</title></channel><item rdf:about="https://a.example/1"><title>A</title><dc:date>2026-01-04</dc:date></item></rdf:RDF>`, RSS, "/1", "A", "2026-01-04T00:00:00Z", "F", ""},
-		{"by guid", `<rss><channel><item><guid>https://a.example/1</guid><title>A</title></item></channel></rss>`, RSS, "/1", "A", "", "", ""},
-		{"link before guid", `<rss><channel><item><guid>https://a.example/g</guid><link>https://a.example/1</link></item></channel></rss>`, RSS, "/1", "", "", "", ""},
-		{"empty link", `<rss><channel><item><link></link><link/><guid isPermaLink="true">https://a.example/1</guid></item></channel></rss>`, RSS, "/1", "", "", "", ""},
-		{"guid that is no link", `<rss><channel><item><title>A</title><guid isPermaLink="false">https://a.example/1</guid></item></channel></rss>`, RSS, "", "", "", "", "skipped"},
-		{"Atom link in RSS", `<rss><channel><atom:link rel="self" href="/feed"/><item><atom:link rel="self" href="/no"/><atom:link href="/1"/><title>A</title></item></channel></rss>`, RSS, "/1", "A", "", "", ""},
-		{"dates of RSS", `<rss><channel><lastBuildDate>Thu, 05 Jan 2019 12:34:51 GMT</lastBuildDate><item><link>/1</link><dc:date>2026-01-04</dc:date><atom:updated>2026-01-05</atom:updated><pubDate>06 Jan 2026</pubDate></item></channel></rss>`, RSS, "/1", "", "2026-01-06T00:00:00Z", "", ""},
-		{"markup in a description", `<rss><channel><item><description><p>x<br><title>no</title><link>/no</link></description><title>A</title><link>/1</link></item></channel></rss>`, RSS, "/1", "A", "", "", ""},
-		{"description never closed", `<rss><channel><item><title>A</title><link>/1</link><description>x<p></item></channel></rss>`, RSS, "/1", "A", "", "", ""},
-		{"CDATA title", `<rss><channel><item><title><![CDATA[A &#8211; B <i>c</i>]]></title><link><![CDATA[/1]]></link></item></channel></rss>`, RSS, "/1", "A – B <i>c</i>", "", "", ""},
-		{"media and podcast titles", `<rss xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd"><channel><itunes:title>no</itunes:title><title>F</title><item><itunes:title>no</itunes:title><media:title>no</media:title><title>A</title><link>/1</link></item></channel></rss>`, RSS, "/1", "A", "", "F", ""},
+		{"RSS 0.91 in capitals",
+			`<!DOCTYPE rss PUBLIC "-//Netscape//DTD RSS 0.91//EN" "x"><RSS VERSION="0.91"><CHANNEL><ITEM><TITLE>` +
+				`A</TITLE><LINK>/1</LINK></ITEM></CHANNEL></RSS>`, RSS, "/1", "A", "", "", ""},
+		{"RSS 0.90", `<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://my.netscape.com/` +
+			`rdf/simple/0.9/"><channel><title>F</title></channel><item><title>A</title><link>/1</link>` +
+			`</item></rdf:RDF>`, RSS, "/1", "A", "", "F", ""},
+		{"RSS 1.0 by about", `<rdf:RDF xmlns="http://purl.org/rss/1.0/"><channel rdf:about="/"><title>F</title>` +
+			`</channel><item rdf:about="https://a.example/1"><title>A</title><dc:date>2026-01-04</dc:date>` +
+			`</item></rdf:RDF>`, RSS, "/1", "A", "2026-01-04T00:00:00Z", "F", ""},
+		{"by guid", `<rss><channel><item><guid>https://a.example/1</guid><title>A</title></item></channel></rss>`, RSS,
+			"/1", "A", "", "", ""},
+		{"link before guid", `<rss><channel><item><guid>https://a.example/g</guid><link>https://a.example/1</link>` +
+			`</item></channel></rss>`, RSS, "/1", "", "", "", ""},
+		{"empty link", `<rss><channel><item><link></link><link/><guid isPermaLink="true">https://a.example/1</guid>` +
+			`</item></channel></rss>`, RSS, "/1", "", "", "", ""},
+		{"guid that is no link",
+			`<rss><channel><item><title>A</title><guid isPermaLink="false">https://a.example/1</guid></item>` +
+				`</channel></rss>`, RSS, "", "", "", "", "skipped"},
+		{"Atom link in RSS", `<rss><channel><atom:link rel="self" href="/feed"/><item><atom:link rel="self" ` +
+			`href="/no"/><atom:link href="/1"/><title>A</title></item></channel></rss>`, RSS, "/1", "A", "", "", ""},
+		{"dates of RSS", `<rss><channel><lastBuildDate>Thu, 05 Jan 2019 12:34:51 GMT</lastBuildDate><item><link>` +
+			`/1</link><dc:date>2026-01-04</dc:date><atom:updated>2026-01-05</atom:updated><pubDate>06 Jan ` +
+			`2026</pubDate></item></channel></rss>`, RSS, "/1", "", "2026-01-06T00:00:00Z", "", ""},
+		{"markup in a description",
+			`<rss><channel><item><description><p>x<br><title>no</title><link>/no</link></description><title>A</title>` +
+				`<link>/1</link></item></channel></rss>`, RSS, "/1", "A", "", "", ""},
+		{"description never closed",
+			`<rss><channel><item><title>A</title><link>/1</link><description>x<p></item></channel></rss>`, RSS, "/1",
+			"A", "", "", ""},
+		{"CDATA title", `<rss><channel><item><title><![CDATA[A &#8211; B <i>c</i>]]></title><link><![CDATA[/1]]>` +
+			`</link></item></channel></rss>`, RSS, "/1", "A – B <i>c</i>", "", "", ""},
+		{"media and podcast titles",
+			`<rss xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd"><channel><itunes:title>no</itunes:title>` +
+				`<title>F</title><item><itunes:title>no</itunes:title><media:title>no</media:title><title>A</title>` +
+				`<link>/1</link></item></channel></rss>`, RSS, "/1", "A", "", "F", ""},
 
 		{"Atom 1.0", `<feed xmlns="http://www.w3.org/2005/Atom"><title>F</title><updated>2026-01-09T00:00:00Z</updated><link href="/"/>
 			<entry><title type="html">A &amp;amp; B</title><link rel="enclosure" href="/no.mp3"/><link rel="alternate" type="text/html" href="/1"/><id>https://a.example/no</id><published>2026-01-01T00:00:00Z</published><updated>2026-01-02T00:00:00Z</updated>
-			<source><title>no</title><updated>2027-01-02T00:00:00Z</updated><link href="/no"/></source></entry></feed>`, Atom, "/1", "A & B", "2026-01-02T00:00:00Z", "F", ""},
-		{"text title", `<feed><entry><title>A &amp;amp; B</title><link href="/1"/></entry></feed>`, Atom, "/1", "A &amp; B", "", "", ""},
-		{"XHTML title", `<feed><entry><title type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">A <b>B</b></div></title><link href="/1"/></entry></feed>`, Atom, "/1", "A B", "", "", ""},
-		{"prefix", `<atom:feed xmlns:atom="http://www.w3.org/2005/Atom"><atom:title>F</atom:title><atom:entry><atom:title>A</atom:title><atom:link href="/1"/></atom:entry></atom:feed>`, Atom, "/1", "A", "", "F", ""},
-		{"HTML after another alternate", `<feed><entry><link rel="alternate" type="application/json" href="/no"/><link rel="alternate" type="application/xhtml+xml" href="/1"/></entry></feed>`, Atom, "/1", "", "", "", ""},
-		{"another alternate alone", `<feed><entry><link rel="alternate" type="application/json" href="/1"/><link rel="replies" href="/no"/></entry></feed>`, Atom, "/1", "", "", "", ""},
+			<source><title>no</title><updated>2027-01-02T00:00:00Z</updated><link href="/no"/></source></entry></feed>`,
+			Atom, "/1", "A & B", "2026-01-02T00:00:00Z", "F", ""},
+		{"text title", `<feed><entry><title>A &amp;amp; B</title><link href="/1"/></entry></feed>`, Atom, "/1",
+			"A &amp; B", "", "", ""},
+		{"XHTML title", `<feed><entry><title type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">A <b>B</b></div>` +
+			`</title><link href="/1"/></entry></feed>`, Atom, "/1", "A B", "", "", ""},
+		{"prefix", `<atom:feed xmlns:atom="http://www.w3.org/2005/Atom"><atom:title>F</atom:title><atom:entry>` +
+			`<atom:title>A</atom:title><atom:link href="/1"/></atom:entry></atom:feed>`, Atom, "/1", "A", "", "F", ""},
+		{"HTML after another alternate",
+			`<feed><entry><link rel="alternate" type="application/json" href="/no"/><link rel="alternate" ` +
+				`type="application/xhtml+xml" href="/1"/></entry></feed>`, Atom, "/1", "", "", "", ""},
+		{"another alternate alone",
+			`<feed><entry><link rel="alternate" type="application/json" href="/1"/><link rel="replies" href="/no"/>` +
+				`</entry></feed>`, Atom, "/1", "", "", "", ""},
 		{"by id", `<feed><entry><id>https://a.example/1</id></entry></feed>`, Atom, "/1", "", "", "", ""},
-		{"id that is no URL", `<feed><entry><id>tag:a.example,2026:1</id><title>A</title></entry></feed>`, Atom, "", "", "", "", "skipped"},
+		{"id that is no URL", `<feed><entry><id>tag:a.example,2026:1</id><title>A</title></entry></feed>`, Atom, "", "",
+			"", "", "skipped"},
 		{"link as text", `<feed><entry><link>https://a.example/1</link></entry></feed>`, Atom, "/1", "", "", "", ""},
-		{"escaped href", `<feed><entry><link href="/1?a=1&amp;b=2"/></entry></feed>`, Atom, "/1?a=1&b=2", "", "", "", ""},
-		{"xml:base", `<feed xml:base="https://a.example/b/"><entry xml:base="c/"><link href="1"/></entry></feed>`, Atom, "/b/c/1", "", "", "", ""},
-		{"base of the entry before", `<feed><entry xml:base="/c/"></entry><entry><link href="1"/></entry></feed>`, Atom, "/maps/1", "", "", "", "skipped"},
-		{"authors and content", `<feed><author><name>no</name></author><entry><link href="/1"/><content type="xhtml"><div><title>no</title><link href="/no"/></div></content><title>A</title></entry></feed>`, Atom, "/1", "A", "", "", ""},
-		{"issued only", `<feed version="0.3"><entry><link href="/1"/><issued>2006-01-01T10:00:00Z</issued><created>2005-01-01</created></entry></feed>`, Atom, "/1", "", "2006-01-01T10:00:00Z", "", ""},
-		{"cut", `<rss><channel><title>F</title><item><title>A</title><link>/1</link><descr`, RSS, "/1", "A", "", "F", "truncated"},
+		{"escaped href", `<feed><entry><link href="/1?a=1&amp;b=2"/></entry></feed>`, Atom, "/1?a=1&b=2", "", "", "",
+			""},
+		{"xml:base", `<feed xml:base="https://a.example/b/"><entry xml:base="c/"><link href="1"/></entry></feed>`, Atom,
+			"/b/c/1", "", "", "", ""},
+		{"base of the entry before", `<feed><entry xml:base="/c/"></entry><entry><link href="1"/></entry></feed>`, Atom,
+			"/maps/1", "", "", "", "skipped"},
+		{"authors and content",
+			`<feed><author><name>no</name></author><entry><link href="/1"/><content type="xhtml"><div><title>` +
+				`no</title><link href="/no"/></div></content><title>A</title></entry></feed>`, Atom, "/1", "A", "", "",
+			""},
+		{"issued only", `<feed version="0.3"><entry><link href="/1"/><issued>2006-01-01T10:00:00Z</issued><created>` +
+			`2005-01-01</created></entry></feed>`, Atom, "/1", "", "2006-01-01T10:00:00Z", "", ""},
+		{"cut", `<rss><channel><title>F</title><item><title>A</title><link>/1</link><descr`, RSS, "/1", "A", "", "F",
+			"truncated"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var loc, title string
@@ -498,7 +546,8 @@ func TestParse_Gzip(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := parseEveryWay(t, c.doc, Options{ContentType: "text/xml"})
-			if c.name == "cut" || c.name == "text cut" || c.name == "second member cut" { // how much is left depends on the compressor
+			// how much is left depends on the compressor
+			if c.name == "cut" || c.name == "text cut" || c.name == "second member cut" {
 				if !d.Truncated || d.Kind == Invalid && d.Bytes > 10 {
 					t.Errorf("%s", short(d))
 				}
@@ -597,7 +646,8 @@ func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
 
 // The tee gets the document as it is, decompressed but not decoded.
 func TestParse_Tee(t *testing.T) {
-	doc, _ := charmap.Windows1251.NewEncoder().String("<?xml version='1.0' encoding='windows-1251'?><urlset><url><loc>/1</loc><news:title>Выборы</news:title></url></urlset>" + strings.Repeat(" ", 200_000))
+	doc, _ := charmap.Windows1251.NewEncoder().String("<?xml version='1.0' encoding='windows-1251'?><urlset><url>" +
+		"<loc>/1</loc><news:title>Выборы</news:title></url></urlset>" + strings.Repeat(" ", 200_000))
 	for _, in := range []string{doc, zip(doc)} {
 		var tee bytes.Buffer
 		s, err := Parse(strings.NewReader(in), base, Options{Tee: &tee}, nil)

@@ -163,7 +163,8 @@ func TestFoldOf_Domain(t *testing.T) {
 	}
 }
 
-// TestExamples_Thinned: a step of training leaves out the share of features that it is told, and every hashed one that is rare.
+// TestExamples_Thinned: a step of training leaves out the share of features that it is told, and every hashed one
+// that is rare.
 func TestExamples_Thinned(t *testing.T) {
 	const last = uint16(urltext.PlainFeatures - 1) // a hashed feature
 	f := &urltext.Features{}

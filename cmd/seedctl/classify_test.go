@@ -137,7 +137,8 @@ func TestClassify_Site(t *testing.T) {
 	if reversed := answers(lines); !maps.Equal(got, reversed) {
 		t.Errorf("in another order %v, then %v", got, reversed)
 	}
-	if code, _, errOut := seedctl("", "classify", "--site", path, "https://x.com/"); code != exitUsage || !strings.Contains(errOut, "--site") {
+	if code, _, errOut := seedctl("", "classify", "--site", path, "https://x.com/"); code != exitUsage ||
+		!strings.Contains(errOut, "--site") {
 		t.Errorf("with a URL: %d, %s", code, errOut)
 	}
 	if code, _, _ := seedctl("", "classify", "--site", path+".gone"); code != exitFailed {

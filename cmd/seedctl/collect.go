@@ -32,7 +32,8 @@ With --json it prints {"domain", "partition_info", "requested_at"}.`,
 		}
 		f := contract.Filter{Country: p.Country, Category: p.Category, Date: p.Date}
 		var q contract.DomainQueued
-		if err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"seeds", "domains", hostOf(args[0]), "collect"},
+		if err := r.Call(ctx, client.Request{Method: "POST",
+			Path: []string{"seeds", "domains", hostOf(args[0]), "collect"},
 			Body: f}, &q); err != nil {
 			return r.perhaps(ctx, hostOf(args[0]), err)
 		}

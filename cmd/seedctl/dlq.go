@@ -224,7 +224,8 @@ func resolveCommand(done string, cmd *cobra.Command) *cobra.Command {
 			return err
 		}
 		if err := r.show(sum, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s %s, %d skipped, %d failed, %d remaining\n", count(int(sum.Done), "dead letter"), done,
+			_, err := fmt.Fprintf(w, "%s %s, %d skipped, %d failed, %d remaining\n",
+				count(int(sum.Done), "dead letter"), done,
 				sum.Skipped, len(sum.Failed), sum.Remaining)
 			return err
 		}); err != nil {

@@ -168,7 +168,8 @@ func TestHelp(t *testing.T) {
 				t.Errorf("%s: too long: %s", name, line)
 			}
 		}
-		if c.Flags().Lookup("url") != nil && !strings.Contains(text, "_TOKEN") && !strings.Contains(text, "needs no token") {
+		if c.Flags().Lookup("url") != nil && !strings.Contains(text, "_TOKEN") &&
+			!strings.Contains(text, "needs no token") {
 			t.Errorf("%s says nothing of the token", name)
 		}
 	}

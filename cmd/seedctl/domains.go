@@ -39,10 +39,12 @@ With --json each line is a domain {"domain", "partition_info", "state", "robots_
 		"excluded")
 	r.choice(&robots, "robots", "`true` or false: with or without robots.txt", "true", "false")
 	r.choice(&sitemap, "sitemap", "`true` or false: with or without a sitemap", "true", "false")
-	r.choice(&errorType, "error-type", "`TYPE` of the error of failed domains, such as timeout_error", contract.Kinds...)
+	r.choice(&errorType, "error-type", "`TYPE` of the error of failed domains, such as timeout_error",
+		contract.Kinds...)
 	slower := r.flags.Duration("slower-than", 0, "processed, and took longer than this `TIME`, such as 5s")
 	r.choice(&sort, "sort", "`ORDER`: domain, or duration with the slowest first", "domain", "duration")
-	history := r.flags.Bool("history", false, "of a DOMAIN, when its entry points were looked at and what they answered")
+	history := r.flags.Bool("history", false,
+		"of a DOMAIN, when its entry points were looked at and what they answered")
 	limit := r.limitFlag()
 	return r.command(func(ctx context.Context, args []string) error {
 		query := partitionQuery(p)
@@ -106,7 +108,8 @@ func number(n *int64) string {
 // domain shows one domain.
 func (r *remote) domain(ctx context.Context, name string, query map[string][]string, history bool) error {
 	var d contract.DomainDetail
-	if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"seeds", "domains", name}, Query: query}, &d); err != nil {
+	if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"seeds", "domains", name}, Query: query},
+		&d); err != nil {
 		return r.perhaps(ctx, name, err)
 	}
 	return r.show(d, func(w io.Writer) error {
@@ -138,7 +141,8 @@ func writeHistory(w io.Writer, entries []contract.EntryHistory) error {
 			checks = append(checks, text)
 		}
 		every := strings.TrimSuffix((time.Duration(e.Interval) * time.Second).String(), "0s")
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", plain(e.Method), every, moment(e.CheckedAt), moment(e.ChangedAt), moment(e.NextCheckAt),
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", plain(e.Method), every, moment(e.CheckedAt),
+			moment(e.ChangedAt), moment(e.NextCheckAt),
 			cmp.Or(strings.Join(checks, " "), "-"), plain(e.URL)))
 	}
 	return table(w, rows...)
@@ -216,7 +220,8 @@ func addDocument(doc *contract.Document, add func(label, format string, args ...
 	add("robots.txt", "%s", robotsText(doc))
 	add("sitemap", "%s", sitemapText(doc))
 	for _, f := range doc.Technical.Feeds {
-		add("feed", "%s, %s, %s, updated %s", plain(f.URL), plain(f.Kind), count(f.ItemCount, "item"), moment(f.LastUpdated))
+		add("feed", "%s, %s, %s, updated %s", plain(f.URL), plain(f.Kind), count(f.ItemCount, "item"),
+			moment(f.LastUpdated))
 	}
 	server := doc.Technical.ServerInfo
 	https := "no https"
@@ -228,7 +233,8 @@ func addDocument(doc *contract.Document, add func(label, format string, args ...
 		add("server", "nothing answered %s", requests)
 		return
 	}
-	add("server", "%s at %s, %s, %s ms, %s", or(server.Server), or(server.EffectiveHost), https, number(server.ResponseTimeAvgMS), requests)
+	add("server", "%s at %s, %s, %s ms, %s", or(server.Server), or(server.EffectiveHost), https,
+		number(server.ResponseTimeAvgMS), requests)
 }
 
 func robotsText(doc *contract.Document) string {
@@ -270,5 +276,6 @@ func sitemapText(doc *contract.Document) string {
 	if sitemap.NotRead > 0 {
 		notRead = ", " + count(sitemap.NotRead, "sitemap") + " not read"
 	}
-	return fmt.Sprintf("%s, %s, %s, updated %s%s", or(doc.Sitemap.URL), or(sitemap.Kind), count(sitemap.URLCount, "URL"), moment(sitemap.LastUpdated), notRead)
+	return fmt.Sprintf("%s, %s, %s, updated %s%s", or(doc.Sitemap.URL), or(sitemap.Kind),
+		count(sitemap.URLCount, "URL"), moment(sitemap.LastUpdated), notRead)
 }

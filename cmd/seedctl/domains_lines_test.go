@@ -29,7 +29,8 @@ func TestDomains_AdviceForScrapers(t *testing.T) {
 		}
 	}
 	out := true
-	if got := domainRow(&contract.DomainRecord{Domain: "a.example", State: contract.Processed, Excluded: &out}); !strings.Contains(got, "\texcluded\t") {
+	if got := domainRow(&contract.DomainRecord{Domain: "a.example", State: contract.Processed,
+		Excluded: &out}); !strings.Contains(got, "\texcluded\t") {
 		t.Errorf("of an excluded domain: %s", got)
 	}
 	d := contract.Document{Excluded: true}
@@ -46,8 +47,10 @@ func TestDomains_AdviceForScrapers(t *testing.T) {
 func TestDomains_RefusedRobots(t *testing.T) {
 	document := func(status int, f contract.Failure) *contract.Document {
 		return &contract.Document{
-			Robots: contract.RobotsSummary{StatusCode: status}, Sitemap: contract.SitemapSummary{StatusCode: max(status, 404)},
-			Technical: contract.Technical{RobotsTxt: contract.RobotsTxt{AllowsCrawling: status != 0, Failure: f}, SitemapXML: contract.SitemapXML{Failure: f}},
+			Robots:  contract.RobotsSummary{StatusCode: status},
+			Sitemap: contract.SitemapSummary{StatusCode: max(status, 404)},
+			Technical: contract.Technical{RobotsTxt: contract.RobotsTxt{AllowsCrawling: status != 0, Failure: f},
+				SitemapXML: contract.SitemapXML{Failure: f}},
 		}
 	}
 	refused := document(403, contract.Failure{Error: contract.Text("HTTP 403")})
@@ -57,7 +60,8 @@ func TestDomains_RefusedRobots(t *testing.T) {
 		"robots.txt: too slow|sitemap: not asked for, since robots.txt could not be read": document(0, contract.Failure{
 			Error: contract.Text("too slow"), ErrorType: contract.Text(string(contract.Timeout)),
 		}),
-		"robots.txt: status 200, a web page is served in its place, which forbids nothing|sitemap: status 404, a web page is served in its place": document(200, contract.Failure{
+		"robots.txt: status 200, a web page is served in its place, which forbids nothing|" +
+			"sitemap: status 404, a web page is served in its place": document(200, contract.Failure{
 			Error: contract.Text("a web page is served in its place"),
 		}),
 	} {
@@ -76,9 +80,10 @@ func TestDomains_RefusedRobots(t *testing.T) {
 // TestDomains_SilentHost: neither its name nor a time was measured.
 func TestDomains_SilentHost(t *testing.T) {
 	var text string
-	addDocument(&contract.Document{Technical: contract.Technical{ServerInfo: contract.ServerInfo{Requests: 5}}}, func(label, format string, args ...any) {
-		text += label + ": " + fmt.Sprintf(format, args...) + "\n"
-	})
+	addDocument(&contract.Document{Technical: contract.Technical{ServerInfo: contract.ServerInfo{Requests: 5}}},
+		func(label, format string, args ...any) {
+			text += label + ": " + fmt.Sprintf(format, args...) + "\n"
+		})
 	if !strings.Contains(text, "server: nothing answered 5 requests\n") {
 		t.Error(text)
 	}

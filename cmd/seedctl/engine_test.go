@@ -44,7 +44,8 @@ type playedEngine struct {
 	requests []string                                          // method, path and query, and body, in order
 	before   func(w http.ResponseWriter, r *http.Request) bool // true: it answered in place of the engine
 	files    map[string]playedFile                             // raw files by path of their dataset
-	statuses []contract.Status                                 // given one after the other, the last one again and again
+	// given one after the other, the last one again and again
+	statuses []contract.Status
 	paused   bool
 	lacks    contract.Followed // of the pages of feed and changes
 }
@@ -114,13 +115,15 @@ func newEngine(t *testing.T) *playedEngine {
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		e.requests = append(e.requests, strings.TrimSpace(r.Method+" "+strings.TrimPrefix(r.URL.RequestURI(), "/api/v1")+" "+
-			string(body)))
+		e.requests = append(e.requests,
+			strings.TrimSpace(r.Method+" "+strings.TrimPrefix(r.URL.RequestURI(), "/api/v1")+" "+
+				string(body)))
 		if e.before != nil && e.before(w, r) {
 			return
 		}
 		if r.Header.Get("Authorization") != "Bearer "+token {
-			respond(w, 401, &client.Error{Code: "unauthorized", Message: `send the API token as "Authorization: Bearer …"`})
+			respond(w, 401, &client.Error{Code: "unauthorized",
+				Message: `send the API token as "Authorization: Bearer …"`})
 			return
 		}
 		conform(t, r, body)
@@ -247,9 +250,10 @@ func TestDocs_SampleAnswers(t *testing.T) {
 	detail := sampleDomain()
 	for name, v := range map[string]any{
 		"Status": sampleStatus(), "DomainPage": contract.DomainPage{Domains: []contract.DomainRecord{*detail.Record}},
-		"DomainDetail":   detail,
-		"DeadLetterPage": contract.DeadLetterPage{DeadLetters: sampleDeadLetters()}, "DeadLetterDetail": sampleDeadLetter(),
-		"Exclusion": sampleExclusion(), "Pipeline": samplePipeline(true),
+		"DomainDetail":     detail,
+		"DeadLetterPage":   contract.DeadLetterPage{DeadLetters: sampleDeadLetters()},
+		"DeadLetterDetail": sampleDeadLetter(),
+		"Exclusion":        sampleExclusion(), "Pipeline": samplePipeline(true),
 		"Orchestrated":  orchestrator.Result{FilesFound: 3, Sent: 2, Skipped: 1},
 		"FrontierStats": sampleStats(), "FrontierLease": sampleLease(), "FrontierURL": sampleURL(),
 		"FrontierHostPage": contract.FrontierHostPage{Hosts: sampleHosts(), Unavailable: []string{}},
@@ -297,16 +301,18 @@ func sampleStatus() contract.Status {
 		Rejections: []contract.FileRejection{{Partition: sg, Chunk: "raw_0001",
 			Rejection: contract.Rejection{Record: 7, Offset: 1204, Reason: "has no url"}}},
 		Alarms: []contract.AlarmState{
-			{Name: "file_failures", State: contract.AlarmOK, Value: ptr(0.67), Threshold: 5, Unit: "percent", Window: ptr(60),
-				Since: ptr(at("08:00:00"))},
+			{Name: "file_failures", State: contract.AlarmOK, Value: ptr(0.67), Threshold: 5, Unit: "percent",
+				Window: ptr(60),
+				Since:  ptr(at("08:00:00"))},
 			{Name: "domain_failures", State: contract.AlarmOK, Value: ptr(1.64), Threshold: 10, Unit: "percent",
 				Window: ptr(60), Since: ptr(at("08:00:00"))},
 			{Name: "slow_domains", State: contract.AlarmOK, Threshold: 5000, Unit: "ms", Window: ptr(60),
 				Since: ptr(at("08:00:00"))},
 			{Name: "dead_letters", State: contract.AlarmFiring, Value: ptr(102.0), Threshold: 100, Unit: "count"},
 		},
-		Queues: map[string]*contract.Backlog{"seed": {Messages: 1, Bytes: 300, Oldest: ptr(at("09:29:00"))}, "domain": {},
-			"dlq": nil},
+		Queues: map[string]*contract.Backlog{"seed": {Messages: 1, Bytes: 300, Oldest: ptr(at("09:29:00"))},
+			"domain": {},
+			"dlq":    nil},
 		UpdatedAt: at("09:30:00"),
 	}
 }
@@ -320,7 +326,8 @@ func sampleDomain() contract.DomainDetail {
 		Domain: "mom.gov.sg", Partition: sg,
 		Key:      "prod/country=sg/category=news/date=2026-01-28/mom.gov.sg/domain_metadata.json",
 		Document: document,
-		Record: &contract.DomainRecord{Domain: "mom.gov.sg", Partition: sg, State: contract.Processed, Robots: ptr(true),
+		Record: &contract.DomainRecord{Domain: "mom.gov.sg", Partition: sg, State: contract.Processed,
+			Robots:     ptr(true),
 			Sitemap:    ptr(true),
 			DurationMS: ptr(int64(2340)), CollectedAt: ptr(at("09:20:00")), QueuedAt: ptr(at("09:15:00"))},
 		Partitions: []contract.Partition{sg, {Country: "sg", Category: "news", Date: "2026-01-27"}},
@@ -336,16 +343,18 @@ func sampleDocument() contract.Document {
 		SchemaVersion: contract.SchemaVersion, Revision: 2, Domain: "mom.gov.sg", ValidUntil: at("21:20:00"),
 		Reachable: true,
 		Robots:    contract.RobotsSummary{StatusCode: 200, Exists: true},
-		Sitemap:   contract.SitemapSummary{StatusCode: 200, Exists: true, URL: ptr("https://www.mom.gov.sg/sitemap.xml")},
-		Source:    contract.Source{RawFilePaths: []string{"raw/country=sg/category=news/date=2026-01-28/raw_0001.json"}},
+		Sitemap: contract.SitemapSummary{StatusCode: 200, Exists: true,
+			URL: ptr("https://www.mom.gov.sg/sitemap.xml")},
+		Source: contract.Source{RawFilePaths: []string{"raw/country=sg/category=news/date=2026-01-28/raw_0001.json"}},
 		Technical: contract.Technical{
 			RobotsTxt: contract.RobotsTxt{Exists: true, Size: 245, AllowsCrawling: true, CrawlDelaySeconds: ptr(2.5)},
 			SitemapXML: contract.SitemapXML{Exists: true, Kind: ptr("urlset"), URLCount: 1840,
 				LastUpdated: ptr(at("06:00:00"))},
 			Feeds: []contract.Feed{{URL: "https://www.mom.gov.sg/rss", Kind: "rss", ItemCount: 20,
 				LastUpdated: ptr(at("07:30:00"))}},
-			ServerInfo: contract.ServerInfo{Server: ptr("nginx"), SupportsHTTPS: true, ResponseTimeAvgMS: ptr(int64(120)),
-				EffectiveHost: ptr("www.mom.gov.sg"), Requests: 4},
+			ServerInfo: contract.ServerInfo{Server: ptr("nginx"), SupportsHTTPS: true,
+				ResponseTimeAvgMS: ptr(int64(120)),
+				EffectiveHost:     ptr("www.mom.gov.sg"), Requests: 4},
 		},
 		Processing: contract.Processing{TotalURLs: 12},
 	}
@@ -355,8 +364,9 @@ func sampleDeadLetters() []contract.DeadLetterRecord {
 	return []contract.DeadLetterRecord{
 		{ID: "4f1c8d", State: contract.Stored, Work: "domain:gone.example", Partition: &sg, Domain: ptr("gone.example"),
 			Key: "dlq/queue=newsfork-domain-dev/date=2026-01-28/4f1c8d.json",
-			DeadLetterError: contract.DeadLetterError{ErrorType: contract.Storage, ErrorMessage: "put: 503", RetryCount: 3,
-				FailedAt: at("09:25:00").Time},
+			DeadLetterError: contract.DeadLetterError{ErrorType: contract.Storage, ErrorMessage: "put: 503",
+				RetryCount: 3,
+				FailedAt:   at("09:25:00").Time},
 			DeadLetterContext: contract.DeadLetterContext{QueueName: "newsfork-domain-dev", WorkerVersion: "1.0.0",
 				ProcessingDurationMS: 812}},
 		{ID: "9a02b7", State: contract.Replayed, ResolvedAt: ptr(at("09:10:00")), ResolvedBy: ptr("API_TOKEN"),
@@ -375,8 +385,9 @@ func sampleDeadLetter() contract.DeadLetterDetail {
 		DeadLetterRecord: records[0],
 		Letter: &contract.DeadLetter{OriginalMessage: json.RawMessage(`{"domain":"gone.example","urls":[]}`),
 			ErrorInfo: records[0].DeadLetterError, Context: records[0].DeadLetterContext},
-		Attempts: []contract.Attempt{{MessageID: "4f1c8d", Attempt: 1, ErrorType: contract.Storage, ErrorMessage: "put: 503",
-			FailedAt: at("09:24:00"), DurationMS: 790, Version: "1.0.0"}},
+		Attempts: []contract.Attempt{
+			{MessageID: "4f1c8d", Attempt: 1, ErrorType: contract.Storage, ErrorMessage: "put: 503",
+				FailedAt: at("09:24:00"), DurationMS: 790, Version: "1.0.0"}},
 		History: records[1:],
 	}
 }
@@ -418,7 +429,8 @@ func (e *playedEngine) put(r *http.Request) (int, any) {
 
 func (e *playedEngine) deleteFile(r *http.Request) (int, any) {
 	name := strings.TrimPrefix(r.URL.Path, "/api/v1/datasets/")
-	p := contract.Partition{Country: r.PathValue("country"), Category: r.PathValue("category"), Date: r.PathValue("date")}
+	p := contract.Partition{Country: r.PathValue("country"), Category: r.PathValue("category"),
+		Date: r.PathValue("date")}
 	key := contract.RawFile{Partition: p, Name: r.PathValue("chunk")}.Key()
 	f, ok := e.files[name]
 	if !ok {
@@ -489,8 +501,9 @@ func (e *playedEngine) status(r *http.Request) (int, any) {
 		}
 	}
 	if r.URL.Query().Get("trend") != "" {
-		s.Trend = []contract.TrendHour{{Hour: at("09:00:00"), FilesProcessed: 148, FilesFailed: 1, DomainsProcessed: 1200,
-			DomainsFailed: 20, AvgProcessingMS: 2340}}
+		s.Trend = []contract.TrendHour{
+			{Hour: at("09:00:00"), FilesProcessed: 148, FilesFailed: 1, DomainsProcessed: 1200,
+				DomainsFailed: 20, AvgProcessingMS: 2340}}
 	}
 	return 200, s
 }

@@ -29,7 +29,8 @@ func exclusionsListCommand() *cobra.Command {
 		return list(ctx, r, []string{"exclusions"}, queryOf("kind", kind), *limit,
 			func(p *contract.ExclusionPage) ([]contract.Exclusion, *string) { return p.Exclusions, p.Cursor },
 			"KIND\tVALUE\tSINCE\tBY\tREASON", func(e *contract.Exclusion) string {
-				return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", plain(e.Kind), plain(e.Value), moment(&e.CreatedAt), plain(e.CreatedBy),
+				return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", plain(e.Kind), plain(e.Value), moment(&e.CreatedAt),
+					plain(e.CreatedBy),
 					or(e.Reason))
 			})
 	})

@@ -42,7 +42,8 @@ With --json each line is an item {"url", "domain", "host", "title", "type", "pri
 	category := r.flags.String("category", "", "`NAME` of a category")
 	return r.command(func(ctx context.Context, _ []string) error {
 		query := url.Values{}
-		for name, value := range map[string]string{"type": *types, "event": *events, "country": *country, "category": *category} {
+		for name, value := range map[string]string{"type": *types, "event": *events, "country": *country,
+			"category": *category} {
 			if value != "" {
 				query.Set(name, value)
 			}
@@ -82,7 +83,8 @@ With --json each line is an item {"domain", "partition_info", "revision", "chang
 				return p.Items, p.NextCursor, p.HasMore, p.Followed
 			},
 			"CHANGED\tDOMAIN\tPARTITION\tREVISION\tREACHABLE\tEXCLUDED", func(c *contract.ContractChange) string {
-				return fmt.Sprintf("%s\t%s\t%s\t%d\t%s\t%s", moment(&c.ChangedAt), plain(c.Domain), partitionText(&c.Partition),
+				return fmt.Sprintf("%s\t%s\t%s\t%d\t%s\t%s", moment(&c.ChangedAt), plain(c.Domain),
+					partitionText(&c.Partition),
 					c.Revision, yesNo(&c.Reachable), yesNo(&c.Excluded))
 			})
 	})

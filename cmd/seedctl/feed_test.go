@@ -92,7 +92,8 @@ func TestFeed_Follows(t *testing.T) {
 	if _, _, errOut := seedctl("", "feed", "--limit", "1"); !strings.Contains(errOut, "--cursor 1 goes on") {
 		t.Errorf("%q", errOut)
 	}
-	if code, out, _ := seedctl("", "feed", "--cursor", "1"); code != exitOK || !strings.Contains(out, "story-2") || strings.Contains(out, "story-1") {
+	if code, out, _ := seedctl("", "feed", "--cursor", "1"); code != exitOK || !strings.Contains(out, "story-2") ||
+		strings.Contains(out, "story-1") {
 		t.Errorf("%d %s", code, out)
 	}
 }

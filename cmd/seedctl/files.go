@@ -88,7 +88,8 @@ const maxStatusFiles = 20
 
 // writeFiles shows files as part of a status, those that need an operator first.
 func writeFiles(w io.Writer, files []rawFile) error {
-	order := []string{string(contract.Failed), contract.DiscardedFile, string(contract.Pending), string(contract.Processed)}
+	order := []string{string(contract.Failed), contract.DiscardedFile, string(contract.Pending),
+		string(contract.Processed)}
 	files = slices.SortedStableFunc(slices.Values(files), func(a, b rawFile) int {
 		return slices.Index(order, a.State) - slices.Index(order, b.State)
 	})

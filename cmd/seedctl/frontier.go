@@ -44,7 +44,8 @@ With --json it prints the same as one object, a FrontierStats of /openapi.json.`
 func writeFrontierStats(w io.Writer, s *contract.FrontierStats) error {
 	rows := []string{"SHARD\tHOSTS\tURLS\tENTRIES\tDUE\tLEASED\tDONE\tFAILED\tAGAIN\tOLDEST DUE"}
 	add := func(name string, c *contract.FrontierCounts) {
-		rows = append(rows, fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s", plain(name), c.Hosts, c.URLs, c.Entries, c.Due,
+		rows = append(rows, fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s", plain(name), c.Hosts, c.URLs,
+			c.Entries, c.Due,
 			c.Leased, c.Done, c.Failed, c.Revisited, moment(c.OldestDue)))
 	}
 	for i := range s.Shards {
@@ -94,7 +95,8 @@ With --json it prints {"lease_id", "expires_at", "items", "retry_after_seconds"}
 		body.Types, body.Kinds = commaList(*types), commaList(*kinds)
 		var l contract.FrontierLease
 		// A lease whose answer was lost ends by itself: repeating the request costs nothing but its time.
-		if err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"frontier", "lease"}, Body: body}, &l); err != nil {
+		if err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"frontier", "lease"}, Body: body},
+			&l); err != nil {
 			return err
 		}
 		return r.show(l, func(w io.Writer) error { return writeLease(w, &l) })
@@ -119,7 +121,8 @@ func writeLease(w io.Writer, l *contract.FrontierLease) error {
 		if item.Method != nil {
 			kind += " " + *item.Method
 		}
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%.3f\t%g s\t%s\t%s", plain(item.ID), plain(kind), plain(item.Type), item.Priority, item.CrawlDelay, partitionText(&item.Partition), plain(item.URL)))
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%.3f\t%g s\t%s\t%s", plain(item.ID), plain(kind), plain(item.Type),
+			item.Priority, item.CrawlDelay, partitionText(&item.Partition), plain(item.URL)))
 	}
 	return table(w, rows...)
 }
@@ -159,7 +162,8 @@ With --json it prints {"accepted", "unknown", "added"}.`,
 			return err
 		}
 		return r.show(sum, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s accepted, %d unknown; %s added\n", count(sum.Accepted, "result"), sum.Unknown, count(sum.Added, "found URL"))
+			_, err := fmt.Fprintf(w, "%s accepted, %d unknown; %s added\n", count(sum.Accepted, "result"), sum.Unknown,
+				count(sum.Added, "found URL"))
 			return err
 		})
 	})
@@ -207,7 +211,8 @@ With --json it prints {"accepted", "duplicates", "rejected": [{"url", "reason"}]
 			return err
 		}
 		if err := r.show(sum, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s accepted, %s, %d rejected\n", count(sum.Accepted, "URL"), count(sum.Duplicates, "duplicate"), len(sum.Rejected))
+			_, err := fmt.Fprintf(w, "%s accepted, %s, %d rejected\n", count(sum.Accepted, "URL"),
+				count(sum.Duplicates, "duplicate"), len(sum.Rejected))
 			return err
 		}); err != nil {
 			return err
@@ -300,7 +305,9 @@ With --json each line is a URL as /openapi.json describes its state.`,
 		}
 		for i, url := range urls {
 			var s contract.FrontierURL
-			if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"frontier", "url"}, Query: queryOf("url", url)}, &s); err != nil {
+			if err := r.Call(ctx,
+				client.Request{Method: "GET", Path: []string{"frontier", "url"}, Query: queryOf("url", url)},
+				&s); err != nil {
 				return err
 			}
 			if i > 0 && !r.asJSON {

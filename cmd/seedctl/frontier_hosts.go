@@ -42,12 +42,14 @@ With --json each line is a host {"host", "domain", "urls", "entries", "due", "do
 				}
 				return p.Hosts, p.Cursor
 			},
-			"HOST\tDOMAIN\tURLS\tENTRIES\tDUE\tTRAPS\tDELAY\tREADY\tBLOCKED UNTIL", func(h *contract.FrontierHost) string {
+			"HOST\tDOMAIN\tURLS\tENTRIES\tDUE\tTRAPS\tDELAY\tREADY\tBLOCKED UNTIL",
+			func(h *contract.FrontierHost) string {
 				ready := moment(h.ReadyAt)
 				if h.Excluded {
 					ready = "excluded"
 				}
-				return fmt.Sprintf("%s\t%s\t%d\t%d\t%d\t%d\t%g s\t%s\t%s", plain(h.Host), plain(h.Domain), h.URLs, h.Entries,
+				return fmt.Sprintf("%s\t%s\t%d\t%d\t%d\t%d\t%g s\t%s\t%s", plain(h.Host), plain(h.Domain), h.URLs,
+					h.Entries,
 					h.Due, h.Traps, h.Delay, ready, moment(h.BlockedUntil))
 			})
 	})
@@ -68,7 +70,8 @@ With --json each line is {"host"}, or the host as /openapi.json describes it.`,
 	})
 	block := r.flags.Duration("block", 0, "nobody asks it for this `TIME`, such as 24h")
 	unblock := r.flags.Bool("unblock", false, "ends a block")
-	delay := r.flags.Float64("delay", -1, "so many `SECONDS` between two requests, whatever the host asks for; 0 for what it asks for")
+	delay := r.flags.Float64("delay", -1,
+		"so many `SECONDS` between two requests, whatever the host asks for; 0 for what it asks for")
 	empty := r.flags.Bool("empty", false, "drops the pages that wait")
 	forget := r.flags.String("forget", "", "forgets `WHAT` became of it: failures or all")
 	return r.command(func(ctx context.Context, hosts []string) error {
@@ -118,7 +121,8 @@ With --json each line is {"host"}, or the host as /openapi.json describes it.`,
 func (r *remote) showHosts(ctx context.Context, hosts []string) error {
 	for i, host := range hosts {
 		var d contract.FrontierHostDetail
-		if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"frontier", "hosts", host}}, &d); err != nil {
+		if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"frontier", "hosts", host}},
+			&d); err != nil {
 			return err
 		}
 		if i > 0 && !r.asJSON {
@@ -165,7 +169,8 @@ func writeHost(w io.Writer, d *contract.FrontierHostDetail) error {
 		if k.Refused {
 			state = "trap"
 		}
-		seen := fmt.Sprintf("%s: %d given, %d fetched, %d gone, %d copies", plain(k.Pattern), k.Given, k.Fetched, k.Gone, k.Copied)
+		seen := fmt.Sprintf("%s: %d given, %d fetched, %d gone, %d copies", plain(k.Pattern), k.Given, k.Fetched,
+			k.Gone, k.Copied)
 		if k.ChangeHours != nil {
 			seen += fmt.Sprintf("; changes every %.4g h", *k.ChangeHours)
 		}

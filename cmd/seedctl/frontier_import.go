@@ -85,7 +85,8 @@ With --json it prints {"hosts"}, to which something was added.`,
 		}
 		r.progress.clear()
 		if err := r.show(p.sum, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s restored from %s\n", count(int(p.sum.Hosts), "host"), count(p.lines-p.refused, "line"))
+			_, err := fmt.Fprintf(w, "%s restored from %s\n", count(int(p.sum.Hosts), "host"),
+				count(p.lines-p.refused, "line"))
 			return err
 		}); err != nil {
 			return err
@@ -128,13 +129,15 @@ func (p *importer) file(name string, in io.Reader) error {
 		err := p.line(line)
 		var refused *client.Error
 		switch {
-		case errors.Is(err, errExportLine) || errors.As(err, &refused) && (refused.Status == 400 || refused.Status == 413):
+		case errors.Is(err, errExportLine) || errors.As(err, &refused) &&
+			(refused.Status == 400 || refused.Status == 413):
 			p.refused++
 			p.remote.complain("%s, line %d: %s", plain(name), n, err)
 		case err != nil:
 			return fmt.Errorf("%s, line %d: %w", name, n, err)
 		}
-		p.remote.progress.update(-1, fmt.Sprintf("%s, %s restored", count(p.lines, "line"), count(int(p.sum.Hosts), "host")))
+		p.remote.progress.update(-1,
+			fmt.Sprintf("%s, %s restored", count(p.lines, "line"), count(int(p.sum.Hosts), "host")))
 	}
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -159,7 +162,8 @@ func (p *importer) line(line []byte) error {
 	if err := json.Unmarshal(line, &page); err != nil || page.Version < 1 {
 		return errExportLine
 	}
-	part := exportedPage{Version: page.Version, Classes: page.Classes, Hosts: []json.RawMessage{}, Next: 1} // not the last
+	// not the last
+	part := exportedPage{Version: page.Version, Classes: page.Classes, Hosts: []json.RawMessage{}, Next: 1}
 	size := 0
 	makeRoom := func(bytes int) error {
 		if size > 0 && size+bytes > maxBatchBytes {

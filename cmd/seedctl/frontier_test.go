@@ -16,10 +16,12 @@ import (
 )
 
 func sampleStats() contract.FrontierStats {
-	full := contract.FrontierCounts{Hosts: 2, URLs: 1840, Entries: 3, Due: 1, Leased: 5, Done: 260, Failed: 4, Scheduled: 240, Revisited: 51,
+	full := contract.FrontierCounts{Hosts: 2, URLs: 1840, Entries: 3, Due: 1, Leased: 5, Done: 260, Failed: 4,
+		Scheduled: 240, Revisited: 51,
 		OldestDue: ptr(at("09:29:30"))}
 	return contract.FrontierStats{
-		FrontierCounts: full, Shards: []contract.FrontierShard{{Name: "shard-0", FrontierCounts: full}, {Name: "shard-1"}},
+		FrontierCounts: full, Shards: []contract.FrontierShard{{Name: "shard-0", FrontierCounts: full},
+			{Name: "shard-1"}},
 		Unavailable: []string{"shard-2"},
 		Found: []contract.FrontierFound{{Hour: at("09:00:00"), Count: 3,
 			Types: map[string]int64{"news": 2, "event": 1}}},
@@ -109,10 +111,13 @@ func (e *playedEngine) hostDetail(r *http.Request) (int, any) {
 	return 200, contract.FrontierHostDetail{
 		FrontierHost: sampleHosts()[0], Failures: 2, Leased: []string{"https://www.mom.gov.sg/a"},
 		Patterns: []contract.FrontierPattern{
-			{Pattern: "news/0/0/*", Observed: contract.Observed{Given: 61, Fetched: 58, Gone: 2, Looks: 120, Changes: 9, ChangeHours: ptr(81.4)}},
+			{Pattern: "news/0/0/*",
+				Observed: contract.Observed{Given: 61, Fetched: 58, Gone: 2, Looks: 120, Changes: 9,
+					ChangeHours: ptr(81.4)}},
 			{Pattern: "search?page&q", Refused: true, Observed: contract.Observed{Given: 41, Fetched: 41, Copied: 38}}},
-		Revisits: contract.FrontierRevisits{Scheduled: 120, NextAt: ptr(at("15:00:00")), LastmodTrusted: true, PerDay: 12_500,
-			Made: 40_211, ShardScheduled: 910_233, Threshold: 0.0021},
+		Revisits: contract.FrontierRevisits{Scheduled: 120, NextAt: ptr(at("15:00:00")), LastmodTrusted: true,
+			PerDay: 12_500,
+			Made:   40_211, ShardScheduled: 910_233, Threshold: 0.0021},
 		Of: contract.FrontierDomain{URLs: 312, Limit: 500, CollectedAt: ptr(at("08:00:00")),
 			MoreStored: []contract.Partition{{Country: "sg", Category: "news", Date: "2026-01-28"}}},
 	}
@@ -124,7 +129,8 @@ func sampleURL() contract.FrontierURL {
 		Why: "it is an entry point, which is asked again at 2026-01-28T11:00:00Z",
 		Checks: []contract.FrontierCheck{{At: at("08:00:00"), Status: ptr(304)}, {At: at("09:00:00")},
 			{At: at("09:30:00"), Status: ptr(200), Changed: true}},
-		Entry: &contract.FrontierEntry{Method: "rss", Interval: 5400, ETag: ptr("\"1\""), ChangedAt: ptr(at("09:30:00"))},
+		Entry: &contract.FrontierEntry{Method: "rss", Interval: 5400, ETag: ptr("\"1\""),
+			ChangedAt: ptr(at("09:30:00"))},
 	}
 }
 
@@ -196,7 +202,8 @@ func TestFrontierQuarantine_AllShards(t *testing.T) {
 		return true
 	}
 	code, out, errOut := seedctl("", "frontier", "quarantine", "--json")
-	if code != 0 || strings.Count(out, "\n") != 2 || !strings.Contains(out, `{"shard":"`+stats.Shards[0].Name+`","id":1,`) {
+	if code != 0 || strings.Count(out, "\n") != 2 ||
+		!strings.Contains(out, `{"shard":"`+stats.Shards[0].Name+`","id":1,`) {
 		t.Errorf("%d, %q, %q", code, out, errOut)
 	}
 }
@@ -206,7 +213,8 @@ func (e *playedEngine) restore(r *http.Request) (int, any) {
 	var body struct{ Cursor string }
 	json.NewDecoder(r.Body).Decode(&body)
 	if body.Cursor == "" {
-		return 200, contract.Restored{Snapshots: []contract.Snapshotted{{Shard: "shard-3", Date: "2026-01-28"}}, Pages: 20,
+		return 200, contract.Restored{Snapshots: []contract.Snapshotted{{Shard: "shard-3", Date: "2026-01-28"}},
+			Pages: 20,
 			Hosts: 9000, Cursor: ptr("c1")}
 	}
 	return 200, contract.Restored{Snapshots: []contract.Snapshotted{}, Pages: 4, Hosts: 1750, Done: true}
@@ -244,8 +252,10 @@ func TestFrontierImport_Parts(t *testing.T) {
 	host := func(name string) string {
 		return `{"host":"` + name + `","domain":"a.example","record":"` + large + `"}`
 	}
-	in := `{"version":1,"classes":[{"country":"sg","category":"news"}],"hosts":[` + host("a") + "," + host("b") + "," + host("c") +
-		`],"domains":[{"domain":"a.example"}]}` + "\n\n{]\n" + `{"version":1,"hosts":[{"host":"wrong","domain":"a","record":""}],"next":7}` + "\n[]\n" +
+	in := `{"version":1,"classes":[{"country":"sg","category":"news"}],"hosts":[` + host("a") + "," + host("b") + "," +
+		host("c") +
+		`],"domains":[{"domain":"a.example"}]}` + "\n\n{]\n" +
+		`{"version":1,"hosts":[{"host":"wrong","domain":"a","record":""}],"next":7}` + "\n[]\n" +
 		`{"version":1,"hosts":[{"host":"d","domain":"d","record":""}],"next":7}`
 	code, out, errOut := seedctl(in, "frontier", "import")
 	const name = "seedctl frontier import: -, line "
@@ -276,15 +286,21 @@ func TestFrontier_Lines(t *testing.T) {
 		fmt.Fprintf(&in, "https://a.example/%d\n\n", i)
 	}
 	file := filepath.Join(t.TempDir(), "urls")
-	if err := os.WriteFile(file, []byte(`{"url":"https://b.example/1","priority":0.5}`+"\nftp://c.example/"), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(`{"url":"https://b.example/1","priority":0.5}`+"\nftp://c.example/"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	put := []string{"frontier", "put", "--country", "sg", "--category", "news", "--date", "2026-01-28"}
 	code, out, errOut := seedctl(in.String(), append(put, "-", file)...)
-	if code != exitFailed || out != "1002 URLs accepted, 0 duplicates, 1 rejected\n" || errOut != "seedctl frontier put: ftp://c.example/: invalid_url\n" {
+	if code != exitFailed || out != "1002 URLs accepted, 0 duplicates, 1 rejected\n" ||
+		errOut != "seedctl frontier put: ftp://c.example/: invalid_url\n" {
 		t.Errorf("put: %d %q %q", code, out, errOut)
 	}
-	if asked := e.asked(); len(asked) != 2 || !strings.HasSuffix(asked[1], `{"urls":[{"url":"https://a.example/1000"},{"url":"https://b.example/1","priority":0.5},{"url":"ftp://c.example/"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`) {
+	if asked := e.asked(); len(asked) != 2 ||
+		!strings.HasSuffix(asked[1],
+			`{"urls":[{"url":"https://a.example/1000"},{"url":"https://b.example/1","priority":0.5},`+
+				`{"url":"ftp://c.example/"}],"partition_info":{"country":"sg","category":"news",`+
+				`"date":"2026-01-28"}}`) {
 		t.Errorf("asked %d times: %s", len(asked), asked[len(asked)-1])
 	}
 
@@ -293,20 +309,24 @@ func TestFrontier_Lines(t *testing.T) {
 	for i := range 4 {
 		fmt.Fprintf(&in, `{"id":"i%d","status":200,"redirected_to":"%s"}`+"\n", i, long)
 	}
-	if code, out, _ := seedctl(in.String(), "frontier", "report", "--lease", "0.1"); code != exitOK || out != "4 results accepted, 0 unknown; 0 found URLs added\n" || len(e.asked()) != 2 {
+	if code, out, _ := seedctl(in.String(), "frontier", "report", "--lease", "0.1"); code != exitOK ||
+		out != "4 results accepted, 0 unknown; 0 found URLs added\n" || len(e.asked()) != 2 {
 		t.Errorf("large results: %d %q", code, out)
 	}
 	for input, want := range map[string]string{
-		`{"id":"a","status":200}` + "\n\n" + `{"id":"wrong","status":200}`: "seedctl frontier report: -, line 3: status: is out of range (validation_error)\n",
+		`{"id":"a","status":200}` + "\n\n" + `{"id":"wrong","status":200}`: "seedctl frontier report: -, line 3: " +
+			"status: is out of range (validation_error)\n",
 		"https://a.example/":           "seedctl frontier report: -, line 1: is not a JSON object\n",
 		`{"id":`:                       "seedctl frontier report: -, line 1: is not a JSON object\n",
 		strings.Repeat("x", 1_000_000): "seedctl frontier report: -: bufio.Scanner: token too long\n",
 	} {
-		if code, _, errOut := seedctl(input, "frontier", "report", "--lease", "0.1"); code != exitFailed || errOut != want {
+		if code, _, errOut := seedctl(input, "frontier", "report", "--lease", "0.1"); code != exitFailed ||
+			errOut != want {
 			t.Errorf("%.50s: %d %q", input, code, errOut)
 		}
 	}
-	if code, _, errOut := seedctl("", "frontier", "report", "--lease", "0.1", "no/such/file"); code != exitFailed || !strings.Contains(errOut, "no/such/file") {
+	if code, _, errOut := seedctl("", "frontier", "report", "--lease", "0.1", "no/such/file"); code != exitFailed ||
+		!strings.Contains(errOut, "no/such/file") {
 		t.Errorf("no file: %d %q", code, errOut)
 	}
 }
@@ -315,17 +335,20 @@ func TestFrontier_Lines(t *testing.T) {
 func TestFrontier_Host(t *testing.T) {
 	e := newEngine(t)
 	begin := time.Now().Truncate(time.Second)
-	if code, out, _ := seedctl("", "frontier", "host", "a.example", "--block", "1h"); code != exitOK || out != "changed a.example\n" {
+	if code, out, _ := seedctl("", "frontier", "host", "a.example", "--block", "1h"); code != exitOK ||
+		out != "changed a.example\n" {
 		t.Errorf("%d %q", code, out)
 	}
 	_, body, _ := strings.Cut(e.asked()[0], "{")
 	var change struct {
 		BlockUntil time.Time `json:"block_until"`
 	}
-	if err := json.Unmarshal([]byte("{"+body), &change); err != nil || change.BlockUntil.Before(begin.Add(time.Hour)) || change.BlockUntil.After(time.Now().Add(time.Hour)) {
+	if err := json.Unmarshal([]byte("{"+body), &change); err != nil || change.BlockUntil.Before(begin.Add(time.Hour)) ||
+		change.BlockUntil.After(time.Now().Add(time.Hour)) {
 		t.Errorf("%s: %v", body, err)
 	}
-	if code, _, errOut := seedctl("", "frontier", "host", "none.example", "--empty"); code != exitFailed || !strings.Contains(errOut, "no host none.example") {
+	if code, _, errOut := seedctl("", "frontier", "host", "none.example", "--empty"); code != exitFailed ||
+		!strings.Contains(errOut, "no host none.example") {
 		t.Errorf("%d %q", code, errOut)
 	}
 }

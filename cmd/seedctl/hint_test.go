@@ -44,16 +44,23 @@ func TestHints(t *testing.T) {
 		return true
 	}
 	for line, want := range map[string]string{
-		"domains --category sport":                                  `there is nothing of the category "sport"; did you mean "sports"?`,
-		"domains --category new --state failed":                     `there is nothing of the category "new"; did you mean "news"?`,
-		"orchestrate --category government":                         `there is nothing of the category "government", only of news, sports`,
-		"status --country kp":                                       `there is nothing of the country "kp"; did you mean "kr"?`,
-		"dlq list --category nwes":                                  `there is nothing of the category "nwes"; did you mean "news"?`,
-		"dlq discard --country sg --category sp":                    `there is nothing of the category "sp"; did you mean "sports"?`,
-		"reconcile --country sg --category sport --date 2026-01-28": `there is nothing of the category "sport"; did you mean "sports"?`,
-		"domains --country sg --category news":                      "",
-		"domains --date 2026-01-29":                                 "",
-		"domains":                                                   "",
+		"domains --category sport": `there is nothing of the category "sport"; did ` +
+			`you mean "sports"?`,
+		"domains --category new --state failed": `there is nothing of the category "new"; did ` +
+			`you mean "news"?`,
+		"orchestrate --category government": `there is nothing of the category "government", ` +
+			`only of news, sports`,
+		"status --country kp": `there is nothing of the country "kp"; did ` +
+			`you mean "kr"?`,
+		"dlq list --category nwes": `there is nothing of the category "nwes"; did ` +
+			`you mean "news"?`,
+		"dlq discard --country sg --category sp": `there is nothing of the category "sp"; did you ` +
+			`mean "sports"?`,
+		"reconcile --country sg --category sport --date 2026-01-28": `there is nothing of the category "sport"; did ` +
+			`you mean "sports"?`,
+		"domains --country sg --category news": "",
+		"domains --date 2026-01-29":            "",
+		"domains":                              "",
 	} {
 		code, _, complaints := seedctl("", strings.Fields(line)...)
 		got := strings.TrimSpace(complaints)
@@ -124,9 +131,11 @@ func TestHints_SimilarDomains(t *testing.T) {
 // TestPipeline_Words: what was never paused has no time since when.
 func TestPipeline_Words(t *testing.T) {
 	for want, p := range map[string]contract.Pipeline{
-		"running, and never paused":                                    {},
-		"running, and never paused, by API_TOKEN, reason: all is well": {By: ptr("API_TOKEN"), Reason: ptr("all is well")},
-		"running since 2026-01-28 09:30:00, by API_TOKEN, reason: -":   {Since: ptr(at("09:30:00")), By: ptr("API_TOKEN")},
+		"running, and never paused": {},
+		"running, and never paused, by API_TOKEN, reason: all is well": {By: ptr("API_TOKEN"),
+			Reason: ptr("all is well")},
+		"running since 2026-01-28 09:30:00, by API_TOKEN, reason: -": {Since: ptr(at("09:30:00")),
+			By: ptr("API_TOKEN")},
 		"paused since 2026-01-28 09:30:00, by API_TOKEN, reason: a move": {Paused: true, Since: ptr(at("09:30:00")),
 			By: ptr("API_TOKEN"), Reason: ptr("a move")},
 	} {

@@ -20,7 +20,8 @@ import (
 var (
 	infoCollector = target{
 		Service: client.Service{
-			Name: "Info service's collector", Noun: "collector", Article: "a", Example: "https://info-collector.example.com",
+			Name: "Info service's collector", Noun: "collector", Article: "a",
+			Example: "https://info-collector.example.com",
 			Address: "INFO_COLLECTOR_URL", Token: "INFO_COLLECTOR_TOKEN",
 		},
 		local: "http://localhost:8789",
@@ -66,7 +67,8 @@ func writeInfoStatus(w io.Writer, s *info.Status) error {
 			continue
 		}
 		articles, inserted := lastCounts(one.Last)
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s", name, moment(one.SucceededAt), articles, inserted,
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s", name, moment(one.SucceededAt), articles,
+			inserted,
 			one.Failures, moment(one.NotBefore), one.DeadLetters, callsText(one.Quotas)))
 		if one.Error != nil {
 			errors = append(errors, fmt.Sprintf("error\t%s: %s", name, strings.TrimPrefix(or(one.Error), name+": ")))
@@ -130,7 +132,8 @@ With --json each line is a collection {"source", "skipped"?, "not_before"?, "err
 	return r.command(func(ctx context.Context, sources []string) error {
 		for _, s := range sources {
 			if !info.IsSource(s) {
-				return usageError(fmt.Sprintf("%q is no source; name some of %s, or none", s, strings.Join(info.Sources, ", ")))
+				return usageError(fmt.Sprintf("%q is no source; name some of %s, or none", s,
+					strings.Join(info.Sources, ", ")))
 			}
 		}
 		if len(sources) == 0 {
@@ -152,8 +155,9 @@ With --json each line is a collection {"source", "skipped"?, "not_before"?, "err
 					}
 				}
 				c := one.Counts
-				rows = append(rows, fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s", plain(one.Source), c.Calls, c.Articles,
-					c.Inserted, c.Updated, c.Thumbnails, c.Failed, note(&one)))
+				rows = append(rows,
+					fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s", plain(one.Source), c.Calls, c.Articles,
+						c.Inserted, c.Updated, c.Thumbnails, c.Failed, note(&one)))
 			}
 		}
 		if err := tableIf(!r.asJSON, r.out, rows); err != nil {
@@ -225,7 +229,8 @@ With --json each line is an article {"id", "title", "url", "snippet", "source", 
 		return list(ctx, r, []string{"info", "news"}, query, *limit,
 			func(p *infoPage) ([]info.Public, *string) { return p.Articles, p.NextCursor },
 			"PUBLISHED\tTOPIC\tSOURCE\tTITLE\tURL", func(a *info.Public) string {
-				return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", publishedText(a.PublishedAt), or(a.Category), plain(a.SourceName),
+				return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", publishedText(a.PublishedAt), or(a.Category),
+					plain(a.SourceName),
 					plain(a.Title), plain(a.URL))
 			})
 	})

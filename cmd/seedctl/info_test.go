@@ -88,7 +88,9 @@ func newInfoService(t *testing.T) *infoService {
 		KV:        &cache.Memory{},
 		Transport: s, Webhook: func(string) alarms.Webhook { return nil },
 		Variable: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
-		Local:    func() bool { return false }, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return noon },
+		Local:    func() bool { return false }, Log: slog.New(slog.DiscardHandler), Now: func() time.Time {
+			return noon
+		},
 		Extend: func(time.Duration) {},
 	}
 	s.collector = service.NewCollector(p)
@@ -130,7 +132,8 @@ func TestInfo(t *testing.T) {
 	}
 	expect("info status", exitOK, "2 of 25000 (day)", "error    feed: refused, status 404\n", "DEAD LETTERS")
 	var status info.Status
-	if err := json.Unmarshal([]byte(expect("info status --json", exitOK)), &status); err != nil || len(status.Sources) != 4 || status.Sources[2].DeadLetters != 1 {
+	if err := json.Unmarshal([]byte(expect("info status --json", exitOK)), &status); err != nil ||
+		len(status.Sources) != 4 || status.Sources[2].DeadLetters != 1 {
 		t.Errorf("%+v %v", status, err)
 	}
 	for range 2 { // the crons after it
@@ -161,7 +164,8 @@ func TestInfo_ArticlesByCursor(t *testing.T) {
 	s := newInfoService(t)
 	var items strings.Builder
 	for i := range 130 {
-		fmt.Fprintf(&items, "<item><title>N%03d</title><link>https://press.example/n/%d</link><pubDate>Wed, 28 Jan 2026 %02d:00:00 GMT</pubDate></item>", i, i, i/13)
+		fmt.Fprintf(&items, "<item><title>N%03d</title><link>https://press.example/n/%d</link><pubDate>Wed, 28 Jan "+
+			"2026 %02d:00:00 GMT</pubDate></item>", i, i, i/13)
 	}
 	s.pages["https://feeds.example/rss"] = "<rss><channel><title>P</title>" + items.String() + "</channel></rss>"
 	if code, out, errOut := seedctl("", "info", "collect", "feed"); code != exitOK {
@@ -190,7 +194,8 @@ func TestInfo_ArticlesByCursor(t *testing.T) {
 func TestInfo_NotAnEngine(t *testing.T) {
 	e := newEngine(t)
 	for line, want := range map[string]string{
-		"info status":   "otherwise than the Info service's collector; --url or INFO_COLLECTOR_URL says where the collector is",
+		"info status": "otherwise than the Info service's collector; --url or INFO_COLLECTOR_URL says where " +
+			"the collector is",
 		"info articles": "INFO_API_URL says where the Info service is",
 	} {
 		e.before = func(w http.ResponseWriter, _ *http.Request) bool {

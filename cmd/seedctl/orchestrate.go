@@ -198,10 +198,12 @@ func (r *remote) watch(ctx context.Context, p contract.Partition, o orchestrator
 		pending := now.FilesPending > 0 || now.DomainsPending > 0
 		switch {
 		case !pending && same >= enough && !complete:
-			return s, fmt.Errorf("the ledger has %d of the %s; \"seedctl reconcile\" completes it", now.FilesTotal+s.Discarded,
+			return s, fmt.Errorf("the ledger has %d of the %s; \"seedctl reconcile\" completes it",
+				now.FilesTotal+s.Discarded,
 				count(o.FilesFound, "raw file"))
 		case !pending && same >= enough && now.FilesFailed+now.DomainsFailed > 0:
-			return s, fmt.Errorf("%s and %s failed; \"seedctl dlq list\" and \"seedctl domains --state failed\" say why",
+			return s, fmt.Errorf("%s and %s failed; \"seedctl dlq list\" and \"seedctl domains --state "+
+				"failed\" say why",
 				count(int(now.FilesFailed), "file"), count(int(now.DomainsFailed), "domain"))
 		case !pending && same >= enough:
 			return s, nil

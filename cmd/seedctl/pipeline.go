@@ -39,7 +39,8 @@ func controlCommand(cmd *cobra.Command) *cobra.Command {
 	reason := reasonFlag(r)
 	return r.command(func(ctx context.Context, _ []string) error {
 		var p contract.Pipeline
-		if err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"pipeline", verb}, Body: reasonBody(*reason)},
+		if err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"pipeline", verb},
+			Body: reasonBody(*reason)},
 			&p); err != nil {
 			return err
 		}

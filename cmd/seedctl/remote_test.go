@@ -39,19 +39,23 @@ var remoteCommands = []struct {
 		[]string{"DELETE /datasets/sg/news/2026-01-28/raw_0001"}},
 	{"domains", []string{"GET /seeds/domains?limit=50"}},
 	{"domains --limit 0", []string{"GET /seeds/domains?limit=200"}},
-	{"domains --country sg --state failed --robots false --sitemap true --error-type timeout_error --slower-than 1.5s " +
+	{"domains --country sg --state failed --robots false --sitemap true --error-type timeout_error " +
+		"--slower-than 1.5s " +
 		"--sort duration --limit 7",
 		[]string{
-			"GET /seeds/domains?country=sg&error_type=timeout_error&limit=7&robots=false&sitemap=true&slower_than_ms=1500&sort=duration&state=failed"}},
+			"GET /seeds/domains?country=sg&error_type=timeout_error&limit=7&robots=false&sitemap=true&" +
+				"slower_than_ms=1500&sort=duration&state=failed"}},
 	{"domains mom.gov.sg --date 2026-01-28", []string{"GET /seeds/domains/mom.gov.sg?date=2026-01-28"}},
 	{"collect gone.example", []string{"POST /seeds/domains/gone.example/collect {}"}},
 	{"collect --date 2026-01-28 gone.example",
 		[]string{`POST /seeds/domains/gone.example/collect {"date":"2026-01-28"}`}},
 	{"dlq list", []string{"GET /dlq?limit=50"}},
-	{"dlq list --state stored --queue domain --error-type storage_error --country sg --category news --date 2026-01-28 " +
+	{"dlq list --state stored --queue domain --error-type storage_error --country sg --category news " +
+		"--date 2026-01-28 " +
 		"--domain gone.example",
 		[]string{
-			"GET /dlq?category=news&country=sg&date=2026-01-28&domain=gone.example&error_type=storage_error&limit=50&queue=domain&state=stored"}},
+			"GET /dlq?category=news&country=sg&date=2026-01-28&domain=gone.example&error_type=storage_error&limit=50&" +
+				"queue=domain&state=stored"}},
 	{"domains https://mom.gov.sg/x?y=1", []string{"GET /seeds/domains/mom.gov.sg"}},
 	{"dlq list --domain https://www.gone.example/", []string{"GET /dlq?domain=gone.example&limit=50"}},
 	{"dlq list --domain www.gone.co.uk", []string{"GET /dlq?domain=gone.co.uk&limit=50"}},
@@ -68,9 +72,11 @@ var remoteCommands = []struct {
 		[]string{"DELETE /exclusions/domain/shop.example", "DELETE /exclusions/domain/news.example"}},
 	{"frontier stats", []string{"GET /frontier/stats"}},
 	{"frontier lease", []string{`POST /frontier/lease {"max":10,"lease_seconds":60,"per_host":1}`}},
-	{"frontier lease --max 5 --seconds 30 --country kr --category news --types news,faq --kinds page,entry --per-host 2",
+	{"frontier lease --max 5 --seconds 30 --country kr --category news --types news,faq --kinds page," +
+		"entry --per-host 2",
 		[]string{
-			`POST /frontier/lease {"max":5,"lease_seconds":30,"country":"kr","category":"news","types":["news","faq"],"kinds":["page","entry"],"per_host":2}`}},
+			`POST /frontier/lease {"max":5,"lease_seconds":30,"country":"kr","category":"news","types":["news",` +
+				`"faq"],"kinds":["page","entry"],"per_host":2}`}},
 	{"frontier report --lease 0.1", nil},
 	{"frontier put --country sg --category news --date 2026-01-28", nil},
 	{"frontier url https://news.example/rss.xml https://a.example/?a=b",
@@ -219,7 +225,8 @@ func TestTokens(t *testing.T) {
 	}
 	for content, want := range map[string]string{"": "is empty", "a\nb": "holds blanks", "t\u00f6ken": "holds blanks"} {
 		write(content)
-		if code, _, errOut := seedctl("", "status", "--token-file", file); code != exitUsage || !strings.Contains(errOut, want) {
+		if code, _, errOut := seedctl("", "status", "--token-file", file); code != exitUsage ||
+			!strings.Contains(errOut, want) {
 			t.Errorf("%q: %d, %s", content, code, errOut)
 		}
 	}
@@ -254,28 +261,45 @@ func TestErrors(t *testing.T) {
 			"seedctl status: by: \"x\" is not a number (validation_error)\n"},
 		{"not found", nil, "domains absent.example", exitFailed, 2, // and the list, for one that was meant
 			"seedctl domains: domain: there is no such domain (not_found)\n"},
-		{"unauthorised", fail(401, "unauthorized", "send the API token", ""), "status", exitDenied, 1, "seedctl status: the engine does not accept the token from SEED_API_TOKEN (unauthorized)\n"},
-		{"read only", fail(403, "forbidden", "this token may only read", ""), "pause", exitDenied, 1, "seedctl pause: the token from SEED_API_TOKEN is not enough: this token may only read (forbidden)\n"},
-		{"no token there", fail(503, "token_not_configured", "API_TOKEN is not set", ""), "status", exitDenied, 1, "API_TOKEN is not set (token_not_configured, request r-1)"},
-		{"internal", fail(500, "internal_error", "something went wrong", ""), "status", exitUnreachable, 1, "something went wrong (internal_error, request r-1)"},
-		{"storage", fail(503, "storage_error", "the storage did not answer", ""), "status", exitUnreachable, 5, "trying again in 8ms"},
-		{"storage, force", fail(503, "storage_error", "the storage did not answer", ""), "orchestrate --force", exitUnreachable, 1, "(storage_error, request r-1)\n"},
+		{"unauthorised", fail(401, "unauthorized", "send the API token", ""), "status", exitDenied, 1,
+			"seedctl status: the engine does not accept the token from SEED_API_TOKEN (unauthorized)\n"},
+		{"read only", fail(403, "forbidden", "this token may only read", ""), "pause", exitDenied, 1,
+			"seedctl pause: the token from SEED_API_TOKEN is not enough: this token may only read (forbidden)\n"},
+		{"no token there", fail(503, "token_not_configured", "API_TOKEN is not set", ""), "status", exitDenied, 1,
+			"API_TOKEN is not set (token_not_configured, request r-1)"},
+		{"internal", fail(500, "internal_error", "something went wrong", ""), "status", exitUnreachable, 1,
+			"something went wrong (internal_error, request r-1)"},
+		{"storage", fail(503, "storage_error", "the storage did not answer", ""), "status", exitUnreachable, 5,
+			"trying again in 8ms"},
+		{"storage, force", fail(503, "storage_error", "the storage did not answer", ""), "orchestrate --force",
+			exitUnreachable, 1, "(storage_error, request r-1)\n"},
 		{"busy", fail(429, "busy", "too many", ""), "orchestrate --force", exitUnreachable, 5, "too many (busy)"},
-		{"other server", raw(200, "text/html", "<p>hello"), "status", exitUnreachable, 1, "answered 200 with text/html, otherwise than the Seed Engine; --url or SEED_API_URL"},
-		{"gateway", raw(502, "text/html", "<p>bad gateway"), "status", exitUnreachable, 5, "answered 502 with text/html"},
+		{"other server", raw(200, "text/html", "<p>hello"), "status", exitUnreachable, 1,
+			"answered 200 with text/html, otherwise than the Seed Engine; --url or SEED_API_URL"},
+		{"gateway", raw(502, "text/html", "<p>bad gateway"), "status", exitUnreachable, 5,
+			"answered 502 with text/html"},
 		{"nothing", raw(200, "", ""), "status", exitUnreachable, 1, "otherwise than the Seed Engine"},
-		{"broken", raw(200, "application/json", `{"success": true, "data": {`), "status", exitUnreachable, 1, "with broken JSON"},
+		{"broken", raw(200, "application/json", `{"success": true, "data": {`), "status", exitUnreachable, 1,
+			"with broken JSON"},
 		{"no data", raw(200, "application/json", `{"success": true}`), "status", exitUnreachable, 1, "with other JSON"},
-		{"null", raw(200, "application/json", `{"success": true, "data": null}`), "status", exitUnreachable, 1, "with other JSON"},
-		{"other type", raw(200, "application/json", `{"success": true, "data": {"paused": "no"}}`), "status", exitUnreachable, 1, "answers otherwise than the Seed Engine 1.0.0 does"},
-		{"lie", raw(404, "application/json", `{"success": true, "data": {}}`), "status", exitUnreachable, 1, "answered 404 with other JSON"},
+		{"null", raw(200, "application/json", `{"success": true, "data": null}`), "status", exitUnreachable, 1,
+			"with other JSON"},
+		{"other type", raw(200, "application/json", `{"success": true, "data": {"paused": "no"}}`), "status",
+			exitUnreachable, 1, "answers otherwise than the Seed Engine 1.0.0 does"},
+		{"lie", raw(404, "application/json", `{"success": true, "data": {}}`), "status", exitUnreachable, 1,
+			"answered 404 with other JSON"},
 		{"redirect", func(w http.ResponseWriter, r *http.Request) bool {
 			http.Redirect(w, r, "https://login.example/", http.StatusFound)
 			return true
 		}, "status", exitUnreachable, 1, "redirects to https://login.example/"},
-		{"hang-up", func(w http.ResponseWriter, r *http.Request) bool { panic(http.ErrAbortHandler) }, "status", exitUnreachable, 5, "could not be reached: the connection was closed"},
-		{"hang-up, force", func(w http.ResponseWriter, r *http.Request) bool { panic(http.ErrAbortHandler) }, "orchestrate --force", exitUnreachable, 1, "could not be reached: the connection was closed"},
-		{"gateway, force", raw(502, "text/html", "<p>bad gateway"), "orchestrate --force", exitUnreachable, 1, "answered 502"},
+		{"hang-up", func(w http.ResponseWriter, r *http.Request) bool {
+			panic(http.ErrAbortHandler)
+		}, "status", exitUnreachable, 5, "could not be reached: the connection was closed"},
+		{"hang-up, force", func(w http.ResponseWriter, r *http.Request) bool {
+			panic(http.ErrAbortHandler)
+		}, "orchestrate --force", exitUnreachable, 1, "could not be reached: the connection was closed"},
+		{"gateway, force", raw(502, "text/html", "<p>bad gateway"), "orchestrate --force", exitUnreachable, 1,
+			"answered 502"},
 		{"cut short", func(w http.ResponseWriter, r *http.Request) bool {
 			w.Header().Set("Content-Length", "100")
 			return raw(200, "application/json", `{"succ`)(w, r)
@@ -287,7 +311,8 @@ func TestErrors(t *testing.T) {
 		{"endless partition", func(w http.ResponseWriter, r *http.Request) bool {
 			respond(w, 200, contract.Reconciled{Cursor: ptr("again")})
 			return true
-		}, "reconcile --country sg --category news --date 2026-01-28", exitUnreachable, 2, "to go on: --cursor \"again\""},
+		}, "reconcile --country sg --category news --date 2026-01-28", exitUnreachable, 2,
+			"to go on: --cursor \"again\""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e.before = c.before
@@ -327,9 +352,12 @@ func TestUnreachable(t *testing.T) {
 	}
 	address := "http://" + listener.Addr().String()
 	listener.Close()
-	for _, line := range []string{"status", "orchestrate --force", "upload --country sg --category news --date 2026-01-28 ../../sample/raw/country=sg/category=news/date=2026-01-28/raw_0001.json"} {
+	for _, line := range []string{"status", "orchestrate --force",
+		"upload --country sg --category news --date 2026-01-28 ../../sample/raw/country=sg/category=news/" +
+			"date=2026-01-28/raw_0001.json"} {
 		code, _, errOut := seedctl("", append(strings.Fields(line), "--url", address)...)
-		if code != exitUnreachable || strings.Count(errOut, "trying again") != client.MaxRetries || !strings.Contains(errOut, "the connection was refused") || strings.Contains(errOut, "dial tcp") {
+		if code != exitUnreachable || strings.Count(errOut, "trying again") != client.MaxRetries ||
+			!strings.Contains(errOut, "the connection was refused") || strings.Contains(errOut, "dial tcp") {
 			t.Errorf("%s: %d, %s", line, code, errOut)
 		}
 	}
@@ -369,7 +397,8 @@ func TestSlow(t *testing.T) {
 	} {
 		e.before = before
 		code, _, errOut := seedctl("", "status")
-		if asked := e.asked(); code != exitUnreachable || len(asked) != 1+client.MaxRetries || !strings.Contains(errOut, "gave no answer in time") {
+		if asked := e.asked(); code != exitUnreachable || len(asked) != 1+client.MaxRetries ||
+			!strings.Contains(errOut, "gave no answer in time") {
 			t.Errorf("%s: %d after %d requests: %s", name, code, len(asked), errOut)
 		}
 	}
@@ -444,7 +473,10 @@ func TestHostile(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(poisoned))
 	defer server.Close()
 	t.Setenv("SEED_API_URL", server.URL)
-	lines := []string{"domains absent.example", "collect no.example", "dlq show no", "dlq replay no", "exclusions remove domain no.domain", "status --by no", "upload --country xx --category news --date 2026-01-28 ../../sample/raw/country=sg/category=news/date=2026-01-28/raw_0001.json"}
+	lines := []string{"domains absent.example", "collect no.example", "dlq show no", "dlq replay no",
+		"exclusions remove domain no.domain", "status --by no",
+		"upload --country xx --category news --date 2026-01-28 ../../sample/raw/country=sg/category=news/" +
+			"date=2026-01-28/raw_0001.json"}
 	for _, c := range remoteCommands {
 		lines = append(lines, c.line)
 	}
@@ -507,7 +539,8 @@ func TestPages(t *testing.T) {
 func TestResolve(t *testing.T) {
 	e := newEngine(t)
 	code, out, errOut := seedctl("", "dlq", "replay", "4f1c8d", "9a02b7", "nobody", "--json")
-	if code != exitFailed || out != `{"done":1,"skipped":1,"failed":[{"id":"nobody","code":"not_found","message":"there is no such dead letter"}],"remaining":0}`+"\n" ||
+	if code != exitFailed || out != `{"done":1,"skipped":1,"failed":[{"id":"nobody","code":"not_found",`+
+		`"message":"there is no such dead letter"}],"remaining":0}`+"\n" ||
 		errOut != "seedctl dlq replay: nobody: there is no such dead letter (not_found)\n" {
 		t.Error(code, out, errOut)
 	}
@@ -526,10 +559,16 @@ func TestResolve(t *testing.T) {
 		code    int
 		out     string
 	}{
-		"all":            {[]contract.Resolved{{Done: 500, Remaining: 700}, {Done: 500, Remaining: 200}, {Done: 200}}, 3, exitOK, "1200 dead letters discarded, 0 skipped, 0 failed, 0 remaining\n"},
-		"none":           {[]contract.Resolved{{}}, 1, exitOK, "0 dead letters discarded, 0 skipped, 0 failed, 0 remaining\n"},
-		"they come back": {[]contract.Resolved{{Done: 500, Remaining: 500}}, 2, exitFailed, "1000 dead letters discarded, 0 skipped, 0 failed, 500 remaining\n"},
-		"one cannot":     {[]contract.Resolved{{Done: 499, Remaining: 2, Failed: []contract.Unresolved{{ID: "x"}}}, {Done: 1, Remaining: 1, Failed: []contract.Unresolved{{ID: "x"}}}, {Remaining: 1, Failed: []contract.Unresolved{{ID: "x"}}}}, 3, exitFailed, "500 dead letters discarded, 0 skipped, 1 failed, 1 remaining\n"},
+		"all": {[]contract.Resolved{{Done: 500, Remaining: 700}, {Done: 500, Remaining: 200}, {Done: 200}},
+			3, exitOK, "1200 dead letters discarded, 0 skipped, 0 failed, 0 remaining\n"},
+		"none": {[]contract.Resolved{{}}, 1, exitOK,
+			"0 dead letters discarded, 0 skipped, 0 failed, 0 remaining\n"},
+		"they come back": {[]contract.Resolved{{Done: 500, Remaining: 500}}, 2, exitFailed,
+			"1000 dead letters discarded, 0 skipped, 0 failed, 500 remaining\n"},
+		"one cannot": {[]contract.Resolved{{Done: 499, Remaining: 2, Failed: []contract.Unresolved{{ID: "x"}}},
+			{Done: 1, Remaining: 1, Failed: []contract.Unresolved{{ID: "x"}}},
+			{Remaining: 1, Failed: []contract.Unresolved{{ID: "x"}}}}, 3, exitFailed,
+			"500 dead letters discarded, 0 skipped, 1 failed, 1 remaining\n"},
 	} {
 		n := 0
 		e.before = func(w http.ResponseWriter, r *http.Request) bool {
@@ -551,7 +590,8 @@ func TestResolve(t *testing.T) {
 		}
 		return true
 	}
-	if code, out, errOut := seedctl("", "dlq", "replay", "--all"); code != exitUnreachable || out != "" || !strings.Contains(errOut, "500 dead letters replayed before the error") {
+	if code, out, errOut := seedctl("", "dlq", "replay", "--all"); code != exitUnreachable || out != "" ||
+		!strings.Contains(errOut, "500 dead letters replayed before the error") {
 		t.Error(code, out, errOut)
 	}
 }

@@ -42,7 +42,8 @@ or {"error"}, after which the exit code is 1 once all others are answered.`,
 		"`URL` of the file, to resolve relative sitemaps (default: that of the first absolute URL asked about)")
 	asJSON := flags.Bool("json", false, "print one JSON object")
 	compare := flags.Bool("compare", false,
-		"show where temoto/robotstxt, a common parser, decides otherwise;\nwithout URLs, try some for every rule of the group")
+		"show where temoto/robotstxt, a common parser, decides otherwise;\nwithout URLs, try some for every "+
+			"rule of the group")
 	lines := flags.Bool("jsonl", false, "answer questions on standard input, one JSON object a line")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		in, out := cmd.InOrStdin(), cmd.OutOrStdout()
@@ -238,7 +239,8 @@ func (r robotsReport) text() string {
 		case len(c.Differences) == 0:
 			fmt.Fprintf(&b, "temoto/robotstxt decides the same (%s tried)\n", count(c.Tried, "URL"))
 		default:
-			fmt.Fprintf(&b, "temoto/robotstxt decides otherwise on %d of %s:\n", len(c.Differences), count(c.Tried, "URL"))
+			fmt.Fprintf(&b, "temoto/robotstxt decides otherwise on %d of %s:\n", len(c.Differences),
+				count(c.Tried, "URL"))
 			for _, v := range c.Differences {
 				row(v.word(), "%s  %s", v.URL, v.reason())
 			}

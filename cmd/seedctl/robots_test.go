@@ -75,13 +75,16 @@ func TestRobots_JSON(t *testing.T) {
 	code, out, errOut := seedctl(robotsSample, "robots", "--json", "--base", "https://h.example/robots.txt", "-", "/a",
 		"/z")
 	want := `{"file":"-","agent":"NewsforkBot","group":{"user_agent":"*","line":1},"rules":3,"crawl_delay":1.5,` +
-		`"content_signals":{"ai-train":"no","search":"yes"},"sitemaps":["https://h.example/s.xml"],"is_html":false,"truncated":false,` +
-		`"urls":[{"url":"/a","allowed":false,"line":5,"rule":"Disallow: /a"},{"url":"/z","allowed":true,"line":null,"rule":null}]}` + "\n"
+		`"content_signals":{"ai-train":"no","search":"yes"},"sitemaps":["https://h.example/s.xml"],"is_html":false,` +
+		`"truncated":false,` +
+		`"urls":[{"url":"/a","allowed":false,"line":5,"rule":"Disallow: /a"},{"url":"/z","allowed":true,"line":null,` +
+		`"rule":null}]}` + "\n"
 	if code != exitOK || out != want || errOut != "" {
 		t.Errorf("%d, %s\n%s", code, errOut, out)
 	}
 	_, out, _ = seedctl("", "robots", "--json", "-")
-	want = `{"file":"-","agent":"NewsforkBot","group":null,"rules":0,"crawl_delay":null,"content_signals":{},"sitemaps":[],` +
+	want = `{"file":"-","agent":"NewsforkBot","group":null,"rules":0,"crawl_delay":null,"content_signals":{},` +
+		`"sitemaps":[],` +
 		`"is_html":false,"truncated":false,"urls":[{"url":"/","allowed":true,"line":null,"rule":null}]}` + "\n"
 	if out != want {
 		t.Error(out)
@@ -92,7 +95,8 @@ func TestRobots_Compare(t *testing.T) {
 	const differs = "User-agent: *\nDisallow: /a*b\nDisallow: /c\n"
 	_, out, _ := seedctl(differs, "robots", "--compare", "-", "/x/ab", "/c", "https://h.example/y/ab?q=1")
 	if !strings.Contains(out,
-		"temoto/robotstxt decides otherwise on 2 of 3 URLs:\nallowed    /x/ab  (no rule)\nallowed    https://h.example/y/ab?q=1  (no rule)\n") {
+		"temoto/robotstxt decides otherwise on 2 of 3 URLs:\nallowed    /x/ab  (no rule)\nallowed    "+
+			"https://h.example/y/ab?q=1  (no rule)\n") {
 		t.Error(out)
 	}
 	// Without URLs the rules themselves suggest some.
@@ -106,7 +110,8 @@ func TestRobots_Compare(t *testing.T) {
 	}
 	_, out, _ = seedctl("Disallow: /\nUser-agent: *\nDisallow: /x", "robots", "--compare", "--json", "-", "/x")
 	var report robotsReport
-	if err := json.Unmarshal([]byte(out), &report); err != nil || report.Compare == nil || report.Compare.Error == nil || report.Compare.Differences == nil {
+	if err := json.Unmarshal([]byte(out), &report); err != nil || report.Compare == nil ||
+		report.Compare.Error == nil || report.Compare.Differences == nil {
 		t.Errorf("%v: %s", err, out)
 	}
 	_, out, _ = seedctl("Disallow: /\nUser-agent: *\nDisallow: /x", "robots", "--compare", "-", "/x")
@@ -123,11 +128,13 @@ func TestRobots_Usage(t *testing.T) {
 		"jsonl with other":     {"--jsonl", "--agent", "x"},
 		"a flag with no value": {"-", "--agent"},
 	} {
-		if code, out, errOut := seedctl("", append([]string{"robots"}, args...)...); code != exitUsage || out != "" || errOut == "" {
+		if code, out, errOut := seedctl("", append([]string{"robots"}, args...)...); code != exitUsage || out != "" ||
+			errOut == "" {
 			t.Errorf("%s: %d, %q, %q", name, code, out, errOut)
 		}
 	}
-	if code, out, errOut := seedctl("", "robots", filepath.Join(t.TempDir(), "none.txt")); code != exitFailed || out != "" || !strings.Contains(errOut, "none.txt") {
+	if code, out, errOut := seedctl("", "robots", filepath.Join(t.TempDir(), "none.txt")); code != exitFailed ||
+		out != "" || !strings.Contains(errOut, "none.txt") {
 		t.Errorf("no such file: %d, %q, %q", code, out, errOut)
 	}
 }
@@ -140,17 +147,20 @@ func TestRobots_JSONL(t *testing.T) {
 	for _, c := range []struct {
 		name, question, answer string
 	}{
-		{"verdict", `{"robots_txt":"User-agent: *\nDisallow: /x\nCrawl-delay: 2","agent":"Bot","url":"https://h.example/x?y"}`,
+		{"verdict", `{"robots_txt":"User-agent: *\nDisallow: /x\nCrawl-delay: 2","agent":"Bot",` +
+			`"url":"https://h.example/x?y"}`,
 			`{"allowed":false,"crawl_delay":2,"sitemaps":[],"is_html":false}`},
 		{"no URL asks about /", `{"robots_txt":"User-agent: *\nDisallow: /$\nCrawl-delay: .25","agent":"Bot"}`,
 			`{"allowed":false,"crawl_delay":0.25,"sitemaps":[],"is_html":false}`},
 		{"an empty URL is the root too", `{"robots_txt":"User-agent: *\nDisallow: /$","agent":"Bot","url":""}`,
 			`{"allowed":false,"crawl_delay":null,"sitemaps":[],"is_html":false}`},
-		{"sitemaps, by base", `{"robots_txt":"Sitemap: s.xml?a&b","agent":"Bot","base_url":"https://h.example/robots.txt"}`,
+		{"sitemaps, by base", `{"robots_txt":"Sitemap: s.xml?a&b","agent":"Bot",` +
+			`"base_url":"https://h.example/robots.txt"}`,
 			`{"allowed":true,"crawl_delay":null,"sitemaps":["https://h.example/s.xml?a&b"],"is_html":false}`},
 		{"sitemaps, by URL", `{"robots_txt":"Sitemap: /s.xml","agent":"Bot","url":"http://h.example/a/b"}`,
 			`{"allowed":true,"crawl_delay":null,"sitemaps":["http://h.example/s.xml"],"is_html":false}`},
-		{"bytes", `{"robots_txt_b64":"//5VAHMAZQByAC0AYQBnAGUAbgB0ADoAIAAqAAoARABpAHMAYQBsAGwAbwB3ADoAIAAvAAoA","agent":"Bot"}`,
+		{"bytes", `{"robots_txt_b64":"//5VAHMAZQByAC0AYQBnAGUAbgB0ADoAIAAqAAoARABpAHMAYQBsAGwAbwB3ADoAIAAvAAoA",` +
+			`"agent":"Bot"}`,
 			`{"allowed":false,"crawl_delay":null,"sitemaps":[],"is_html":false}`},
 		{"bytes win", `{"robots_txt":"User-agent: *\nDisallow: /","robots_txt_b64":"","agent":"Bot"}`, none},
 		{"a web page", `{"robots_txt":"<!doctype html><p>No","agent":"Bot"}`,
@@ -159,9 +169,11 @@ func TestRobots_JSONL(t *testing.T) {
 		{"no file", `{"agent":"Bot"}`, missing},
 		{"null is no file", `{"robots_txt":null,"agent":"Bot"}`, missing},
 		{"no agent", `{"robots_txt":""}`, `{"error":"agent: missing; send a User-Agent or product token"}`},
-		{"no base64", `{"robots_txt_b64":"*","agent":"Bot"}`, `{"error":"not a question: illegal base64 data at input byte 0"}`},
+		{"no base64", `{"robots_txt_b64":"*","agent":"Bot"}`,
+			`{"error":"not a question: illegal base64 data at input byte 0"}`},
 		{"no JSON", `{"robots_txt":`, `{"error":"not a question: it ends too early to be JSON"}`},
-		{"another type", `{"robots_txt":1,"agent":"Bot"}`, `{"error":"not a question: \"robots_txt\" cannot be a number"}`},
+		{"another type", `{"robots_txt":1,"agent":"Bot"}`,
+			`{"error":"not a question: \"robots_txt\" cannot be a number"}`},
 	} {
 		code, out, _ := seedctl(c.question+"\n", "robots", "--jsonl")
 		wantCode := exitOK
@@ -178,7 +190,8 @@ func TestRobots_JSONL(t *testing.T) {
 	long := `{"robots_txt":"` + strings.Repeat(`#\n`, 250_000) + `","agent":"Bot"}`
 	code, out, _ := seedctl("\nbad\r\n \n"+long+"\n"+`{"robots_txt":"","agent":"a"}`, "robots", "--jsonl")
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	if code != exitFailed || len(lines) != 3 || !strings.HasPrefix(lines[0], `{"error"`) || lines[1] != none || lines[2] != none {
+	if code != exitFailed || len(lines) != 3 || !strings.HasPrefix(lines[0], `{"error"`) || lines[1] != none ||
+		lines[2] != none {
 		t.Errorf("%d, %q", code, lines)
 	}
 	if code, out, _ := seedctl("", "robots", "--jsonl"); code != exitOK || out != "" {

@@ -63,7 +63,8 @@ func (s *sites) add(l *siteLine) {
 	}
 	a := s.analysers[domain]
 	if a == nil {
-		a = discovery.NewAnalyser(discovery.Options{Model: embedded.Model(), Domain: domain, Now: s.now, Context: s.context})
+		a = discovery.NewAnalyser(discovery.Options{Model: embedded.Model(), Domain: domain, Now: s.now,
+			Context: s.context})
 		s.analysers[domain] = a
 	}
 	method := l.Method

@@ -18,15 +18,18 @@ func TestSitemap_JSON(t *testing.T) {
 	index := filepath.Join(dir, "index.xml")
 	if err := os.WriteFile(index,
 		[]byte(
-			"<sitemapindex><sitemap><loc>a.xml</loc></sitemap><sitemap><loc>/b.xml?c&amp;d</loc></sitemap></sitemapindex>"),
+			"<sitemapindex><sitemap><loc>a.xml</loc></sitemap><sitemap><loc>/b.xml?c&amp;d</loc></sitemap>"+
+				"</sitemapindex>"),
 		0o600); err != nil {
 		t.Fatal(err)
 	}
 	code, out, errOut := seedctl(herald, "sitemap", "--base", "https://h.example/maps/s.xml", "--json", "-", index)
-	want := `{"file":"-","kind":"urlset","url_count":2,"child_sitemaps":[],"first_loc":"https://h.example/a?x=1&y=2","last_loc":"https://h.example/b",` +
+	want := `{"file":"-","kind":"urlset","url_count":2,"child_sitemaps":[],"first_loc":"https://h.example/a?x=1&y=2",` +
+		`"last_loc":"https://h.example/b",` +
 		`"lastmod_min":"2026-02-09T09:30:00Z","lastmod_max":"2026-02-10T00:00:00Z","news_titles":1,"truncated":true,"over_limit":false,"error":null}
 {"file":"` + index +
-		`","kind":"index","url_count":0,"child_sitemaps":["https://h.example/maps/a.xml","https://h.example/b.xml?c&d"],"first_loc":null,"last_loc":null,` +
+		`","kind":"index","url_count":0,"child_sitemaps":["https://h.example/maps/a.xml",` +
+		`"https://h.example/b.xml?c&d"],"first_loc":null,"last_loc":null,` +
 		`"lastmod_min":null,"lastmod_max":null,"news_titles":0,"truncated":false,"over_limit":false,"error":null}
 `
 	if code != exitOK || out != want || errOut != "" {
@@ -85,9 +88,11 @@ func TestSitemap_Corpus(t *testing.T) {
 	}
 	for _, x := range doc.Cases {
 		file := x["file"].(string)
-		code, out, errOut := seedctl("", "sitemap", "--base", x["base_url"].(string), "--json", filepath.Join(corpus, file))
+		code, out, errOut := seedctl("", "sitemap", "--base", x["base_url"].(string), "--json",
+			filepath.Join(corpus, file))
 		var got map[string]any
-		if err := json.NewDecoder(bytes.NewReader([]byte(out))).Decode(&got); err != nil || code != exitOK || errOut != "" {
+		if err := json.NewDecoder(bytes.NewReader([]byte(out))).Decode(&got); err != nil || code != exitOK ||
+			errOut != "" {
 			t.Errorf("%s: %d, %v, %s", file, code, err, errOut)
 			continue
 		}

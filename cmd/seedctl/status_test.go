@@ -18,7 +18,8 @@ func TestAlarm_Text(t *testing.T) {
 		"feed_webhook firing: 75 minutes, fires above 60 minutes": {Name: "feed_webhook",
 			State: contract.AlarmFiring, Value: ptr(4_530_000.0), Threshold: 3_600_000, Unit: contract.Milliseconds},
 		"slow_domains firing: 12345678 ms, fires above 5000 ms over 60 minutes": {Name: "slow_domains",
-			State: contract.AlarmFiring, Value: ptr(12345678.0), Threshold: 5000, Unit: contract.Milliseconds, Window: ptr(60)},
+			State: contract.AlarmFiring, Value: ptr(12345678.0), Threshold: 5000, Unit: contract.Milliseconds,
+			Window: ptr(60)},
 		"file_failures ok: 0.5 %, fires above 5 % over 60 minutes": {Name: "file_failures",
 			State: contract.AlarmOK, Value: ptr(0.5), Threshold: 5, Unit: contract.Percent, Window: ptr(60)},
 		"dead_letters ok: 3, fires above 100": {Name: "dead_letters",
@@ -83,7 +84,8 @@ func TestStatus_PauseReason(t *testing.T) {
 	code, out, errOut := seedctl("", "status")
 	if code != exitOK ||
 		!strings.Contains(out,
-			`paused since 2026-01-28 09:00:00, by API_TOKEN, reason: moving the bucket; "seedctl resume" lets it go on`) {
+			`paused since 2026-01-28 09:00:00, by API_TOKEN, reason: moving the bucket; "seedctl `+
+				`resume" lets it go on`) {
 		t.Error(code, out, errOut)
 	}
 }

@@ -163,7 +163,8 @@ func findRaw(args []string, given contract.Partition, chunk string, next bool) (
 		case chunk != "":
 			var ok bool
 			if f.name, ok = chunkName(chunk); !ok {
-				return nil, usageError(fmt.Sprintf("--chunk %q is no number of up to twelve digits, such as 1 or 0001", chunk))
+				return nil, usageError(fmt.Sprintf("--chunk %q is no number of up to twelve digits, such as 1 or 0001",
+					chunk))
 			}
 		case !next:
 			f.name = rawName(f.path)
@@ -172,7 +173,8 @@ func findRaw(args []string, given contract.Partition, chunk string, next bool) (
 			continue
 		}
 		if other, twice := keys[f.key()]; twice {
-			return nil, usageError(fmt.Sprintf("%s and %s are both %s; --next gives them new numbers", other, f.path, f.key()))
+			return nil, usageError(fmt.Sprintf("%s and %s are both %s; --next gives them new numbers", other, f.path,
+				f.key()))
 		}
 		keys[f.key()] = f.path
 	}
@@ -323,7 +325,8 @@ func (u *uploader) all(ctx context.Context, files []rawUpload) (ready []contract
 		}
 		u.progress.clear()
 		if err := u.show(outcome, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%-6s  %s  %s  %s\n", outcome.State, plain(outcome.Key), bytesText(f.size), plain(f.path))
+			_, err := fmt.Fprintf(w, "%-6s  %s  %s  %s\n", outcome.State, plain(outcome.Key), bytesText(f.size),
+				plain(f.path))
 			return err
 		}); err != nil {
 			return nil, err
@@ -409,7 +412,8 @@ func (u *uploader) put(ctx context.Context, f *rawUpload, replace bool) (unsure 
 			return unreadable(statErr)
 		} else if info.Size() != f.size {
 			return &client.Error{Code: "file_changed",
-				Message: fmt.Sprintf("had %d bytes and has %d now; what is stored of it, if anything, is the beginning", f.size,
+				Message: fmt.Sprintf("had %d bytes and has %d now; what is stored of it, if anything, is the beginning",
+					f.size,
 					info.Size())}
 		}
 		return err

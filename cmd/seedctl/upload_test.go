@@ -48,9 +48,11 @@ func TestUpload(t *testing.T) {
 		{"number of the path", map[string]string{day + "raw_0007.json": "[]"}, day + "raw_0007.json", exitOK,
 			"sg/news/2026-01-28/raw_0007", ""},
 		{"flags before the path", map[string]string{day + "raw_0007.json": "[]"},
-			"--date 2026-02-01 --country kr --category=gov " + day + "raw_0007.json", exitOK, "kr/gov/2026-02-01/raw_0007", ""},
+			"--date 2026-02-01 --country kr --category=gov " + day + "raw_0007.json", exitOK,
+			"kr/gov/2026-02-01/raw_0007", ""},
 		{"some of each", map[string]string{"country=sg/x/raw_123456.json": " \n[]"},
-			"--category news --date 2026-01-28 country=sg/x/raw_123456.json", exitOK, "sg/news/2026-01-28/raw_123456", ""},
+			"--category news --date 2026-01-28 country=sg/x/raw_123456.json", exitOK, "sg/news/2026-01-28/raw_123456",
+			""},
 		{"next free", map[string]string{"export.json": "\xef\xbb\xbf{}", "b.json": "[]"}, flags + "export.json b.json",
 			exitOK, "sg/news/2026-01-28/raw_0002 sg/news/2026-01-28/raw_0003", ""},
 		{"first of a day", map[string]string{"export.json": "{}"}, flags + "--date 2026-03-01 export.json", exitOK,
@@ -63,15 +65,17 @@ func TestUpload(t *testing.T) {
 			"sg/news/2026-01-28/raw_0007", ""},
 		{"next", map[string]string{day + "raw_0001.json": "[{}]", day + "raw_0009.json": "[]"}, "--next .", exitOK,
 			"sg/news/2026-01-28/raw_0002 sg/news/2026-01-28/raw_0003", ""},
-		{"directory", map[string]string{day + "raw_0002.json": "[]", day + "raw_metadata.json": "{}", day + ".DS_Store": "x",
-			day + "raw_0002.json.success":                            "",
+		{"directory", map[string]string{day + "raw_0002.json": "[]", day + "raw_metadata.json": "{}",
+			day + ".DS_Store":             "x",
+			day + "raw_0002.json.success": "",
 			"country=sg/category=news/date=2026-01-29/raw_0001.json": "[]"}, ".", exitOK,
 			"sg/news/2026-01-28/raw_0002 sg/news/2026-01-29/raw_0001", ""},
 		{"there already", map[string]string{day + "raw_0001.json": "[]", day + "raw_0002.json": "[]"}, ".", exitOK,
 			"sg/news/2026-01-28/raw_0002", ""},
 		{"there, but another", map[string]string{day + "raw_0001.json": "[{}]", day + "raw_0002.json": "[]"}, ".",
 			exitFailed, "sg/news/2026-01-28/raw_0002",
-			"raw_0001.json is there with another content, and was processed; --next takes the next free number (already_exists)"},
+			"raw_0001.json is there with another content, and was processed; --next takes the next free number " +
+				"(already_exists)"},
 		{"refused", map[string]string{"country=xx/category=news/date=2026-01-28/raw_0001.json": "[]",
 			day + "raw_0002.json": "[]"}, ".", exitFailed, "sg/news/2026-01-28/raw_0002", "country: "},
 
@@ -80,20 +84,23 @@ func TestUpload(t *testing.T) {
 			"exclude each other"},
 		{"no number", map[string]string{"a.json": "[]"}, flags + "--chunk 1a a.json", exitUsage, "",
 			`--chunk "1a" is no number`},
-		{"one chunk, two files", map[string]string{"a.json": "[]", "b.json": "[]"}, flags + "--chunk 0001 a.json b.json",
+		{"one chunk, two files", map[string]string{"a.json": "[]", "b.json": "[]"},
+			flags + "--chunk 0001 a.json b.json",
 			exitUsage, "", "--chunk is for one file"},
 		{"twice", map[string]string{"a/raw_0002.json": "[]", "b/raw_0002.json": "[]"}, flags + ".", exitUsage, "",
 			"are both raw/country=sg/category=news/date=2026-01-28/raw_0002.json"},
 		{"no partition", map[string]string{"raw_0002.json": "[]"}, "raw_0002.json", exitUsage, "",
 			"raw_0002.json: give --country, since its path has no country=…\n"},
-		{"no such day", map[string]string{"raw_0002.json": "[]"}, flags + "--date 2026-02-30 raw_0002.json", exitUsage, "",
+		{"no such day", map[string]string{"raw_0002.json": "[]"}, flags + "--date 2026-02-30 raw_0002.json", exitUsage,
+			"",
 			"--date"},
 		{"no such file", map[string]string{day + "raw_0002.json": "[]"}, flags + day + "raw_0002.json nothing.json",
 			exitFailed, "", "seedctl upload: nothing.json: no such file"},
 		{"standard input", nil, flags + "-", exitUsage, "", "no length"},
 		{"nothing in it", map[string]string{"a/b.json": "[]"}, flags + "a", exitFailed, "",
 			"a holds no files called raw_NNNN.json"},
-		{"no JSON", map[string]string{day + "raw_0002.json": "[]", day + "raw_0003.json": "\x1f\x8b\x08"}, ".", exitFailed,
+		{"no JSON", map[string]string{day + "raw_0002.json": "[]", day + "raw_0003.json": "\x1f\x8b\x08"}, ".",
+			exitFailed,
 			"", "raw_0003.json is no raw file"},
 		{"empty", map[string]string{day + "raw_0003.json": " \n"}, ".", exitFailed, "", "raw_0003.json is no raw file"},
 	} {
@@ -161,7 +168,9 @@ func TestUpload_Orchestrates(t *testing.T) {
 		`POST /seeds/orchestrate {"country":"sg","category":"news","date":"2026-01-28"}`}; !slices.Equal(asked, want) {
 		t.Error(asked)
 	}
-	if _, out, _ = seedctl("", "upload", "--orchestrate", "--json", dir); !strings.HasSuffix(out, `{"partition_info":{"country":"sg","category":"news","date":"2026-01-28"},"files_found":150,"sent":149,"skipped":1,"finished":1}`+"\n") {
+	if _, out, _ = seedctl("", "upload", "--orchestrate", "--json", dir); !strings.HasSuffix(out,
+		`{"partition_info":{"country":"sg","category":"news","date":"2026-01-28"},"files_found":150,"sent":149,`+
+			`"skipped":1,"finished":1}`+"\n") {
 		t.Error(out)
 	}
 }
@@ -170,7 +179,8 @@ func TestUpload_Orchestrates(t *testing.T) {
 func TestUpload_SameOrReplace(t *testing.T) {
 	e := newEngine(t)
 	t.Chdir(lay(t, map[string]string{day + "raw_0001.json": "{}", day + "raw_0003.json": "[1]"}))
-	if code, _, errOut := seedctl("", "upload", "."); code != exitFailed || !strings.Contains(errOut, "raw_0001.json is there with another content") {
+	if code, _, errOut := seedctl("", "upload", "."); code != exitFailed ||
+		!strings.Contains(errOut, "raw_0001.json is there with another content") {
 		t.Errorf("another file of the same size: %d %s", code, errOut)
 	}
 	e.with(func() { e.files["sg/news/2026-01-28/raw_0001"] = playedFile{size: 2} })
@@ -180,21 +190,26 @@ func TestUpload_SameOrReplace(t *testing.T) {
 	e.with(func() { e.files["sg/news/2026-01-28/raw_0001"] = playedFile{2, md5Text("[]")} })
 	e.asked()
 	code, out, errOut := seedctl("", "upload", "--replace", ".")
-	if code != exitOK || !strings.HasPrefix(out, "replaced  raw/country=sg/category=news/date=2026-01-28/raw_0001.json") || !strings.Contains(out, "exists  raw/") {
+	if code != exitOK || !strings.HasPrefix(out,
+		"replaced  raw/country=sg/category=news/date=2026-01-28/raw_0001.json") ||
+		!strings.Contains(out, "exists  raw/") {
 		t.Errorf("%d %s%s", code, out, errOut)
 	}
-	if asked := e.asked(); len(asked) != 2 || !strings.HasPrefix(asked[1], "PUT /datasets/sg/news/2026-01-28/raw_0001?replace=true") {
+	if asked := e.asked(); len(asked) != 2 ||
+		!strings.HasPrefix(asked[1], "PUT /datasets/sg/news/2026-01-28/raw_0001?replace=true") {
 		t.Errorf("asked %q", asked)
 	}
 	e.with(func() { e.files["sg/news/2026-01-28/raw_0005"] = playedFile{2, md5Text("[]")} })
 	t.Chdir(lay(t, map[string]string{day + "raw_0005.json": "{}"}))
 	if code, _, errOut := seedctl("", "upload", "."); code != exitFailed || !strings.Contains(errOut,
-		"raw_0005.json is there with another content; --next takes the next free number, --replace stores this one in its place (already_exists)") {
+		"raw_0005.json is there with another content; --next takes the next free number, --replace stores this one "+
+			"in its place (already_exists)") {
 		t.Errorf("one that was not processed: %d %s", code, errOut)
 	}
 	e.with(func() { e.files["sg/news/2026-01-28/raw_0666"] = playedFile{2, md5Text("[]")} })
 	t.Chdir(lay(t, map[string]string{day + "raw_0666.json": "{}"}))
-	if code, _, errOut := seedctl("", "upload", "--replace", "."); code != exitFailed || !strings.Contains(errOut, "raw_0666 was processed") {
+	if code, _, errOut := seedctl("", "upload", "--replace", "."); code != exitFailed ||
+		!strings.Contains(errOut, "raw_0666 was processed") {
 		t.Errorf("a processed one: %d %s", code, errOut)
 	}
 }
@@ -214,39 +229,46 @@ func TestUpload_Races(t *testing.T) {
 		key    string
 		want   string
 	}{
-		"a free number is taken": {"export.json", func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
-			return n == 1 && take(e, w, "[]")
-		}, exitOK, stored, "raw_0003", ""},
-		"a fixed number is taken by the same": {"raw_0002.json", func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
-			return n == 1 && take(e, w, "[]")
-		}, exitOK, exists, "raw_0002", ""},
-		"a fixed number is taken by another": {"raw_0002.json", func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
-			return n == 1 && take(e, w, "{}")
-		}, exitFailed, failed, "raw_0002", "is there with another content"},
-		"stored, and the answer lost": {"export.json", func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
-			if n == 1 {
-				io.Copy(io.Discard, r.Body)
-				e.files[same] = playedFile{2, md5Text("[]")}
-				panic(http.ErrAbortHandler)
-			}
-			return false
-		}, exitOK, stored, "raw_0002", "trying again"},
-		"lost before it was stored": {"export.json", func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
-			if n == 1 {
-				panic(http.ErrAbortHandler)
-			}
-			return false
-		}, exitOK, stored, "raw_0002", "trying again"},
-		"storage down for a moment": {"export.json", func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
-			if n == 1 {
-				respond(w, 503, &client.Error{Code: "storage_error", Message: "down"})
-			}
-			return n == 1
-		}, exitOK, stored, "raw_0002", "trying again"},
-		"always taken, never there": {"export.json", func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
-			respond(w, 409, &client.Error{Code: "already_exists", Message: "taken"})
-			return true
-		}, exitFailed, failed, "raw_0002", "taken"},
+		"a free number is taken": {"export.json",
+			func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
+				return n == 1 && take(e, w, "[]")
+			}, exitOK, stored, "raw_0003", ""},
+		"a fixed number is taken by the same": {"raw_0002.json",
+			func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
+				return n == 1 && take(e, w, "[]")
+			}, exitOK, exists, "raw_0002", ""},
+		"a fixed number is taken by another": {"raw_0002.json",
+			func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
+				return n == 1 && take(e, w, "{}")
+			}, exitFailed, failed, "raw_0002", "is there with another content"},
+		"stored, and the answer lost": {"export.json",
+			func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
+				if n == 1 {
+					io.Copy(io.Discard, r.Body)
+					e.files[same] = playedFile{2, md5Text("[]")}
+					panic(http.ErrAbortHandler)
+				}
+				return false
+			}, exitOK, stored, "raw_0002", "trying again"},
+		"lost before it was stored": {"export.json",
+			func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
+				if n == 1 {
+					panic(http.ErrAbortHandler)
+				}
+				return false
+			}, exitOK, stored, "raw_0002", "trying again"},
+		"storage down for a moment": {"export.json",
+			func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
+				if n == 1 {
+					respond(w, 503, &client.Error{Code: "storage_error", Message: "down"})
+				}
+				return n == 1
+			}, exitOK, stored, "raw_0002", "trying again"},
+		"always taken, never there": {"export.json",
+			func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
+				respond(w, 409, &client.Error{Code: "already_exists", Message: "taken"})
+				return true
+			}, exitFailed, failed, "raw_0002", "taken"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(t)
@@ -259,9 +281,11 @@ func TestUpload_Races(t *testing.T) {
 				return c.before(e, n, w, r)
 			}
 			dir := lay(t, map[string]string{c.file: "[]"})
-			code, out, errOut := seedctl("", "upload", "--json", "--country", "sg", "--category", "news", "--date", "2026-01-28", filepath.Join(dir, c.file))
+			code, out, errOut := seedctl("", "upload", "--json", "--country", "sg", "--category", "news", "--date",
+				"2026-01-28", filepath.Join(dir, c.file))
 			var u uploaded
-			if err := json.Unmarshal([]byte(out), &u); err != nil || code != c.code || u.State != c.state || !strings.HasSuffix(u.Key, c.key+".json") || !strings.Contains(errOut, c.want) {
+			if err := json.Unmarshal([]byte(out), &u); err != nil || code != c.code || u.State != c.state ||
+				!strings.HasSuffix(u.Key, c.key+".json") || !strings.Contains(errOut, c.want) {
 				t.Errorf("%d: %s%s", code, out, errOut)
 			}
 		})
@@ -272,7 +296,8 @@ func TestUpload_Races(t *testing.T) {
 func TestUpload_ChangedWhileRead(t *testing.T) {
 	for _, size := range []int64{10, 1 << 22} {
 		e := newEngine(t)
-		path := filepath.Join(lay(t, map[string]string{"raw_0002.json": "[" + strings.Repeat(" ", 1<<21) + "]"}), "raw_0002.json")
+		path := filepath.Join(lay(t, map[string]string{"raw_0002.json": "[" + strings.Repeat(" ", 1<<21) + "]"}),
+			"raw_0002.json")
 		e.before = func(w http.ResponseWriter, r *http.Request) bool {
 			if r.Method == "GET" { // after the file was looked at
 				if err := os.Truncate(path, size); err != nil {
@@ -281,8 +306,10 @@ func TestUpload_ChangedWhileRead(t *testing.T) {
 			}
 			return false
 		}
-		code, out, errOut := seedctl("", "upload", "--json", "--country", "sg", "--category", "news", "--date", "2026-01-28", path)
-		if code != exitFailed || !strings.Contains(out, `"code":"file_changed"`) || !strings.Contains(errOut, fmt.Sprintf("had 2097154 bytes and has %d now", size)) {
+		code, out, errOut := seedctl("", "upload", "--json", "--country", "sg", "--category", "news", "--date",
+			"2026-01-28", path)
+		if code != exitFailed || !strings.Contains(out, `"code":"file_changed"`) ||
+			!strings.Contains(errOut, fmt.Sprintf("had 2097154 bytes and has %d now", size)) {
 			t.Error(code, out, errOut)
 		}
 	}
@@ -370,11 +397,13 @@ func TestUpload_Interrupted(t *testing.T) {
 	program := start(t, "upload", "--orchestrate", dir)
 	<-reached
 	code, out, errOut := program.interrupt(t)
-	if code != exitInterrupted || strings.Count(out, "stored") != 1 || !strings.Contains(errOut, "1 of 2 files done") || strings.Contains(errOut, "queued") {
+	if code != exitInterrupted || strings.Count(out, "stored") != 1 || !strings.Contains(errOut, "1 of 2 files done") ||
+		strings.Contains(errOut, "queued") {
 		t.Error(code, out, errOut)
 	}
 	e.with(func() { e.before = nil })
-	if code, out, errOut := seedctl("", "upload", dir); code != exitOK || strings.Count(out, "exists") != 1 || strings.Count(out, "stored") != 1 {
+	if code, out, errOut := seedctl("", "upload", dir); code != exitOK || strings.Count(out, "exists") != 1 ||
+		strings.Count(out, "stored") != 1 {
 		t.Error(code, out, errOut)
 	}
 }

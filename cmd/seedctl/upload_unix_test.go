@@ -25,10 +25,12 @@ func TestUpload_SpecialFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	flags := []string{"upload", "--country", "sg", "--category", "news", "--date", "2026-01-28"}
-	if code, _, errOut := seedctl("", append(flags, pipe)...); code != exitFailed || !strings.Contains(errOut, "is no regular file") {
+	if code, _, errOut := seedctl("", append(flags, pipe)...); code != exitFailed ||
+		!strings.Contains(errOut, "is no regular file") {
 		t.Error(code, errOut)
 	}
-	if code, out, errOut := seedctl("", append(flags, filepath.Dir(link))...); code != exitOK || !strings.Contains(out, "raw_0008.json  2 bytes") {
+	if code, out, errOut := seedctl("", append(flags, filepath.Dir(link))...); code != exitOK ||
+		!strings.Contains(out, "raw_0008.json  2 bytes") {
 		t.Error(code, out, errOut)
 	}
 }

@@ -31,7 +31,8 @@ func (terminalInfo) Mode() os.FileMode { return os.ModeDevice | os.ModeCharDevic
 func stats(files, domains [3]int64) contract.Status {
 	s := sampleStatus()
 	s.Processing = contract.ProcessingStats{
-		FilesTotal: files[0] + files[1] + files[2], FilesProcessed: files[0], FilesFailed: files[1], FilesPending: files[2],
+		FilesTotal: files[0] + files[1] + files[2], FilesProcessed: files[0], FilesFailed: files[1],
+		FilesPending: files[2],
 		DomainsTotal: domains[0] + domains[1] + domains[2], DomainsProcessed: domains[0], DomainsFailed: domains[1],
 		DomainsPending: domains[2],
 	}
@@ -54,20 +55,24 @@ func TestWatch(t *testing.T) {
 		want     string
 	}{
 		"well": {[]contract.Status{stats(three{0, 0, 150}, three{}),
-			stats(three{100, 0, 50}, three{200, 0, 100}), stats(three{150, 0, 0}, three{400, 0, 0})}, "", exitOK, 5, ""},
+			stats(three{100, 0, 50}, three{200, 0, 100}), stats(three{150, 0, 0}, three{400, 0, 0})}, "", exitOK, 5,
+			""},
 		"gap between a file and its domains": {[]contract.Status{stats(three{150, 0, 0}, three{}),
-			stats(three{150, 0, 0}, three{}), stats(three{150, 0, 0}, three{0, 0, 4}), stats(three{150, 0, 0}, three{4, 0, 0})},
+			stats(three{150, 0, 0}, three{}), stats(three{150, 0, 0}, three{0, 0, 4}),
+			stats(three{150, 0, 0}, three{4, 0, 0})},
 			"", exitOK, 6, ""},
 		"a domain failed": {[]contract.Status{stats(three{150, 0, 0}, three{399, 1, 0})}, "", exitFailed, 3,
 			"0 files and 1 domain failed"},
 		"a file failed": {[]contract.Status{stats(three{149, 1, 0}, three{399, 0, 0})}, "", exitFailed, 3,
 			"1 file and 0 domains failed"},
 		"the ledger is behind": {[]contract.Status{stats(three{0, 0, 0}, three{}),
-			stats(three{149, 0, 0}, three{10, 0, 0})}, "", exitFailed, manyLooks, "the ledger has 149 of the 150 raw files"},
+			stats(three{149, 0, 0}, three{10, 0, 0})}, "", exitFailed, manyLooks,
+			"the ledger has 149 of the 150 raw files"},
 		"a discarded file is no failure": {[]contract.Status{discarded(stats(three{149, 0, 0}, three{399, 0, 0}))}, "",
 			exitOK, 3, ""},
 		"it catches up": {[]contract.Status{stats(three{0, 0, 0}, three{}), stats(three{0, 0, 0}, three{}),
-			stats(three{0, 0, 0}, three{}), stats(three{0, 0, 0}, three{}), stats(three{150, 0, 0}, three{10, 0, 0})}, "",
+			stats(three{0, 0, 0}, three{}), stats(three{0, 0, 0}, three{}), stats(three{150, 0, 0}, three{10, 0, 0})},
+			"",
 			exitOK, 7, ""},
 		"nothing moves": {[]contract.Status{stats(three{149, 0, 1}, three{10, 0, 0})}, "--timeout 50ms", exitFailed, 3,
 			"nothing has moved for 50ms"},
@@ -88,7 +93,9 @@ func TestWatch(t *testing.T) {
 			e.statuses = c.statuses
 			code, out, _ = seedctl("", append(args, "--json")...)
 			var answer orchestrated
-			if err := json.Unmarshal([]byte(out), &answer); code != c.code || err != nil || answer.Orchestrated.Sent != 149 || answer.Status.Processing != c.statuses[len(c.statuses)-1].Processing {
+			if err := json.Unmarshal([]byte(out), &answer); code != c.code || err != nil ||
+				answer.Orchestrated.Sent != 149 ||
+				answer.Status.Processing != c.statuses[len(c.statuses)-1].Processing {
 				t.Errorf("--json: %d, %v, %s", code, err, out)
 			}
 		})
@@ -100,7 +107,8 @@ func TestWatch_Paused(t *testing.T) {
 	e.paused = true
 	e.statuses = []contract.Status{stats(three{0, 0, 150}, three{})}
 	code, _, errOut := seedctl("", strings.Fields("orchestrate --watch --interval 1ms --timeout 20ms")...)
-	if code != exitFailed || !strings.Contains(errOut, "files 0/150  domains 0/0  paused") || !strings.Contains(errOut, "the pipeline is paused") {
+	if code != exitFailed || !strings.Contains(errOut, "files 0/150  domains 0/0  paused") ||
+		!strings.Contains(errOut, "the pipeline is paused") {
 		t.Error(code, errOut)
 	}
 }
@@ -118,9 +126,11 @@ func TestWatch_Continued(t *testing.T) {
 	for range 20 {
 		e.statuses = append(e.statuses, lull)
 	}
-	e.statuses = append(e.statuses[1:], stats(three{100, 0, 100}, three{100, 0, 0}), stats(three{200, 0, 0}, three{200, 0, 0}))
+	e.statuses = append(e.statuses[1:], stats(three{100, 0, 100}, three{100, 0, 0}),
+		stats(three{200, 0, 0}, three{200, 0, 0}))
 	code, out, errOut := seedctl("", strings.Fields("orchestrate --watch --interval 1ms")...)
-	if looks := len(e.asked()) - 1; code != exitOK || looks < 21+manyLooks || !strings.Contains(out, "the rest follows by itself") || !strings.Contains(errOut, "files 200/200") {
+	if looks := len(e.asked()) - 1; code != exitOK || looks < 21+manyLooks ||
+		!strings.Contains(out, "the rest follows by itself") || !strings.Contains(errOut, "files 200/200") {
 		t.Error(code, looks, out, errOut)
 	}
 }
@@ -131,13 +141,14 @@ func TestWatch_Nothing(t *testing.T) {
 		respond(w, 200, orchestrator.Result{})
 		return true
 	}
-	if code, out, errOut := seedctl("", "orchestrate", "--watch"); code != exitOK || out != "no raw files there\n" || errOut != "" || len(e.asked()) != 1 {
+	if code, out, errOut := seedctl("", "orchestrate", "--watch"); code != exitOK || out != "no raw files there\n" ||
+		errOut != "" || len(e.asked()) != 1 {
 		t.Error(code, out, errOut)
 	}
 }
 
-// TestOrchestrate_SaysWhyNothingMoves: what is queued waits while the pipeline is paused, and what queues lost is queued
-// again only by force.
+// TestOrchestrate_SaysWhyNothingMoves: what is queued waits while the pipeline is paused, and what queues lost is
+// queued again only by force.
 func TestOrchestrate_SaysWhyNothingMoves(t *testing.T) {
 	skipped := orchestrator.Result{FilesFound: 3, Skipped: 3, Finished: 3}
 	stuck := stats(three{3, 0, 0}, three{2, 0, 31})
@@ -153,14 +164,20 @@ func TestOrchestrate_SaysWhyNothingMoves(t *testing.T) {
 		paused bool
 		want   string
 	}{
-		"paused":            {"orchestrate", orchestrator.Result{FilesFound: 3, Sent: 3}, stats(three{0, 0, 3}, three{}), true, "the pipeline is paused, so they wait; \"seedctl resume\" lets it go on\n"},
-		"it runs":           {"orchestrate", orchestrator.Result{FilesFound: 3, Sent: 3}, stats(three{0, 0, 3}, three{}), false, ""},
-		"the queue is lost": {"orchestrate", skipped, stuck, false, "31 domains pending; if nothing works on that, as when the queue was lost, --force queues it again\n"},
-		"paused and lost":   {"orchestrate", skipped, stuck, true, "the pipeline is paused, so they wait; \"seedctl resume\" lets it go on\n"},
-		"backlog unknown":   {"orchestrate", skipped, unknown, false, "31 domains pending; if"},
-		"they are queued":   {"orchestrate", skipped, busy, false, ""},
-		"in flight":         {"orchestrate", orchestrator.Result{FilesFound: 3, Skipped: 3, InFlight: 3}, stuck, false, ""},
-		"all is done":       {"orchestrate", skipped, stats(three{3, 0, 0}, three{33, 0, 0}), false, ""},
+		"paused": {"orchestrate", orchestrator.Result{FilesFound: 3, Sent: 3},
+			stats(three{0, 0, 3}, three{}), true,
+			"the pipeline is paused, so they wait; \"seedctl resume\" lets it go on\n"},
+		"it runs": {"orchestrate", orchestrator.Result{FilesFound: 3, Sent: 3},
+			stats(three{0, 0, 3}, three{}), false, ""},
+		"the queue is lost": {"orchestrate", skipped, stuck, false,
+			"31 domains pending; if nothing works on that, as when the queue was lost, --force queues it again\n"},
+		"paused and lost": {"orchestrate", skipped, stuck, true,
+			"the pipeline is paused, so they wait; \"seedctl resume\" lets it go on\n"},
+		"backlog unknown": {"orchestrate", skipped, unknown, false, "31 domains pending; if"},
+		"they are queued": {"orchestrate", skipped, busy, false, ""},
+		"in flight": {"orchestrate", orchestrator.Result{FilesFound: 3, Skipped: 3, InFlight: 3}, stuck, false,
+			""},
+		"all is done": {"orchestrate", skipped, stats(three{3, 0, 0}, three{33, 0, 0}), false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(t)
@@ -173,7 +190,8 @@ func TestOrchestrate_SaysWhyNothingMoves(t *testing.T) {
 				return r.Method == "POST"
 			}
 			code, out, errOut := seedctl("", strings.Fields(c.line)...)
-			if code != exitOK || !strings.HasPrefix(out, "3 raw files found") || (c.want == "") != (errOut == "") || !strings.Contains(errOut, c.want) {
+			if code != exitOK || !strings.HasPrefix(out, "3 raw files found") || (c.want == "") != (errOut == "") ||
+				!strings.Contains(errOut, c.want) {
 				t.Errorf("%d, %q, %q", code, out, errOut)
 			}
 		})
@@ -184,12 +202,15 @@ func TestOrchestrate_SaysWhyNothingMoves(t *testing.T) {
 func TestOrchestrate_PartlyQueued(t *testing.T) {
 	e := newEngine(t)
 	e.before = func(w http.ResponseWriter, r *http.Request) bool {
-		data, _ := json.Marshal(orchestrator.Result{FilesFound: 10, Sent: 1, Skipped: 5, Discarded: 1, InFlight: 2, Broken: 2, Failed: 4})
+		data, _ := json.Marshal(orchestrator.Result{FilesFound: 10, Sent: 1, Skipped: 5, Discarded: 1, InFlight: 2,
+			Broken: 2, Failed: 4})
 		respond(w, 503, &client.Error{Code: "storage_error", Message: "4 messages could not be sent", Data: data})
 		return true
 	}
 	code, out, errOut := seedctl("", "orchestrate")
-	if code != exitUnreachable || out != "" || len(e.asked()) != 1+client.MaxRetries || !strings.Contains(errOut, "10 raw files found, 1 queued, 5 skipped (1 discarded, 2 in flight, 2 broken), 4 failed before the error") {
+	if code != exitUnreachable || out != "" || len(e.asked()) != 1+client.MaxRetries ||
+		!strings.Contains(errOut,
+			"10 raw files found, 1 queued, 5 skipped (1 discarded, 2 in flight, 2 broken), 4 failed before the error") {
 		t.Error(code, out, errOut)
 	}
 }
@@ -198,7 +219,8 @@ func TestOrchestrate_PartlyQueued(t *testing.T) {
 func TestBar(t *testing.T) {
 	t.Setenv("TERM", "xterm")
 	e := newEngine(t)
-	e.statuses = []contract.Status{stats(three{0, 0, 150}, three{}), stats(three{75, 0, 75}, three{100, 1, 99}), stats(three{150, 0, 0}, three{399, 1, 0})}
+	e.statuses = []contract.Status{stats(three{0, 0, 150}, three{}), stats(three{75, 0, 75}, three{100, 1, 99}),
+		stats(three{150, 0, 0}, three{399, 1, 0})}
 	n := 0
 	e.before = func(w http.ResponseWriter, r *http.Request) bool {
 		if n++; n == 3 {
@@ -213,7 +235,8 @@ func TestBar(t *testing.T) {
 		"\r\x1b[Kseedctl orchestrate: the storage did not answer (storage_error, request r-1); trying again in 1ms\n" +
 		"\r\x1b[K\x1b[?7l[#####---------------]  25 %  files 75/150  domains 101/200 (1 failed)  Ns\x1b[?7h" +
 		last + "\n" +
-		"seedctl orchestrate: 0 files and 1 domain failed; \"seedctl dlq list\" and \"seedctl domains --state failed\" say why\n"
+		"seedctl orchestrate: 0 files and 1 domain failed; \"seedctl dlq list\" and \"seedctl domains --state " +
+		"failed\" say why\n"
 	got := regexp.MustCompile(`  \d+s`).ReplaceAllString(errOut.String(), "  Ns")
 	got = strings.Replace(got, last+last, last, 1) // drawn again when a second was over
 	if code != exitFailed || got != want || strings.Contains(out.String(), "\x1b") {
@@ -287,7 +310,8 @@ func TestInterrupt(t *testing.T) {
 			e.wait(t, 3) // orchestrate and two looks: what the first one brought is shown by now
 		}
 		code, out, errOut := program.interrupt(t)
-		if code != exitInterrupted || !strings.HasPrefix(out, "150 raw files found") || !strings.Contains(errOut, "files 0/150") || !strings.Contains(errOut, "the pipeline goes on") ||
+		if code != exitInterrupted || !strings.HasPrefix(out, "150 raw files found") ||
+			!strings.Contains(errOut, "files 0/150") || !strings.Contains(errOut, "the pipeline goes on") ||
 			!strings.HasSuffix(errOut, "seedctl orchestrate: interrupted\n") {
 			t.Errorf("%s: %d, %q, %q", where, code, out, errOut)
 		}

@@ -240,12 +240,14 @@ func send(ctx context.Context, to queues.Producer, messages []json.RawMessage) e
 func (o *shard) store(ctx context.Context, w *World, b bucket, order *rules.SnapshotOrder) (complete bool, err error) {
 	stored := frontier.StoredRequest{Date: order.Date, Taken: order.Taken, Page: order.Page - 1, Next: order.From}
 	for n := 0; n == 0 || stored.Next > 0 && n != w.SnapshotPages; n++ {
-		page, err := ask[frontier.Snapshot](o, w, "export", frontier.ExportRequest{From: stored.Next, Taken: order.Taken})
+		page, err := ask[frontier.Snapshot](o, w, "export",
+			frontier.ExportRequest{From: stored.Next, Taken: order.Taken})
 		if err != nil {
 			return false, err
 		}
 		stored.Page++
-		if _, err := b.Put(ctx, fmt.Sprintf("%s%04d.json", order.Prefix, stored.Page), contract.Encode(page), nil); err != nil {
+		if _, err := b.Put(ctx, fmt.Sprintf("%s%04d.json", order.Prefix, stored.Page), contract.Encode(page),
+			nil); err != nil {
 			return false, err
 		}
 		stored.Next = page.Next

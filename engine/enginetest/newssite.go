@@ -51,12 +51,14 @@ const (
 	newsSiteBytes = 60_000
 
 	html         = "text/html; charset=utf-8"
-	newsSiteText = "<p class=\"filler\">A paragraph of the page that says nothing about any other page of the site.</p>\n"
+	newsSiteText = "<p class=\"filler\">A paragraph of the page that says nothing about any other page of " +
+		"the site.</p>\n"
 )
 
 var (
 	newsSiteSections = strings.Fields("politics economy world culture sport science opinion local")
-	newsSiteTopics   = strings.Fields("minister budget harbour election school river climate market festival hospital " +
+	newsSiteTopics   = strings.Fields("minister budget harbour election school river climate market " +
+		"festival hospital " +
 		"railway energy parliament museum court")
 	newsSiteVerbs = strings.Fields("opens delays wins approves rejects plans reviews")
 	newsSiteEnds  = strings.Fields("bridge reform season programme inquiry talks record deal strike vote tower")
@@ -151,7 +153,8 @@ func (s newsSite) news() string {
 	for n := range s.recent() {
 		fmt.Fprintf(&b, "<url><loc>%s</loc><news:news><news:publication><news:name>%s</news:name>"+
 			"<news:language>en</news:language></news:publication><news:publication_date>%s</news:publication_date>"+
-			"<news:title>%s</news:title></news:news></url>\n", s.link(n), s.host, s.at(n).Format(time.RFC3339), s.title(n))
+			"<news:title>%s</news:title></news:news></url>\n", s.link(n), s.host, s.at(n).Format(time.RFC3339),
+			s.title(n))
 	}
 	b.WriteString("</urlset>\n")
 	return b.String()
@@ -173,7 +176,8 @@ func (s newsSite) urlset(from, to int) string {
 func (s newsSite) feed() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+
-		`<rss version="2.0"><channel><title>%s</title><link>https://%s/</link><language>en</language>`+"\n", s.host, s.host)
+		`<rss version="2.0"><channel><title>%s</title><link>https://%s/</link><language>en</language>`+"\n", s.host,
+		s.host)
 	for n := range min(newsSiteItems, s.articles()) {
 		fmt.Fprintf(&b, "<item><title>%s</title><link>%s</link><pubDate>%s</pubDate>"+
 			"<description>%s, as readers of the paper already know from its first page.</description></item>\n",

@@ -101,7 +101,8 @@ func feedNew(t T, db DB) {
 	s := newShard(t, db)
 	const now = epoch.Seconds(noon / 1000)
 	page := func(name string, lastmod epoch.Seconds) frontier.NewPage {
-		return frontier.NewPage{URL: "https://a.example/" + name, Title: name, Type: "news", Priority: 0.7, LastMod: lastmod,
+		return frontier.NewPage{URL: "https://a.example/" + name, Title: name, Type: "news", Priority: 0.7,
+			LastMod: lastmod,
 			FoundBy: "sitemap"}
 	}
 	put := func(since epoch.Millis, pages ...frontier.NewPage) {
@@ -271,7 +272,8 @@ func changes(t T, db DB) {
 	read := func(after int64) (list []string) {
 		t.Helper()
 		for _, c := range s.changes(after, 200).Items {
-			list = append(list, fmt.Sprintf("%s %s %d %t %t", c.Domain, c.Partition.Date, c.Revision, c.Reachable, c.Excluded))
+			list = append(list,
+				fmt.Sprintf("%s %s %d %t %t", c.Domain, c.Partition.Date, c.Revision, c.Reachable, c.Excluded))
 		}
 		return list
 	}
@@ -395,8 +397,10 @@ func refreshBudget(t T, db DB) {
 	s.local.PerMinute, s.local.PerDay = 5, 12
 	for i := range 30 {
 		host := fmt.Sprintf("a%d.example", i)
-		s.putIn(kr, host, nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://" + host + "/1"}, Method: "rss",
-			Interval: 5400}, {NewPage: frontier.NewPage{URL: "https://" + host + "/2"}, Method: "rss", Interval: 5400}})
+		s.putIn(kr, host, nil,
+			[]frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://" + host + "/1"}, Method: "rss",
+				Interval: 5400},
+				{NewPage: frontier.NewPage{URL: "https://" + host + "/2"}, Method: "rss", Interval: 5400}})
 	}
 	s.wait(7200_000)
 	seen := map[string]bool{}
@@ -522,7 +526,8 @@ func notRefreshed(t T, db DB) {
 	s.do(func() error {
 		return s.s.Exclude(ctx, frontier.Exclusion{Kind: contract.ExcludeURL, Value: "https://a.example/fe*"}, false)
 	})
-	expect(t, "scrapers are given it then", len(s.request(frontier.LeaseRequest{Max: 1, Kinds: []string{"entry"}}).Items),
+	expect(t, "scrapers are given it then",
+		len(s.request(frontier.LeaseRequest{Max: 1, Kinds: []string{"entry"}}).Items),
 		1)
 }
 

@@ -303,7 +303,8 @@ func mirrorDigests(t T, db DB) {
 	expect(t, "the original", []string{original("b.example"), original("b.example")}, []string{"", ""})
 	expect(t, "the copy after it", s.mirror("a.example", digestOf("c")), "b.example")
 	expect(t, "the original again", s.mirror("b.example", digestOf("c")), "")
-	for _, digest := range []string{"", "a", strings.Repeat("A", 64), strings.Repeat("x", 64), strings.Repeat("a", 66)} {
+	for _, digest := range []string{"", "a", strings.Repeat("A", 64), strings.Repeat("x", 64),
+		strings.Repeat("a", 66)} {
 		expectInvalid(t, digest, db.Transaction(func() error {
 			_, err := s.s.Mirror(ctx, frontier.MirrorRequest{Domain: "a.example", Digest: digest})
 			return err
@@ -531,7 +532,8 @@ func statsAndHosts(t T, db DB) {
 	}
 	s.do(func() error {
 		page, err := s.s.Hosts(ctx, frontier.HostsRequest{Sort: "size", Limit: 1})
-		expect(t, "pages and the entry point that waits", []int64{page.Hosts[0].URLs, page.Hosts[0].Due}, []int64{25, 25})
+		expect(t, "pages and the entry point that waits", []int64{page.Hosts[0].URLs, page.Hosts[0].Due},
+			[]int64{25, 25})
 		return err
 	})
 	unique := list(frontier.HostsRequest{})
@@ -591,11 +593,14 @@ func urlState(t T, db DB) {
 		})
 		return answer
 	}
-	expect(t, "states", states(gone, fetched, "https://a.example/x", "https://b.example/"), []string{"gone", "fetched", "unknown", "unknown"})
+	expect(t, "states", states(gone, fetched, "https://a.example/x", "https://b.example/"),
+		[]string{"gone", "fetched", "unknown", "unknown"})
 	again := []frontier.NewPage{{URL: gone, Refetch: true}, {URL: fetched, Refetch: true}}
-	expect(t, "refetched", put(frontier.Put{Pages: again}).Pages, []frontier.Verdict{frontier.Accepted, frontier.Accepted})
+	expect(t, "refetched", put(frontier.Put{Pages: again}).Pages,
+		[]frontier.Verdict{frontier.Accepted, frontier.Accepted})
 	expect(t, "states", states(gone, fetched), []string{"waiting", "waiting"})
-	expect(t, "removed", put(frontier.Put{Pages: again, Remove: true}).Pages, []frontier.Verdict{frontier.Removed, frontier.Removed})
+	expect(t, "removed", put(frontier.Put{Pages: again, Remove: true}).Pages,
+		[]frontier.Verdict{frontier.Removed, frontier.Removed})
 	expect(t, "states", states(gone, fetched), []string{"gone", "gone"})
 	s.do(func() error {
 		_, err := s.s.SetHost(ctx, "a.example", frontier.HostChange{Forget: frontier.ForgetAll})
@@ -618,8 +623,9 @@ func snapshot(t T, db DB) {
 		host := fmt.Sprintf("h%d.a%d.example", i, i%20)
 		s.putIn(contract.Partition{Country: []string{"kr", "sg"}[i%2], Category: "news", Date: "2026-01-28"},
 			fmt.Sprintf("a%d.example", i%20), pages(host, 200, 0.5),
-			[]frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://" + host + "/feed"}, Method: "feed", Interval: 7200,
-				ETag: host}})
+			[]frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://" + host + "/feed"}, Method: "feed",
+				Interval: 7200,
+				ETag:     host}})
 	}
 	s.do(func() error {
 		return s.s.Exclude(ctx, frontier.Exclusion{Kind: contract.ExcludeDomain, Value: "a19.example"}, true)
@@ -649,7 +655,8 @@ func snapshot(t T, db DB) {
 	}
 	before := s.stats()
 	s.do(func() error { // as a new shard
-		for _, table := range []string{"state", "hosts", "domains", "parts", "queue", "leases", "due", "feed", "changes",
+		for _, table := range []string{"state", "hosts", "domains", "parts", "queue", "leases", "due", "feed",
+			"changes",
 			"mirrors"} {
 			if _, err := db.Run("DELETE FROM " + table); err != nil {
 				return err
@@ -713,7 +720,8 @@ func unlessCollected(t T, db DB) {
 	s := newShard(t, c)
 	acquire := func(owner string, unless contract.Partition) (a frontier.Acquired) {
 		s.do(func() (err error) {
-			a, err = s.s.Acquire(ctx, frontier.AcquireRequest{Domain: "a.example", Owner: owner, Seconds: 60, Unless: &unless})
+			a, err = s.s.Acquire(ctx,
+				frontier.AcquireRequest{Domain: "a.example", Owner: owner, Seconds: 60, Unless: &unless})
 			return err
 		})
 		return a

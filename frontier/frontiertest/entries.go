@@ -45,7 +45,8 @@ func entriesTakeTurns(t T, db DB) {
 	s.local.PerMinute = 60
 	const stuck = "https://a.example/stuck"
 	s.putIn(kr, "a.example", nil, []frontier.NewEntry{
-		{NewPage: frontier.NewPage{URL: "https://a.example/robots.txt"}, Method: frontier.MethodCollect, Interval: 5400},
+		{NewPage: frontier.NewPage{URL: "https://a.example/robots.txt"}, Method: frontier.MethodCollect,
+			Interval: 5400},
 		{NewPage: frontier.NewPage{URL: stuck}, Method: "rss", Interval: 5400},
 		{NewPage: frontier.NewPage{URL: feedURL}, Method: "rss", Interval: 5400},
 	})
@@ -146,8 +147,9 @@ func refreshGoesOnWithin(t T, db DB) {
 			for i := range 3 {
 				s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: entryURL(i + 1)}}})
 			}
-			s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://a.example/robots.txt"},
-				Method: frontier.MethodCollect, Interval: 5400}})
+			s.putIn(kr, "a.example", nil,
+				[]frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://a.example/robots.txt"},
+					Method: frontier.MethodCollect, Interval: 5400}})
 			s.wait(5400_000)
 		},
 	} {

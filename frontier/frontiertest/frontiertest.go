@@ -201,7 +201,8 @@ func (s *testShard) report(l frontier.Lease, results ...frontier.Result) (a fron
 	for _, o := range a.Outcomes {
 		counted.Count(o)
 	}
-	if counted.Accepted != a.Accepted || counted.Late != a.Late || counted.Unknown != a.Unknown || len(a.Outcomes) != len(results) {
+	if counted.Accepted != a.Accepted || counted.Late != a.Late || counted.Unknown != a.Unknown ||
+		len(a.Outcomes) != len(results) {
 		s.t.Errorf("outcomes that do not agree with their counts: %+v", a)
 	}
 	a.Outcomes, a.Found = nil, frontier.FoundCounts{}

@@ -43,7 +43,8 @@ func putAll(t T, db DB) {
 // ranked makes pages whose priorities go from 0 up by thousandths.
 func ranked(host string, from, to int) (list []frontier.NewPage) {
 	for i := from; i < to; i++ {
-		list = append(list, frontier.NewPage{URL: fmt.Sprintf("https://%s/ranked/%d", host, i), Priority: float64(i) / 1000})
+		list = append(list, frontier.NewPage{URL: fmt.Sprintf("https://%s/ranked/%d", host, i),
+			Priority: float64(i) / 1000})
 	}
 	return list
 }

@@ -109,10 +109,13 @@ func rowsOfRefreshes(t T, db DB) {
 		for _, m := range messages {
 			owner := fmt.Sprint(s.now, m.Domain)
 			s.do(func() error {
-				if r, err := s.s.BeginRefresh(ctx, frontier.RefreshRequest{Domain: m.Domain, URL: m.URL, Owner: owner}); err != nil || !r.Granted {
+				if r, err := s.s.BeginRefresh(ctx,
+					frontier.RefreshRequest{Domain: m.Domain, URL: m.URL, Owner: owner}); err != nil || !r.Granted {
 					return fmt.Errorf("%+v, %v", r, err)
 				}
-				_, err := s.s.EndRefresh(ctx, frontier.RefreshResult{Domain: m.Domain, URL: m.URL, Owner: owner, Status: 304, Visit: frontier.Visit{AskedAt: s.now}})
+				_, err := s.s.EndRefresh(ctx,
+					frontier.RefreshResult{Domain: m.Domain, URL: m.URL, Owner: owner, Status: 304,
+						Visit: frontier.Visit{AskedAt: s.now}})
 				return err
 			})
 			refreshes++

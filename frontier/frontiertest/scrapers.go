@@ -23,8 +23,9 @@ func putLeaseReport(t T, db DB) {
 	item := l.Items[0]
 	expect(t, "item", item, frontier.Item{ID: item.ID, URL: "https://www.a.example/news/1?id=2", Host: "www.a.example",
 		Domain: "a.example", Kind: "page",
-		Type: "press_release", Priority: 0.75, Title: "Title", LastMod: noon/1000 - 3600, CrawlDelay: 1000, Partition: kr,
-		Reason: "new"})
+		Type: "press_release", Priority: 0.75, Title: "Title", LastMod: noon/1000 - 3600, CrawlDelay: 1000,
+		Partition: kr,
+		Reason:    "new"})
 	expect(t, "expiry", l.ExpiresAt, s.now+60_000)
 	expect(t, "while it is leased", len(s.lease(10).Items), 0)
 	expect(t, "leased", s.stats().Leased, int64(1))
@@ -227,7 +228,8 @@ func slowDown(t T, db DB) {
 		s.wait(20_000)
 		l := s.lease(1)
 		s.settle(l, 503)
-		expect(t, "items of a host that is overloaded", len(s.request(frontier.LeaseRequest{Max: 9, PerHost: 9}).Items), 0)
+		expect(t, "items of a host that is overloaded", len(s.request(frontier.LeaseRequest{Max: 9, PerHost: 9}).Items),
+			0)
 		s.wait(want - 1)
 		expect(t, "too early", len(s.lease(1).Items), 0)
 	}
@@ -257,7 +259,8 @@ func failingHost(t T, db DB) {
 		s.wait(wait/2 + 2000)
 	}
 	stats := s.stats()
-	expect(t, "after five attempts", []int64{stats.URLs, stats.Failed, stats.Answers, stats.Faults}, []int64{1, 0, 5, 5})
+	expect(t, "after five attempts", []int64{stats.URLs, stats.Failed, stats.Answers, stats.Faults},
+		[]int64{1, 0, 5, 5})
 	s.settle(s.lease(1), 200)
 	expect(t, "its state", s.state(pages("a.example", 1, 0)[0].URL).State, "fetched")
 }
@@ -332,7 +335,8 @@ func unresolvedHost(t T, db DB) {
 
 func notFetched(t T, db DB) {
 	s := newShard(t, db)
-	feed := []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://b.example/feed"}, Method: "rss", Interval: 7200}}
+	feed := []frontier.NewEntry{
+		{NewPage: frontier.NewPage{URL: "https://b.example/feed"}, Method: "rss", Interval: 7200}}
 	list := pages("a.example", 2, 0.5)
 	s.put("a.example", list...)
 	s.putIn(kr, "b.example", nil, feed)
@@ -344,7 +348,8 @@ func notFetched(t T, db DB) {
 		s.wait(2000)
 	}
 	l := s.request(frontier.LeaseRequest{Max: 2, PerHost: 2})
-	s.report(l, frontier.Result{ID: l.Items[0].ID, Forbidden: true}, frontier.Result{ID: l.Items[1].ID, NotFetched: true})
+	s.report(l, frontier.Result{ID: l.Items[0].ID, Forbidden: true},
+		frontier.Result{ID: l.Items[1].ID, NotFetched: true})
 	stats := s.stats()
 	expect(t, "one is gone, and no answer counts",
 		[]int64{stats.URLs, stats.Failed, stats.Answers, stats.Faults, stats.Leased}, []int64{1, 1, 0, 0, 0})
@@ -392,7 +397,8 @@ func reportTwice(t T, db DB) {
 	expect(t, "what is no id", s.report(mine, frontier.Result{ID: "x", Status: 200}), frontier.ReportAnswer{Unknown: 1})
 	expect(t, "what is no URL", s.report(mine, frontier.Result{ID: mine.Items[0].ID[:11] + "000000000000"}),
 		frontier.ReportAnswer{Unknown: 1})
-	expect(t, "what is no lease", s.report(frontier.Lease{ID: "zzzzzzzzzzz"}, foreign), frontier.ReportAnswer{Unknown: 1})
+	expect(t, "what is no lease", s.report(frontier.Lease{ID: "zzzzzzzzzzz"}, foreign),
+		frontier.ReportAnswer{Unknown: 1})
 	expect(t, "nothing happened", s.stats().Leased, int64(2))
 	result := frontier.Result{ID: mine.Items[0].ID, Status: 200,
 		Found: []frontier.FoundURL{{NewPage: frontier.NewPage{URL: "https://" + mine.Items[0].Host + "/found"}}}}
@@ -434,7 +440,8 @@ func reportForged(t T, db DB) {
 		"an item of another lease":       {mine.ID, other.Items[0].ID},
 		"an item in an earlier spelling": {mine.ID, strings.ToUpper(mine.Items[0].ID)},
 	} {
-		for _, r := range []frontier.Result{{Status: 404}, {NoRobots: true, RetryAfter: 3600}, {Status: 200, Found: found}} {
+		for _, r := range []frontier.Result{{Status: 404}, {NoRobots: true, RetryAfter: 3600},
+			{Status: 200, Found: found}} {
 			r.ID = forged.item
 			expect(t, name, s.report(frontier.Lease{ID: forged.lease}, r), frontier.ReportAnswer{Unknown: 1})
 		}
@@ -474,8 +481,9 @@ func foreignURLs(t T, db DB) {
 		return titles
 	}
 	forged := func(n int) frontier.FoundURL {
-		return frontier.FoundURL{Domain: "victim.example", NewPage: frontier.NewPage{Type: "press_release", LastMod: today,
-			URL: fmt.Sprintf("https://victim.example/newsroom/%d", n), Title: "forged", Priority: 0.84}}
+		return frontier.FoundURL{Domain: "victim.example",
+			NewPage: frontier.NewPage{Type: "press_release", LastMod: today,
+				URL: fmt.Sprintf("https://victim.example/newsroom/%d", n), Title: "forged", Priority: 0.84}}
 	}
 	lease := func(host string) (frontier.Lease, frontier.Item) {
 		t.Helper()
@@ -591,7 +599,8 @@ func bandsOfHost(t T, db DB) {
 	var list []frontier.NewPage
 	for i, priority := range []float64{0.9, 0.7, 0.5, 0.1} {
 		for k := range 100 {
-			list = append(list, frontier.NewPage{URL: fmt.Sprintf("https://one.example/%d/%d", i, k), Priority: priority})
+			list = append(list,
+				frontier.NewPage{URL: fmt.Sprintf("https://one.example/%d/%d", i, k), Priority: priority})
 		}
 	}
 	s.put("one.example", list...)
@@ -765,8 +774,14 @@ func hostsAtOnce(t T, db DB) {
 func wrongRequests(t T, db DB) {
 	s := newShard(t, db)
 	for what, f := range map[string]func() error{
-		"max":           func() error { _, err := s.s.Lease(ctx, frontier.LeaseRequest{Max: 0, Seconds: 60}); return err },
-		"lease_seconds": func() error { _, err := s.s.Lease(ctx, frontier.LeaseRequest{Max: 1, Seconds: 9}); return err },
+		"max": func() error {
+			_, err := s.s.Lease(ctx, frontier.LeaseRequest{Max: 0, Seconds: 60})
+			return err
+		},
+		"lease_seconds": func() error {
+			_, err := s.s.Lease(ctx, frontier.LeaseRequest{Max: 1, Seconds: 9})
+			return err
+		},
 		"per_host": func() error {
 			_, err := s.s.Lease(ctx, frontier.LeaseRequest{Max: 1, Seconds: 60, PerHost: 21})
 			return err
@@ -798,9 +813,12 @@ func wrongRequests(t T, db DB) {
 				Hosts: []string{"b.example"}})
 			return err
 		},
-		"seconds":   func() error { _, err := s.s.Renew(ctx, "a.example", "c", 0); return err },
-		"limit":     func() error { _, err := s.s.Hosts(ctx, frontier.HostsRequest{}); return err },
-		"cursor":    func() error { _, err := s.s.Hosts(ctx, frontier.HostsRequest{Limit: 1, Cursor: "x"}); return err },
+		"seconds": func() error { _, err := s.s.Renew(ctx, "a.example", "c", 0); return err },
+		"limit":   func() error { _, err := s.s.Hosts(ctx, frontier.HostsRequest{}); return err },
+		"cursor": func() error {
+			_, err := s.s.Hosts(ctx, frontier.HostsRequest{Limit: 1, Cursor: "x"})
+			return err
+		},
 		"url":       func() error { _, err := s.s.URL(ctx, "x"); return err },
 		"exclusion": func() error { return s.s.Exclude(ctx, frontier.Exclusion{Kind: "x", Value: "a.example"}, true) },
 	} {

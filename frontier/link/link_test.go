@@ -31,7 +31,8 @@ func FuzzParse(f *testing.F) {
 // Scrapers must not be sent into private networks, however a URL got here.
 func TestParse_RefusesPrivateHosts(t *testing.T) {
 	for _, url := range []string{
-		"http://metadata.google.internal/computeMetadata/v1/", "https://api.prod.svc.cluster.local/", "http://router.lan/",
+		"http://metadata.google.internal/computeMetadata/v1/", "https://api.prod.svc.cluster.local/",
+		"http://router.lan/",
 		"http://nas.home/", "http://printer.corp/", "http://localhost/", "http://intranet/", "http://169.254.169.254/",
 		"http://0x7f000001/", "http://2130706433/", "http://[::1]/", "https://www.a.sg:22/", "https://www.a.sg:6379/",
 		"http://www.a.sg:8080/", "http://www.a.sg:443/", "https://www.a.sg:80/", "http://x.onion/",
@@ -41,7 +42,8 @@ func TestParse_RefusesPrivateHosts(t *testing.T) {
 			t.Errorf("%s became %+v", url, l)
 		}
 	}
-	for _, url := range []string{"https://www.a.sg/", "http://www.a.sg:80/", "https://www.a.sg:443/", "https://한국뉴스.kr/",
+	for _, url := range []string{"https://www.a.sg/", "http://www.a.sg:80/", "https://www.a.sg:443/",
+		"https://한국뉴스.kr/",
 		"https://a.example/", "https://b.a.test/x"} {
 		if _, ok := Parse(url); !ok {
 			t.Errorf("%s was refused", url)

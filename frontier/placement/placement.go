@@ -1,4 +1,5 @@
-// Package placement says where the frontier keeps what: the shard of a domain, and the hashes by which shards find names.
+// Package placement says where the frontier keeps what: the shard of a domain, and the hashes by which shards find
+// names.
 package placement
 
 // Hash64 is FNV-1a with a finishing mix, so that its upper bits are as good as its lower ones. It is

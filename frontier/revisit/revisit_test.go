@@ -32,7 +32,8 @@ func TestValue_DampsPagesThatAlwaysChange(t *testing.T) {
 	for at := now; at < now.Add(20*day); at = at.Add(time.Hour) {
 		p.Look(&trust, at, true)
 	}
-	if v, calm := p.Value(&trust, 1, p.Fetched.Add(day)), fetched("policy", 30*day).Value(&Trust{}, 0.7, now); v >= calm {
+	if v, calm := p.Value(&trust, 1, p.Fetched.Add(day)),
+		fetched("policy", 30*day).Value(&Trust{}, 0.7, now); v >= calm {
 		t.Errorf("a page that changes every hour is worth %g, a policy after a month %g", v, calm)
 	}
 }
@@ -121,11 +122,13 @@ func FuzzPage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, contentType string, shape, factor uint8, published, fetched, at int64, newer bool,
 		weight float64) {
 		const latest = 1 << 40
-		if !(weight >= 0 && weight <= 1) || max(published, fetched, at) > latest || min(published, fetched, at) < -latest {
+		if !(weight >= 0 && weight <= 1) || max(published, fetched, at) > latest ||
+			min(published, fetched, at) < -latest {
 			return
 		}
-		p := Page{Profile: ProfileOf(contentType), History: HistoryOf(shape, factor), Published: epoch.Seconds(published),
-			Fetched: epoch.Seconds(fetched), Newer: newer}
+		p := Page{Profile: ProfileOf(contentType), History: HistoryOf(shape, factor),
+			Published: epoch.Seconds(published),
+			Fetched:   epoch.Seconds(fetched), Newer: newer}
 		var trust Trust
 		now := epoch.Seconds(at)
 		for _, changed := range []bool{true, false, true} {

@@ -248,7 +248,8 @@ func TestFreshness_BeatsOtherCrawlers(t *testing.T) {
 		ours, best := mean(byValue{}, budget), mean(clairvoyant{}, budget)
 		t.Logf("%2.0f %% a day: %.3f, %.4f of the clairvoyant's %.3f", 100*budget, ours, ours/best, best)
 		if ours < 0.985*best {
-			t.Errorf("%2.0f %% a day: %.4f is %.4f of the clairvoyant's %.4f, want at least 0.985", 100*budget, ours, ours/best,
+			t.Errorf("%2.0f %% a day: %.4f is %.4f of the clairvoyant's %.4f, want at least 0.985", 100*budget, ours,
+				ours/best,
 				best)
 		}
 		for _, o := range others {

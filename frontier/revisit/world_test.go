@@ -29,10 +29,11 @@ type kind struct {
 
 // mix has the parameters of a world.
 type mix struct {
-	kinds               []kind
-	correction          float64 // mean age of an article when it is corrected
-	truthful, today     float64 // shares of the hosts; the others publish no lastmods
-	announced, restamps float64 // share of changes that a truthful lastmod shows; rate at which it moves without a change
+	kinds           []kind
+	correction      float64 // mean age of an article when it is corrected
+	truthful, today float64 // shares of the hosts; the others publish no lastmods
+	// share of changes that a truthful lastmod shows; rate at which it moves without a change
+	announced, restamps float64
 }
 
 // newMix draws a mix between a crawl of newsrooms and one of authorities.

@@ -12,8 +12,8 @@ import (
 )
 
 // Of a domain only the best pages wait, Settings.URLsPerDomain of them. The others that its collections stored are its
-// backlog. When half of those that waited are fetched, the domain wants more: the next tick sends a message, and whoever
-// gets that puts the next best, until the backlog is empty.
+// backlog. When half of those that waited are fetched, the domain wants more: the next tick sends a message, and
+// whoever gets that puts the next best, until the backlog is empty.
 
 const (
 	maxWanting = 64               // domains that want more at once; others say so again with their next report
@@ -75,7 +75,9 @@ func queueRefills(c *call, tick *Tick) error {
 	if err != nil {
 		return err
 	}
-	if err := c.tx.CountPages(slices.DeleteFunc(slices.Clone(domains), func(m *store.Domain) bool { return m == nil })); err != nil {
+	if err := c.tx.CountPages(slices.DeleteFunc(slices.Clone(domains), func(m *store.Domain) bool {
+		return m == nil
+	})); err != nil {
 		return err
 	}
 	kept := s.Wanting[:0]
@@ -148,7 +150,9 @@ func collected(c *call, m *store.Domain) error {
 	if err := c.tx.CountPages([]*store.Domain{m}); err != nil {
 		return err
 	}
-	if crowded(c, m) && !slices.ContainsFunc(m.Backlogs, func(b frontier.Backlog) bool { return b.Partition == m.Evidence.Partition }) {
+	if crowded(c, m) && !slices.ContainsFunc(m.Backlogs, func(b frontier.Backlog) bool {
+		return b.Partition == m.Evidence.Partition
+	}) {
 		addBacklog(m, m.Evidence.Partition)
 	}
 	return nil

@@ -151,8 +151,9 @@ func TestBacklog_Displaced(t *testing.T) {
 	for _, pages := range []int{500, 1500} {
 		l := newLibrary(t, pages)
 		l.do(func() error {
-			_, err := l.shard.Restore(l.now, frontier.Snapshot{Version: 2, Domains: []frontier.DomainSnapshot{{Domain: "lib.example",
-				Evidence: frontier.Evidence{Partition: partition, At: l.now}}}})
+			_, err := l.shard.Restore(l.now,
+				frontier.Snapshot{Version: 2, Domains: []frontier.DomainSnapshot{{Domain: "lib.example",
+					Evidence: frontier.Evidence{Partition: partition, At: l.now}}}})
 			return err
 		})
 		l.collect()
@@ -198,7 +199,8 @@ func TestBacklog_Snapshot(t *testing.T) {
 	l.collect()
 	l.work(8, always(200))
 	pages := l.export()
-	if last := pages[len(pages)-1].Domains; len(last) != 1 || len(last[0].Backlogs) != 1 || last[0].Backlogs[0].Next == "" {
+	if last := pages[len(pages)-1].Domains; len(last) != 1 || len(last[0].Backlogs) != 1 ||
+		last[0].Backlogs[0].Next == "" {
 		t.Errorf("%+v", last)
 	}
 	r := newSite(t)

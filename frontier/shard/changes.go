@@ -57,7 +57,8 @@ func contractsChanged(c *call, m *store.Domain, changes []frontier.Change) error
 	}
 	var changed []int
 	for _, change := range changes {
-		class := c.tx.State().Class(frontier.Class{Country: change.Partition.Country, Category: change.Partition.Category})
+		class := c.tx.State().Class(frontier.Class{Country: change.Partition.Country,
+			Category: change.Partition.Category})
 		day := dayOf(change.Partition)
 		at := slices.IndexFunc(records, func(r store.Contract) bool { return r.Class == class && r.Day == day })
 		if at < 0 {
@@ -109,7 +110,8 @@ func (s *Shard) Changes(now epoch.Millis, r frontier.ChangesRequest) (page front
 
 func describeChange(c *call, k *store.ChangedContract) frontier.ChangeItem {
 	return frontier.ChangeItem{Sequence: k.Number, Domain: k.Domain.Name, Excluded: k.Excluded,
-		Change: frontier.Change{Partition: c.partitionOf(k.Class, k.Day), Revision: int(k.Revision), ChangedAt: k.ChangedAt,
+		Change: frontier.Change{Partition: c.partitionOf(k.Class, k.Day), Revision: int(k.Revision),
+			ChangedAt: k.ChangedAt,
 			Reachable: k.Reachable}}
 }
 

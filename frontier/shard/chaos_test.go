@@ -102,15 +102,17 @@ func (x *chaos) pages(host string) []frontier.NewPage {
 
 func (x *chaos) entries(host string) (list []frontier.NewEntry) {
 	for i := range x.random.IntN(4) {
-		list = append(list, frontier.NewEntry{NewPage: frontier.NewPage{URL: fmt.Sprintf("https://%s/feed/%d", host, i)},
-			Method: "feed", Interval: x.random.Int64N(100_000)})
+		list = append(list, frontier.NewEntry{
+			NewPage: frontier.NewPage{URL: fmt.Sprintf("https://%s/feed/%d", host, i)},
+			Method:  "feed", Interval: x.random.Int64N(100_000)})
 	}
 	return list
 }
 
 func (x *chaos) visits(domain, host string) (list []frontier.Visit) {
 	for range x.random.IntN(3) {
-		rules := []string{"", "User-agent:*\nDisallow:/1\n", "User-agent:*\nDisallow:/*5\nDisallow:/2\n"}[x.random.IntN(3)]
+		rules := []string{"", "User-agent:*\nDisallow:/1\n",
+			"User-agent:*\nDisallow:/*5\nDisallow:/2\n"}[x.random.IntN(3)]
 		list = append(list, frontier.Visit{Host: host, Rules: &rules, Delay: x.random.Int64N(3000),
 			AskedAt: x.now - epoch.Millis(x.random.Int64N(10_000)), Throttled: x.random.IntN(4) == 0,
 			RetryAfter: x.random.Int64N(3) * 40, Unresolved: x.random.IntN(9) == 0, RobotsExpires: x.now + 1000})
@@ -136,7 +138,8 @@ func (x *chaos) put() error {
 }
 
 func (x *chaos) lease() error {
-	r := frontier.LeaseRequest{Max: 1 + x.random.IntN(40), PerHost: x.random.IntN(9), Seconds: 10 + x.random.Int64N(200)}
+	r := frontier.LeaseRequest{Max: 1 + x.random.IntN(40), PerHost: x.random.IntN(9),
+		Seconds: 10 + x.random.Int64N(200)}
 	r.Kinds = [][]string{nil, {"page", "entry"}, {"entry"}}[x.random.IntN(3)]
 	if x.random.IntN(4) == 0 {
 		r.Types = []string{"policy"}
@@ -171,7 +174,8 @@ func (x *chaos) report() error {
 		if x.random.IntN(10) == 0 {
 			continue
 		}
-		result := frontier.Result{ID: item.ID, Status: []int{200, 200, 200, 301, 404, 500, 503, 429, 0}[x.random.IntN(9)],
+		result := frontier.Result{ID: item.ID,
+			Status:     []int{200, 200, 200, 301, 404, 500, 503, 429, 0}[x.random.IntN(9)],
 			RetryAfter: x.random.Int64N(3) * 50, Unresolved: x.random.IntN(40) == 0}
 		host, domain := x.host()
 		found := x.pages(host)
@@ -278,7 +282,8 @@ func (x *chaos) operate() error {
 		_, err := x.shard.SetHost(x.now, host, frontier.HostChange{Delay: &delay})
 		return err
 	case 2:
-		return x.shard.Exclude(x.now, frontier.Exclusion{Kind: contract.ExcludeDomain, Value: domain}, x.random.IntN(2) == 0)
+		return x.shard.Exclude(x.now, frontier.Exclusion{Kind: contract.ExcludeDomain, Value: domain},
+			x.random.IntN(2) == 0)
 	case 3:
 		return x.shard.Exclude(x.now, frontier.Exclusion{Kind: contract.ExcludeHost, Value: host, Domain: domain},
 			x.random.IntN(2) == 0)
@@ -403,15 +408,18 @@ func (x *chaos) drain() {
 	for i := range chaosDomains {
 		domain := fmt.Sprintf("d%d.example", i)
 		x.do(func() error {
-			if err := x.shard.Exclude(x.now, frontier.Exclusion{Kind: contract.ExcludeDomain, Value: domain}, false); err != nil {
+			if err := x.shard.Exclude(x.now, frontier.Exclusion{Kind: contract.ExcludeDomain, Value: domain},
+				false); err != nil {
 				return err
 			}
 			for k := range 1 + i*i/4 {
 				host := fmt.Sprintf("h%d.%s", k, domain)
-				if err := x.shard.Exclude(x.now, frontier.Exclusion{Kind: contract.ExcludeHost, Value: host, Domain: domain}, false); err != nil {
+				if err := x.shard.Exclude(x.now,
+					frontier.Exclusion{Kind: contract.ExcludeHost, Value: host, Domain: domain}, false); err != nil {
 					return err
 				}
-				if _, err := x.shard.SetHost(x.now, host, frontier.HostChange{BlockUntil: &past, Delay: &none}); err != nil {
+				if _, err := x.shard.SetHost(x.now, host, frontier.HostChange{BlockUntil: &past, Delay: &none}); err !=
+					nil {
 					return err
 				}
 			}
@@ -419,7 +427,8 @@ func (x *chaos) drain() {
 			if err != nil || !a.Granted {
 				return fmt.Errorf("%s: %+v %w", domain, a, err)
 			}
-			if _, err := x.shard.Put(x.now, frontier.Put{Domain: domain, Partition: partition, Owner: "last"}); err != nil {
+			if _, err := x.shard.Put(x.now, frontier.Put{Domain: domain, Partition: partition, Owner: "last"}); err !=
+				nil {
 				return err
 			}
 			_, err = x.shard.Release(x.now, frontier.ReleaseRequest{Domain: domain, Owner: "last"})
@@ -445,7 +454,8 @@ func TestChaos(t *testing.T) {
 	for seed := range *chaosSeeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			x := &chaos{world: newWorld(t), random: rand.New(rand.NewPCG(seed, 7)), owners: map[string]string{},
-				out: map[string]map[string]string{}, holders: map[string]holder{}, owned: map[string]holder{}, asked: map[string]epoch.Millis{}, lost: map[string]epoch.Millis{}, lostBy: map[string]string{}}
+				out: map[string]map[string]string{}, holders: map[string]holder{}, owned: map[string]holder{},
+				asked: map[string]epoch.Millis{}, lost: map[string]epoch.Millis{}, lostBy: map[string]string{}}
 			x.shard.Settings.URLsPerDomain = []int64{0, 100, 100_000}[seed%3]
 			x.shard.Settings.PerMinute = []int64{60, 0}[seed%2]
 			x.shard.Settings.VisitsPerDay = []int64{1_000_000, 0, 500}[seed/2%3]

@@ -118,7 +118,8 @@ func TestCrash(t *testing.T) {
 			return err
 		}},
 		{"mirror", 0, func() error {
-			_, err := w.shard.Mirror(w.now, frontier.MirrorRequest{Domain: "a.example", Digest: strings.Repeat("ab", 32)})
+			_, err := w.shard.Mirror(w.now,
+				frontier.MirrorRequest{Domain: "a.example", Digest: strings.Repeat("ab", 32)})
 			return err
 		}},
 		{"acquire of a domain whose hosts are new", 0, func() error {
@@ -179,7 +180,8 @@ func TestCrash(t *testing.T) {
 			return err
 		}},
 		{"begin of a refresh", 1000, func() error {
-			begun, err := w.shard.BeginRefresh(w.now, frontier.RefreshRequest{Domain: "a.example", URL: entry.URL, Owner: "r"})
+			begun, err := w.shard.BeginRefresh(w.now,
+				frontier.RefreshRequest{Domain: "a.example", URL: entry.URL, Owner: "r"})
 			if err == nil && !begun.Granted {
 				err = fmt.Errorf("%+v", begun)
 			}
@@ -188,8 +190,9 @@ func TestCrash(t *testing.T) {
 		{"end of a refresh", 1000, func() error {
 			pages := []frontier.NewPage{{URL: "https://h0.a.example/fresh", Fresh: true},
 				{URL: "https://h0.a.example/dated", LastMod: w.now.Seconds()}}
-			ended, err := w.shard.EndRefresh(w.now, frontier.RefreshResult{Domain: "a.example", URL: entry.URL, Owner: "r",
-				Status: 200, ETag: "2", Pages: pages, Visit: frontier.Visit{AskedAt: w.now}})
+			ended, err := w.shard.EndRefresh(w.now,
+				frontier.RefreshResult{Domain: "a.example", URL: entry.URL, Owner: "r",
+					Status: 200, ETag: "2", Pages: pages, Visit: frontier.Visit{AskedAt: w.now}})
 			if err == nil && ended.Announced != 2 {
 				err = fmt.Errorf("%+v", ended)
 			}
@@ -199,7 +202,8 @@ func TestCrash(t *testing.T) {
 	}
 	check := func(name string, run func() error) {
 		before := w.db.Statements
-		if err := w.db.Transaction(func() error { return errors.Join(run(), errCrash) }); !errors.Is(err, errCrash) || err.Error() != "crash" {
+		if err := w.db.Transaction(func() error { return errors.Join(run(), errCrash) }); !errors.Is(err, errCrash) ||
+			err.Error() != "crash" {
 			t.Fatalf("%s: %v", name, err)
 		}
 		statements := w.db.Statements - before
@@ -241,7 +245,9 @@ func TestCrash(t *testing.T) {
 // stored is dump, or nothing when there are no tables yet.
 func (w *world) stored() []string {
 	tables := 0
-	if err := w.db.Query("SELECT count(*) FROM sqlite_schema WHERE type = 'table'", func(r *store.Rows) { tables = int(r.Int()) }); err != nil {
+	if err := w.db.Query("SELECT count(*) FROM sqlite_schema WHERE type = 'table'", func(r *store.Rows) {
+		tables = int(r.Int())
+	}); err != nil {
 		w.Fatal(err)
 	}
 	if tables == 0 {

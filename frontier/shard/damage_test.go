@@ -25,7 +25,8 @@ var damages = map[string]string{
 
 // tolerated matches the inconsistencies that damage may leave: wrong counts, pages that are not remembered, and a host
 // whose pointer was damaged but still looks like one.
-var tolerated = regexp.MustCompile(`counted|counts|is remembered as \{0 false false 0\}|counts as waiting|not sorted|a place and no pointer`)
+var tolerated = regexp.MustCompile(`counted|counts|is remembered as \{0 false false 0\}|counts as waiting|not ` +
+	`sorted|a place and no pointer`)
 
 // One damaged row must not stop its shard: whatever the row, all operations go on.
 func TestDamage_EveryRow(t *testing.T) {
@@ -287,7 +288,8 @@ func (w *world) quarantined() (rows []frontier.QuarantinedRow) {
 	return rows
 }
 
-// TestDamage_KeepsDelays: a host whose row is damaged keeps the delays that can still be read, so nobody asks it too often.
+// TestDamage_KeepsDelays: a host whose row is damaged keeps the delays that can still be read, so nobody asks it
+// too often.
 func TestDamage_KeepsDelays(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.example", articles("a.example", 0, 1))

@@ -54,7 +54,8 @@ func TestRefresh_Day(t *testing.T) {
 			frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + domain + "/sitemap.xml"}, Method: "sitemap",
 				Interval: max(r.interval, 172_800), Status: 200},
 			frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + domain + "/robots.txt"},
-				Method: frontier.MethodCollect, Interval: 86_400, Status: 200, SHA256: "00112233445566778899aabbccddeeff"})
+				Method: frontier.MethodCollect, Interval: 86_400, Status: 200,
+				SHA256: "00112233445566778899aabbccddeeff"})
 		w.now += 5000
 	}
 	began := w.now
@@ -80,8 +81,9 @@ func TestRefresh_Day(t *testing.T) {
 			}
 			if m.Method == frontier.MethodCollect { // of all days: they come at the same time here
 				collections++
-				w.put(m.Domain, nil, frontier.NewEntry{NewPage: frontier.NewPage{URL: m.URL}, Method: m.Method, Interval: 86_400,
-					Status: 200, SHA256: "00112233445566778899aabbccddeeff"})
+				w.put(m.Domain, nil,
+					frontier.NewEntry{NewPage: frontier.NewPage{URL: m.URL}, Method: m.Method, Interval: 86_400,
+						Status: 200, SHA256: "00112233445566778899aabbccddeeff"})
 				continue
 			}
 			delay, n := 0.0, 0.0
@@ -158,8 +160,9 @@ func refreshed(w *world, m *contract.Refresh, r rhythm) (rows int, added []int) 
 				Visit: frontier.Visit{AskedAt: w.now}, Next: "next"}
 			if r.gap > 0 {
 				for n := w.now.Seconds() / r.gap; (n*r.gap).Millis() > next.Since && len(result.Pages) < 20; n-- {
-					result.Pages = append(result.Pages, frontier.NewPage{URL: fmt.Sprintf("https://%s/news/%d", m.Domain, n),
-						LastMod: n * r.gap, FoundBy: "feed"})
+					result.Pages = append(result.Pages,
+						frontier.NewPage{URL: fmt.Sprintf("https://%s/news/%d", m.Domain, n),
+							LastMod: n * r.gap, FoundBy: "feed"})
 				}
 			}
 			if len(result.Pages) > 0 {

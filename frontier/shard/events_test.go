@@ -19,11 +19,13 @@ func TestFeed_Events(t *testing.T) {
 		}
 		return url
 	}
-	dated := frontier.NewPage{URL: "https://a.example/article", Title: "Title", Type: "news", Priority: 0.9, FoundBy: "feed",
+	dated := frontier.NewPage{URL: "https://a.example/article", Title: "Title", Type: "news", Priority: 0.9,
+		FoundBy: "feed",
 		LastMod: s.now.Seconds() - 60}
 	changes = s.now + 1
 	changes += 10 * 24 * hour
-	s.put("a.example", []frontier.NewPage{dated, {URL: "https://a.example/statistics", Type: "statistics", Priority: 0.9}})
+	s.put("a.example", []frontier.NewPage{dated,
+		{URL: "https://a.example/statistics", Type: "statistics", Priority: 0.9}})
 	all := frontier.LeaseRequest{Max: 10, PerHost: 5, Seconds: 60}
 	feed := func(events ...string) (list []string) {
 		t.Helper()

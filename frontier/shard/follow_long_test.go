@@ -57,7 +57,8 @@ func TestFollow_Long(t *testing.T) {
 					return err
 				}
 				change := frontier.Change{Partition: partition, Revision: revisions[name] + 1, ChangedAt: w.now}
-				if err := w.shard.Changed(w.now, frontier.Changed{Domain: name, Changes: []frontier.Change{change}}); err != nil {
+				if err := w.shard.Changed(w.now,
+					frontier.Changed{Domain: name, Changes: []frontier.Change{change}}); err != nil {
 					return err
 				}
 				count[name] += fresh

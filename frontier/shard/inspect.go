@@ -39,8 +39,9 @@ func (s *Shard) Entries(now epoch.Millis, domain string) (answer frontier.EntryL
 			}
 			for i := range h.Entries {
 				e := &h.Entries[i]
-				answer.Entries = append(answer.Entries, frontier.EntryInfo{URL: h.URL(&e.Page), Type: store.TypeName(e.Kind),
-					Partition: c.partition(h, &e.Page), EntryState: e.State()})
+				answer.Entries = append(answer.Entries,
+					frontier.EntryInfo{URL: h.URL(&e.Page), Type: store.TypeName(e.Kind),
+						Partition: c.partition(h, &e.Page), EntryState: e.State()})
 			}
 		}
 		return nil
@@ -57,9 +58,12 @@ func (s *Shard) Stats(now epoch.Millis) (stats frontier.Stats, err error) {
 		if err != nil {
 			return err
 		}
-		stats = frontier.Stats{Bytes: size, Found: n.FoundLately(c.now), Hosts: n.Hosts, URLs: n.URLs, Entries: n.Entries,
-			Leased: n.Leased, Done: n.Done, Failed: n.Failed, Answers: n.Answers + n.Refreshing.Total, Faults: n.Faults,
-			Quarantined: n.Quarantine.Rows, Withheld: n.Withheld, Scheduled: n.Visits.Scheduled, Revisited: n.Visits.Made,
+		stats = frontier.Stats{Bytes: size, Found: n.FoundLately(c.now), Hosts: n.Hosts, URLs: n.URLs,
+			Entries: n.Entries,
+			Leased:  n.Leased, Done: n.Done, Failed: n.Failed, Answers: n.Answers + n.Refreshing.Total,
+			Faults:      n.Faults,
+			Quarantined: n.Quarantine.Rows, Withheld: n.Withheld, Scheduled: n.Visits.Scheduled,
+			Revisited: n.Visits.Made,
 			Threshold: float64(n.Visits.Threshold) / 1e6}
 		for lane := range frontier.Lanes {
 			if lane == frontier.EntryLane && c.settings.PerMinute > 0 {
@@ -68,7 +72,9 @@ func (s *Shard) Stats(now epoch.Millis) (stats frontier.Stats, err error) {
 				}
 				continue
 			}
-			due, oldest, err := c.tx.LaneStats(lane, c.seconds(), func(h *store.Host) bool { return h.Lease == 0 && c.freeAt(h) <= c.now })
+			due, oldest, err := c.tx.LaneStats(lane, c.seconds(), func(h *store.Host) bool {
+				return h.Lease == 0 && c.freeAt(h) <= c.now
+			})
 			if err != nil {
 				return err
 			}

@@ -38,7 +38,8 @@ func TestReport_Late(t *testing.T) {
 				w.put("b.example", articles("b.example", 0, 1))
 				take := func() frontier.Lease {
 					t.Helper()
-					l, _ := w.lease(frontier.LeaseRequest{Max: 5, PerHost: 5, Seconds: 60, Types: []string{"news", "press_release", "policy"}})
+					l, _ := w.lease(frontier.LeaseRequest{Max: 5, PerHost: 5, Seconds: 60,
+						Types: []string{"news", "press_release", "policy"}})
 					if len(l.Items) == 0 {
 						t.Fatal("no items")
 					}
@@ -64,7 +65,8 @@ func TestReport_Late(t *testing.T) {
 				w.now = l.ExpiresAt + 1000
 				if swept {
 					w.do(func() error { // of another kind, so that it gets nothing
-						_, err := w.shard.Lease(w.now, frontier.LeaseRequest{Max: 1, Seconds: 60, Types: []string{"event"}})
+						_, err := w.shard.Lease(w.now,
+							frontier.LeaseRequest{Max: 1, Seconds: 60, Types: []string{"event"}})
 						return err
 					})
 				}

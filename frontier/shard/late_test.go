@@ -72,7 +72,8 @@ func (w *world) refreshed(m *contract.Refresh) {
 		if err != nil || !a.Granted {
 			return fmt.Errorf("%+v %w", a, err)
 		}
-		_, err = w.shard.EndRefresh(w.now, frontier.RefreshResult{Domain: m.Domain, URL: m.URL, Owner: "r", Status: 304})
+		_, err = w.shard.EndRefresh(w.now,
+			frontier.RefreshResult{Domain: m.Domain, URL: m.URL, Owner: "r", Status: 304})
 		return err
 	})
 }
@@ -84,9 +85,11 @@ func TestClock_DayAfterAJump(t *testing.T) {
 	w.shard.Settings.PerMinute, w.shard.Settings.PerDay = 60, 5
 	for i := range 40 {
 		host := fmt.Sprintf("a%d.example", i)
-		entry := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + host + "/x"}, Method: "rss", Interval: 7200}
+		entry := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + host + "/x"}, Method: "rss",
+			Interval: 7200}
 		w.do(func() error {
-			_, err := w.shard.Put(w.now, frontier.Put{Domain: host, Partition: partition, Entries: []frontier.NewEntry{entry}})
+			_, err := w.shard.Put(w.now,
+				frontier.Put{Domain: host, Partition: partition, Entries: []frontier.NewEntry{entry}})
 			return err
 		})
 	}
@@ -105,7 +108,8 @@ func TestClock_DayAfterAJump(t *testing.T) {
 		want int
 	}{{today + 1, 5}, {today - 1, 0}, {today + 400*day, 5}, {today + 2, 5}, {today + 3, 0}, {today + day, 5}} {
 		if got := tick(at.now); got != at.want {
-			t.Errorf("%d messages at %v of the day, want %d", got, time.Duration(at.now-today)*time.Millisecond, at.want)
+			t.Errorf("%d messages at %v of the day, want %d", got, time.Duration(at.now-today)*time.Millisecond,
+				at.want)
 		}
 	}
 }

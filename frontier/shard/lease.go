@@ -398,7 +398,8 @@ func (l *leaser) item(h *store.Host, m *store.Domain, p *store.Page, kind string
 }
 
 // reasons are the names of why a page is given.
-var reasons = [...]string{store.New: "new", store.Requested: "requested", store.Redated: "lastmod", store.Scheduled: "revisit"}
+var reasons = [...]string{store.New: "new", store.Requested: "requested", store.Redated: "lastmod",
+	store.Scheduled: "revisit"}
 
 // partition returns the newest partition of a page's class.
 func (c *call) partition(h *store.Host, p *store.Page) contract.Partition {

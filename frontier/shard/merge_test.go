@@ -36,7 +36,8 @@ func (s *mergeShard) do(f func() error) {
 
 func (s *mergeShard) put(domain, category string, urls ...string) frontier.PutAnswer {
 	s.Helper()
-	p := frontier.Put{Domain: domain, Partition: contract.Partition{Country: "sg", Category: category, Date: "2026-01-28"}}
+	p := frontier.Put{Domain: domain,
+		Partition: contract.Partition{Country: "sg", Category: category, Date: "2026-01-28"}}
 	for _, url := range urls {
 		p.Pages = append(p.Pages, frontier.NewPage{URL: url, Priority: 0.5})
 	}
@@ -53,7 +54,8 @@ func (s *mergeShard) entry(domain, url string, checked bool) {
 	}
 	s.do(func() error {
 		_, err := s.shard.Put(s.now, frontier.Put{Domain: domain,
-			Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}, Entries: []frontier.NewEntry{e}})
+			Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"},
+			Entries:   []frontier.NewEntry{e}})
 		return err
 	})
 }
@@ -64,7 +66,8 @@ func (s *mergeShard) fetch(most, status int) (urls []string) {
 	for len(urls) < most {
 		s.now = s.now.Add(time.Minute)
 		s.do(func() error {
-			l, err := s.shard.Lease(s.now, frontier.LeaseRequest{Max: min(most-len(urls), 20), PerHost: 20, Seconds: 60})
+			l, err := s.shard.Lease(s.now,
+				frontier.LeaseRequest{Max: min(most-len(urls), 20), PerHost: 20, Seconds: 60})
 			if err != nil || len(l.Items) == 0 {
 				most = 0
 				return err
@@ -169,7 +172,8 @@ func TestRestore_Merges(t *testing.T) {
 	}
 }
 
-// TestRestore_CountsOfMergedHosts: what a host gets counts as what it is, fetched or gone, whichever of it the host knew.
+// TestRestore_CountsOfMergedHosts: what a host gets counts as what it is, fetched or gone, whichever of it the host
+// knew.
 func TestRestore_CountsOfMergedHosts(t *testing.T) {
 	const domain = "a.example"
 	for _, knows := range []int{200, 404} {
@@ -189,7 +193,8 @@ func TestRestore_CountsOfMergedHosts(t *testing.T) {
 		live.restore(old.export())
 		live.audit()
 		if s := live.stats(); s.Done != 12 || s.Failed != 7 || s.URLs != 11 {
-			t.Errorf("a host that knew those with %d: %d done, %d failed, %d wait; want 12, 7, 11", knows, s.Done, s.Failed, s.URLs)
+			t.Errorf("a host that knew those with %d: %d done, %d failed, %d wait; want 12, 7, 11", knows, s.Done,
+				s.Failed, s.URLs)
 		}
 	}
 }

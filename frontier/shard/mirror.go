@@ -30,7 +30,8 @@ func (s *Shard) Mirror(now epoch.Millis, r frontier.MirrorRequest) (answer front
 	}
 	short := store.Digest(r.Digest)
 	if len(r.Digest) != mirrorSHA256 || short == "" || strings.ToLower(r.Digest) != r.Digest {
-		return answer, contract.Invalid("digest", "%.80q is not a SHA-256; send %d lower-case hexadecimal digits", r.Digest,
+		return answer, contract.Invalid("digest", "%.80q is not a SHA-256; send %d lower-case hexadecimal digits",
+			r.Digest,
 			mirrorSHA256)
 	}
 	err = s.run(now, func(c *call) error {

@@ -125,7 +125,8 @@ func (m *model) dropped(domain string, full bool) {
 }
 
 func (m *model) lease() {
-	r := frontier.LeaseRequest{Max: 1 + m.random.IntN(60), PerHost: m.random.IntN(6), Seconds: 10 + m.random.Int64N(100)}
+	r := frontier.LeaseRequest{Max: 1 + m.random.IntN(60), PerHost: m.random.IntN(6),
+		Seconds: 10 + m.random.Int64N(100)}
 	if m.random.IntN(4) == 0 {
 		r.Types = []string{"policy"}
 	}

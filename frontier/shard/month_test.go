@@ -56,7 +56,8 @@ type monthPage struct {
 }
 
 func newMonth(t *testing.T, seed uint64, sites int) *month {
-	m := &month{world: newWorld(t), random: rand.New(rand.NewPCG(seed, 15)), pages: map[string]*monthPage{}, asked: map[string]epoch.Millis{}}
+	m := &month{world: newWorld(t), random: rand.New(rand.NewPCG(seed, 15)), pages: map[string]*monthPage{},
+		asked: map[string]epoch.Millis{}}
 	m.shard.Settings.URLsPerDomain = 0
 	m.shard.Settings.VisitsPerDay = int64(sites) * 25 // of 50 to 100 pages a site
 	for i := range sites {
@@ -87,7 +88,8 @@ func newMonth(t *testing.T, seed uint64, sites int) *month {
 }
 
 func (m *month) publish(s *liveSite, at epoch.Millis) *monthPage {
-	p := &monthPage{site: s, url: fmt.Sprintf("https://www.%s/news/article-%d", s.domain, len(m.pages)), published: at, seen: -1}
+	p := &monthPage{site: s, url: fmt.Sprintf("https://www.%s/news/article-%d", s.domain, len(m.pages)), published: at,
+		seen: -1}
 	m.pages[p.url] = p
 	s.listed = append(s.listed, p)
 	return p
@@ -260,7 +262,8 @@ func (m *month) verify() {
 				m.Logf("never fetched: %s, published %d h ago", url, (m.now-p.published)/hour)
 			}
 		}
-		kind := strings.TrimSpace(fmt.Sprint(map[bool]string{true: "dates"}[p.site.dates], map[bool]string{true: "restamps"}[p.site.restamps]))
+		kind := strings.TrimSpace(fmt.Sprint(map[bool]string{true: "dates"}[p.site.dates],
+			map[bool]string{true: "restamps"}[p.site.restamps]))
 		for _, took := range p.corrected {
 			corrections++
 			k := kinds[kind]
@@ -282,10 +285,12 @@ func (m *month) verify() {
 			}
 		}
 	}
-	m.Logf("%d pages, %d requests, %d of them revisits (at most %d a day, the budget is %d), %d items lost by crashes", len(m.pages),
+	m.Logf("%d pages, %d requests, %d of them revisits (at most %d a day, the budget is %d), %d items lost by crashes",
+		len(m.pages),
 		m.requests, m.revisits, m.largestDay, m.shard.Settings.VisitsPerDay, m.crashed)
 	m.Logf("revisits by day: %v", m.daily)
-	m.Logf("%d corrections, %d seen late, %d not at all; by habit %v; a page was fetched %d times at most", corrections, late, unseen, kinds, most)
+	m.Logf("%d corrections, %d seen late, %d not at all; by habit %v; a page was fetched %d times at most", corrections,
+		late, unseen, kinds, most)
 	if missing > 0 {
 		m.Errorf("%d pages were never fetched", missing)
 	}

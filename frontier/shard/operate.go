@@ -21,7 +21,8 @@ func (s *Shard) SetHost(now epoch.Millis, name string, change frontier.HostChang
 	switch change.Forget {
 	case "", frontier.ForgetFailures, frontier.ForgetAll:
 	default:
-		return false, contract.Invalid("forget", "%.80q is nothing that can be forgotten; send failures or all", change.Forget)
+		return false, contract.Invalid("forget", "%.80q is nothing that can be forgotten; send failures or all",
+			change.Forget)
 	}
 	if change.BlockUntil != nil && change.BlockUntil.Seconds() > store.MaxSlot {
 		return false, contract.Invalid("block_until", "is too far away")

@@ -71,8 +71,9 @@ func testDayOfADocument(t *testing.T, othersFirst bool) {
 	const now = 1_769_601_600_000
 	put := func(date string, entries []frontier.NewEntry, urls ...string) {
 		t.Helper()
-		p := frontier.Put{Domain: "a.example", Partition: contract.Partition{Country: "kr", Category: "news", Date: date},
-			Entries: entries}
+		p := frontier.Put{Domain: "a.example",
+			Partition: contract.Partition{Country: "kr", Category: "news", Date: date},
+			Entries:   entries}
 		for _, u := range urls {
 			p.Pages = append(p.Pages, frontier.NewPage{URL: u, Priority: 0.5})
 		}
@@ -113,8 +114,9 @@ func TestOwner_ExpectedHosts(t *testing.T) {
 			w := newWorld(t)
 			acquire := func(owner string, hosts ...string) (a frontier.Acquired) {
 				w.do(func() (err error) {
-					a, err = w.shard.Acquire(w.now, frontier.AcquireRequest{Domain: "a.example", Owner: owner, Seconds: 60,
-						Hosts: hosts})
+					a, err = w.shard.Acquire(w.now,
+						frontier.AcquireRequest{Domain: "a.example", Owner: owner, Seconds: 60,
+							Hosts: hosts})
 					return err
 				})
 				return a

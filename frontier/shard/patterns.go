@@ -104,9 +104,10 @@ func observed(h *store.Host) []frontier.ObservedPattern {
 	var list []frontier.ObservedPattern
 	for i := range h.Patterns {
 		k := &h.Patterns[i]
-		list = append(list, frontier.ObservedPattern{Host: h.Name, Pattern: k.Name, Refused: barren(k), Observed: contract.Observed{
-			Given: k.Given, Fetched: k.Fetched, Gone: k.Gone, Copied: k.Copied, Dated: k.Dated,
-			DelayMinutes: delayOf(k), Looks: k.Looks, Changes: k.Changes, ChangeHours: changeHours(k)}})
+		list = append(list, frontier.ObservedPattern{Host: h.Name, Pattern: k.Name, Refused: barren(k),
+			Observed: contract.Observed{
+				Given: k.Given, Fetched: k.Fetched, Gone: k.Gone, Copied: k.Copied, Dated: k.Dated,
+				DelayMinutes: delayOf(k), Looks: k.Looks, Changes: k.Changes, ChangeHours: changeHours(k)}})
 	}
 	return list
 }

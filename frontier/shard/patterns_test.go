@@ -66,7 +66,8 @@ func (s *site) pattern(name string) (k frontier.ObservedPattern) {
 func TestPatterns(t *testing.T) {
 	s := newSite(t)
 	s.shard.Settings.VisitsPerDay = 10_000
-	pages := append(pagesLike("https://a.example/news/2026/%d", 0, 10), pagesLike("https://a.example/about/%d", 0, 4)...)
+	pages := append(pagesLike("https://a.example/news/2026/%d", 0, 10),
+		pagesLike("https://a.example/about/%d", 0, 4)...)
 	for i := range 10 {
 		pages[i].LastMod = s.now.Seconds() - epoch.Seconds(1800+600*i)
 	}
@@ -83,7 +84,8 @@ func TestPatterns(t *testing.T) {
 			case item.Visits > 0:
 				looks++
 			}
-			result.TextSHA256 = fmt.Sprintf("%08x%056d", hash(fmt.Sprint(s.now/(48*hour), item.URL)), 0) // changes every two days
+			// changes every two days
+			result.TextSHA256 = fmt.Sprintf("%08x%056d", hash(fmt.Sprint(s.now/(48*hour), item.URL)), 0)
 			r.Results = append(r.Results, result)
 		}
 		if len(r.Results) > 0 {
@@ -95,14 +97,17 @@ func TestPatterns(t *testing.T) {
 		s.now += hour
 	}
 	news, about := s.pattern("news/0/*"), s.pattern("about/*")
-	if about.Given != 4 || about.Gone != 4 || about.Fetched != 0 || about.DelayMinutes != nil || about.ChangeHours != nil {
+	if about.Given != 4 || about.Gone != 4 || about.Fetched != 0 || about.DelayMinutes != nil ||
+		about.ChangeHours != nil {
 		t.Errorf("about: %+v", about)
 	}
-	if news.Given != 10 || news.Fetched != 10 || news.Copied != 0 || news.Dated != 10 || news.DelayMinutes == nil || *news.DelayMinutes < 30 ||
+	if news.Given != 10 || news.Fetched != 10 || news.Copied != 0 || news.Dated != 10 || news.DelayMinutes == nil ||
+		*news.DelayMinutes < 30 ||
 		*news.DelayMinutes > 130 {
 		t.Errorf("news: %+v", news)
 	}
-	if looks < 20 || news.Looks < 20 || news.Looks > int64(looks) || news.ChangeHours == nil || *news.ChangeHours < 24 || *news.ChangeHours > 96 {
+	if looks < 20 || news.Looks < 20 || news.Looks > int64(looks) || news.ChangeHours == nil ||
+		*news.ChangeHours < 24 || *news.ChangeHours > 96 {
 		t.Errorf("%d looks, %+v", looks, news)
 	}
 	s.invariants()
@@ -116,7 +121,8 @@ func TestPatterns(t *testing.T) {
 func TestPatterns_Many(t *testing.T) {
 	s := newSite(t)
 	for i := range 60 {
-		s.put("a.example", []frontier.NewPage{{URL: fmt.Sprintf("https://a.example/s%s/1", strings.Repeat("x", i)), Type: "news", Priority: 0.8}})
+		s.put("a.example", []frontier.NewPage{
+			{URL: fmt.Sprintf("https://a.example/s%s/1", strings.Repeat("x", i)), Type: "news", Priority: 0.8}})
 		s.scrape(hour, always(200))
 	}
 	d := s.host("a.example")
@@ -145,14 +151,17 @@ func TestCopies_Trap(t *testing.T) {
 	if n := s.host("a.example").Scheduled; n != 1 {
 		t.Errorf("%d of the copies are looked at again", n)
 	}
-	s.put("a.example", append(pagesLike("https://a.example/list/%d/show", 20, 1), pagesLike("https://a.example/news/%d", 10, 1)...))
-	if copy, real := s.state("https://a.example/list/20/show"), s.state("https://a.example/news/10"); copy.Priority >= real.Priority/2 {
+	s.put("a.example", append(pagesLike("https://a.example/list/%d/show", 20, 1),
+		pagesLike("https://a.example/news/%d", 10, 1)...))
+	if copy, real := s.state("https://a.example/list/20/show"),
+		s.state("https://a.example/news/10"); copy.Priority >= real.Priority/2 {
 		t.Errorf("a likely copy is worth %g, a real page %g", copy.Priority, real.Priority)
 	}
 	s.put("a.example", pagesLike("https://a.example/list/%d/show", 30, 12))
 	s.scrapeTexts(same)
-	got := s.verdicts(frontier.Put{Domain: "a.example", Pages: append(pagesLike("https://a.example/list/%d/show", 100, 5),
-		pagesLike("https://a.example/news/%d", 20, 2)...)})
+	got := s.verdicts(frontier.Put{Domain: "a.example",
+		Pages: append(pagesLike("https://a.example/list/%d/show", 100, 5),
+			pagesLike("https://a.example/news/%d", 20, 2)...)})
 	if fmt.Sprint(got) != "[trap trap trap trap trap accepted accepted]" {
 		t.Errorf("%v", got)
 	}
@@ -241,7 +250,8 @@ func TestCopies_Said(t *testing.T) {
 	l, _ := s.lease(frontier.LeaseRequest{Max: 3, PerHost: 3})
 	r := frontier.Report{Lease: l.ID}
 	for i, item := range l.Items {
-		r.Results = append(r.Results, frontier.Result{ID: item.ID, Status: 200, TextSHA256: textOf(1000 * i), Copy: i > 0})
+		r.Results = append(r.Results,
+			frontier.Result{ID: item.ID, Status: 200, TextSHA256: textOf(1000 * i), Copy: i > 0})
 	}
 	s.do(func() error {
 		_, err := s.shard.Report(s.now, r)

@@ -34,8 +34,8 @@ const (
 
 	// refusing is the number of pages in a row from which on not the pages but the host refuses.
 	refusing = 3
-	// refusedWait is the time after which a page that was refused is asked for again, and maxRefusals the number of times
-	// in all. One is enough that other pages of the host were not refused between two.
+	// refusedWait is the time after which a page that was refused is asked for again, and maxRefusals the number of
+	// times in all. One is enough that other pages of the host were not refused between two.
 	refusedWait = time.Hour
 	maxRefusals = 8
 )

@@ -142,7 +142,8 @@ func preparePuts(c *call, puts []*putBatch) error {
 	return c.tx.CountPages(counted)
 }
 
-// loadExpected loads the domains, the hosts and what is known of the URLs that are expected. It returns the hosts by name.
+// loadExpected loads the domains, the hosts and what is known of the URLs that are expected. It returns the hosts
+// by name.
 func loadExpected(c *call, puts []*putBatch) (map[string]*store.Host, error) {
 	domains := map[string]bool{}
 	hashes := map[string][]uint64{}
@@ -516,7 +517,8 @@ func (p *putBatch) disbelieve() error {
 	believed := p.fresh[:0]
 	for _, f := range p.fresh {
 		n := p.renewed[f.host.ID]
-		if f.life != store.Fetched || f.page.Reason == store.Requested || n <= maxRenewed || 2*n <= p.fetched[f.host.ID] {
+		if f.life != store.Fetched || f.page.Reason == store.Requested || n <= maxRenewed ||
+			2*n <= p.fetched[f.host.ID] {
 			believed = append(believed, f)
 			continue
 		}

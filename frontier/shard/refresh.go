@@ -195,7 +195,8 @@ func recordRefresh(c *call, h *store.Host, e *store.Entry, r *frontier.RefreshRe
 		c.tx.State().Faults++
 	}
 	// Many a feed is different at every request, if only by the time at which it was made.
-	changed = c.check(e, &frontier.Result{Status: r.Status, ETag: r.ETag, LastModified: r.LastModified, SHA256: r.SHA256},
+	changed = c.check(e, &frontier.Result{Status: r.Status, ETag: r.ETag, LastModified: r.LastModified,
+		SHA256: r.SHA256},
 		found)
 	h.Rewrite = h.Rewrite || shownChange(was, e.State())
 	c.watch(h, before)
@@ -240,7 +241,8 @@ func nextRefresh(c *call, h *store.Host, ended *store.Entry, owner string) (*fro
 		}
 		if busy == 0 {
 			r.Count(1)
-			return &frontier.NextRefresh{URL: h.URL(&e.Page), Method: e.Method, RefreshGrant: beginRefresh(c, h, e, owner)}, nil
+			return &frontier.NextRefresh{URL: h.URL(&e.Page), Method: e.Method,
+				RefreshGrant: beginRefresh(c, h, e, owner)}, nil
 		}
 	}
 	c.lookAt(h, c.slot(max(c.freeAt(h), m.Closed(c.now))))

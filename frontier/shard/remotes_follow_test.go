@@ -224,7 +224,8 @@ func TestFollow_ReadAgain(t *testing.T) {
 				s.frozen[fmt.Sprintf("shard-%d", shard)] = true
 			}
 		}
-		if _, err := all.FeedBetween(t.Context(), from, page.Next, limit); len(page.Items) > 0 && contract.KindOf(err) != contract.Storage {
+		if _, err := all.FeedBetween(t.Context(), from, page.Next, limit); len(page.Items) > 0 &&
+			contract.KindOf(err) != contract.Storage {
 			t.Errorf("a shard that has some of it is away: %v", err)
 		}
 		clear(s.frozen)
@@ -242,14 +243,15 @@ func pruned(w *world) error {
 	return err
 }
 
-// TestFollow_TooLate: a reader who was away for longer than the logs are kept is told that something is missing, and one
-// who missed nothing is not.
+// TestFollow_TooLate: a reader who was away for longer than the logs are kept is told that something is missing,
+// and one who missed nothing is not.
 func TestFollow_TooLate(t *testing.T) {
 	w := newWorld(t)
 	days := func(n epoch.Millis) { w.now += n * 86_400_000 }
 	write := func(path string, revision int) {
 		w.put("a.example", []frontier.NewPage{{URL: "https://a.example/" + path, Fresh: true}})
-		changed := frontier.Changed{Domain: "a.example", Changes: []frontier.Change{{Partition: partition, Revision: revision, ChangedAt: w.now}}}
+		changed := frontier.Changed{Domain: "a.example",
+			Changes: []frontier.Change{{Partition: partition, Revision: revision, ChangedAt: w.now}}}
 		w.do(func() error { return w.shard.Changed(w.now, changed) })
 	}
 	prune := func() int { return w.do(func() error { return pruned(w) }) }
@@ -262,7 +264,8 @@ func TestFollow_TooLate(t *testing.T) {
 			}
 			changes, err := w.shard.Changes(w.now, frontier.ChangesRequest{After: changesAfter, Limit: 10})
 			if len(feed.Items) != items || feed.Expired != expired || changes.Expired != expired {
-				t.Errorf("after %d: %d items, expired: %t and %t, want %d and %t", after, len(feed.Items), feed.Expired, changes.Expired, items, expired)
+				t.Errorf("after %d: %d items, expired: %t and %t, want %d and %t", after, len(feed.Items), feed.Expired,
+					changes.Expired, items, expired)
 			}
 			next, changesNext = feed.Next, changes.Next
 			return err
@@ -287,8 +290,8 @@ func TestFollow_TooLate(t *testing.T) {
 	}
 }
 
-// TestFollow_TooLateFromTheBeginning: a reader who has begun, and was then away for longer than the feed is kept, is told so
-// whatever shard the missing items are of, also one of which the first page had none.
+// TestFollow_TooLateFromTheBeginning: a reader who has begun, and was then away for longer than the feed is kept,
+// is told so whatever shard the missing items are of, also one of which the first page had none.
 func TestFollow_TooLateFromTheBeginning(t *testing.T) {
 	const n = 3
 	s := newLogs(t, n)

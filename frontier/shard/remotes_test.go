@@ -123,7 +123,8 @@ func TestLease_OfAllShards(t *testing.T) {
 			report.Results = append(report.Results, frontier.Result{ID: item.ID, Status: 200})
 		}
 		for range 2 { // a repeated one changes nothing
-			if a := must(s.Report(t.Context(), report))(t); a.Accepted != len(l.Items) || a.Unknown+a.Added+len(a.Failed) > 0 {
+			if a := must(s.Report(t.Context(), report))(t); a.Accepted != len(l.Items) ||
+				a.Unknown+a.Added+len(a.Failed) > 0 {
 				t.Errorf("%+v", a)
 			}
 		}
@@ -133,7 +134,8 @@ func TestLease_OfAllShards(t *testing.T) {
 		len(stats.Shards) != 8 {
 		t.Errorf("%+v", stats)
 	}
-	if l := must(s.Lease(t.Context(), s.now, frontier.LeaseRequest{Max: 1, Seconds: 60}))(t); len(l.Items) > 0 || l.ID != "" || l.RetryAfter < 1 || l.RetryAfter > 60 {
+	if l := must(s.Lease(t.Context(), s.now, frontier.LeaseRequest{Max: 1, Seconds: 60}))(t); len(l.Items) > 0 ||
+		l.ID != "" || l.RetryAfter < 1 || l.RetryAfter > 60 {
 		t.Errorf("an empty frontier gives %+v", l)
 	}
 }
@@ -227,7 +229,8 @@ func TestIdle_LoneScraper(t *testing.T) {
 	if l := must(s.Lease(t.Context(), s.now, frontier.LeaseRequest{Max: 1, Seconds: 60}))(t); len(l.Items) != 0 {
 		t.Fatalf("a leased host was given out")
 	}
-	must(s.Report(t.Context(), frontier.Report{Lease: first.ID, Results: []frontier.Result{{ID: first.Items[0].ID, Status: 200}}}))(t)
+	must(s.Report(t.Context(),
+		frontier.Report{Lease: first.ID, Results: []frontier.Result{{ID: first.Items[0].ID, Status: 200}}}))(t)
 	s.now += 1000
 	if l := must(s.Lease(t.Context(), s.now, frontier.LeaseRequest{Max: 1, Seconds: 60}))(t); len(l.Items) != 1 {
 		t.Errorf("nothing after the report; again in %d s", l.RetryAfter)
@@ -288,14 +291,16 @@ func TestLease_FrozenShards(t *testing.T) {
 	}
 
 	stats := must(s.Stats(t.Context()))(t)
-	if stats.Shards[1].Answered || !stats.Shards[2].Answered || stats.Shards[1].Name != "shard-1" || stats.Total.Leased != int64(len(l.Items)) {
+	if stats.Shards[1].Answered || !stats.Shards[2].Answered || stats.Shards[1].Name != "shard-1" ||
+		stats.Total.Leased != int64(len(l.Items)) {
 		t.Errorf("%+v", stats)
 	}
 	hosts := must(s.Hosts(t.Context(), frontier.HostsRequest{Limit: 100}))(t)
 	if len(hosts.Hosts) != len(l.Items) || !slices.Equal(hosts.Missing, []string{"shard-1"}) {
 		t.Errorf("%d hosts, without %v", len(hosts.Hosts), hosts.Missing)
 	}
-	if _, err := s.Hosts(t.Context(), frontier.HostsRequest{Limit: 100, Cursor: hosts.Next}); contract.KindOf(err) != contract.Storage {
+	if _, err := s.Hosts(t.Context(), frontier.HostsRequest{Limit: 100, Cursor: hosts.Next}); contract.KindOf(err) !=
+		contract.Storage {
 		t.Errorf("a page of nothing but the shard that is missing: %v", err)
 	}
 
@@ -306,13 +311,16 @@ func TestLease_FrozenShards(t *testing.T) {
 	report := frontier.Report{Lease: l.ID}
 	var silent []int
 	for i, item := range l.Items {
-		report.Results = append(report.Results, frontier.Result{ID: item.ID, Status: 200, Found: []frontier.FoundURL{{NewPage: frontier.NewPage{URL: item.URL + "/more"}}}})
+		report.Results = append(report.Results,
+			frontier.Result{ID: item.ID, Status: 200,
+				Found: []frontier.FoundURL{{NewPage: frontier.NewPage{URL: item.URL + "/more"}}}})
 		if strings.HasPrefix(item.ID, "2.") {
 			silent = append(silent, i)
 		}
 	}
 	a, err := s.Report(t.Context(), report)
-	if contract.KindOf(err) != contract.Storage || !errors.Is(err, errFrozen) || !slices.Equal(a.Failed, silent) || a.Accepted != len(l.Items)-len(silent) || a.Added != a.Accepted {
+	if contract.KindOf(err) != contract.Storage || !errors.Is(err, errFrozen) || !slices.Equal(a.Failed, silent) ||
+		a.Accepted != len(l.Items)-len(silent) || a.Added != a.Accepted {
 		t.Errorf("%+v %v", a, err)
 	}
 	var pages []frontier.NewPage
@@ -344,7 +352,8 @@ func TestLease_FrozenShards(t *testing.T) {
 	}
 	s.now += 6000
 	for range 2 { // the second time none is asked
-		if _, err := s.Lease(t.Context(), s.now, frontier.LeaseRequest{Max: 1, Seconds: 60}); contract.KindOf(err) != contract.Storage {
+		if _, err := s.Lease(t.Context(), s.now, frontier.LeaseRequest{Max: 1, Seconds: 60}); contract.KindOf(err) !=
+			contract.Storage {
 			t.Errorf("a lease when none answers: %v", err)
 		}
 	}
@@ -391,12 +400,15 @@ func TestReport_FoundElsewhere(t *testing.T) {
 
 	// Nobody puts URLs with a report of what was never leased.
 	before := must(s.Stats(t.Context()))(t).Total
-	for _, id := range []string{"", "x", "0.1." + l.Items[0].ID, "-1.1.a-b", "99.1.0000000000-000000000000", "1.zzzzzzzzzzzzzzzzzzzz.0000000000-000000000000", strings.TrimPrefix(own, "shard-") + ".1.0000000000-000000000000"} {
+	for _, id := range []string{"", "x", "0.1." + l.Items[0].ID, "-1.1.a-b", "99.1.0000000000-000000000000",
+		"1.zzzzzzzzzzzzzzzzzzzz.0000000000-000000000000",
+		strings.TrimPrefix(own, "shard-") + ".1.0000000000-000000000000"} {
 		forged := result
 		forged.ID = id
 		forged.Found = []frontier.FoundURL{{NewPage: pageOf(99, 1)}, {NewPage: pageOf(98, 1)}}
 		for _, lease := range []string{l.ID, strings.TrimPrefix(own, "shard-") + ".1", ""} {
-			if a := must(s.Report(t.Context(), frontier.Report{Lease: lease, Results: []frontier.Result{forged}}))(t); a.Unknown != 1 || a.Added > 0 {
+			if a := must(s.Report(t.Context(), frontier.Report{Lease: lease, Results: []frontier.Result{forged}}))(
+				t); a.Unknown != 1 || a.Added > 0 {
 				t.Errorf("%q of %q: %+v", id, lease, a)
 			}
 		}
@@ -421,8 +433,8 @@ func TestReport_FoundDomains(t *testing.T) {
 	}
 }
 
-// TestReport_FoundHosts: scrapers that find ever more hosts do not fill a shard, whichever shard they report to; what they find on
-// hosts that are known is taken, and so is what is put.
+// TestReport_FoundHosts: scrapers that find ever more hosts do not fill a shard, whichever shard they report to;
+// what they find on hosts that are known is taken, and so is what is put.
 func TestReport_FoundHosts(t *testing.T) {
 	s := newShards(t, 2)
 	s.fill(200)
@@ -434,9 +446,14 @@ func TestReport_FoundHosts(t *testing.T) {
 		}
 		report := frontier.Report{Lease: l.ID}
 		for _, item := range l.Items {
-			result := frontier.Result{ID: item.ID, Status: 200, Found: []frontier.FoundURL{{NewPage: frontier.NewPage{URL: item.URL + "/found"}}}}
+			result := frontier.Result{ID: item.ID, Status: 200,
+				Found: []frontier.FoundURL{{NewPage: frontier.NewPage{URL: item.URL + "/found"}}}}
 			for range 45 {
-				result.Found = append(result.Found, frontier.FoundURL{NewPage: frontier.NewPage{URL: fmt.Sprintf("https://h%d.%s/", next, []string{item.Domain, fmt.Sprintf("found-%d.example", next)}[next%2])}})
+				result.Found = append(result.Found,
+					frontier.FoundURL{
+						NewPage: frontier.NewPage{
+							URL: fmt.Sprintf("https://h%d.%s/", next,
+								[]string{item.Domain, fmt.Sprintf("found-%d.example", next)}[next%2])}})
 				next++
 			}
 			report.Results = append(report.Results, result)
@@ -468,7 +485,8 @@ func TestLease_GivenUp(t *testing.T) {
 	hangUp()
 	gone := s.Remotes
 	gone.Caller = callerFunc(func(ctx context.Context) error { return ctx.Err() })
-	if _, err := gone.Lease(ctx, s.now, frontier.LeaseRequest{Max: 100, Seconds: 60}); !errors.Is(err, context.Canceled) {
+	if _, err := gone.Lease(ctx, s.now, frontier.LeaseRequest{Max: 100, Seconds: 60}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	if l := must(s.Lease(t.Context(), s.now, frontier.LeaseRequest{Max: 100, Seconds: 60}))(t); len(l.Items) != 20 {
@@ -525,7 +543,8 @@ func TestHosts_OfAllShards(t *testing.T) {
 		}
 	}
 	for _, cursor := range []string{"x", "W10", "!"} {
-		if _, err := s.Hosts(t.Context(), frontier.HostsRequest{Limit: 7, Cursor: cursor}); contract.KindOf(err) != contract.Validation {
+		if _, err := s.Hosts(t.Context(), frontier.HostsRequest{Limit: 7, Cursor: cursor}); contract.KindOf(err) !=
+			contract.Validation {
 			t.Errorf("cursor %q: %v", cursor, err)
 		}
 	}
@@ -537,33 +556,40 @@ func TestURL_OfAllShards(t *testing.T) {
 	s.fill(20)
 	until := s.now + 1_000_000
 	for i := range 20 {
-		if !must(s.SetHost(t.Context(), fmt.Sprintf("www.d%d.example", i), frontier.HostChange{BlockUntil: &until}))(t) {
+		if !must(s.SetHost(t.Context(), fmt.Sprintf("www.d%d.example", i), frontier.HostChange{BlockUntil: &until}))(
+			t) {
 			t.Errorf("host %d is not found", i)
 		}
 		if got := must(s.URL(t.Context(), pageOf(i, 0).URL))(t); got.State != "waiting" || got.DueAt != until {
 			t.Errorf("%d: %+v", i, got)
 		}
 	}
-	for _, x := range []frontier.Exclusion{{Kind: contract.ExcludeURL, Value: "https://*/page-*"}, {Kind: contract.ExcludeDomain, Value: "d3.example"}, {Kind: contract.ExcludeHost, Value: "www.d3.example"}} {
+	for _, x := range []frontier.Exclusion{{Kind: contract.ExcludeURL, Value: "https://*/page-*"},
+		{Kind: contract.ExcludeDomain, Value: "d3.example"}, {Kind: contract.ExcludeHost, Value: "www.d3.example"}} {
 		for _, on := range []bool{true, false} {
 			if err := s.Exclude(t.Context(), x, on); err != nil {
 				t.Fatal(err)
 			}
-			if got, want := must(s.URL(t.Context(), pageOf(3, 0).URL))(t).State, map[bool]string{true: "excluded", false: "waiting"}[on]; got != want {
+			if got, want := must(s.URL(t.Context(), pageOf(3, 0).URL))(t).State,
+				map[bool]string{true: "excluded", false: "waiting"}[on]; got != want {
 				t.Errorf("%+v: %s, want %s", x, got, want)
 			}
 		}
 	}
 	for _, host := range []string{"", "co.uk", "10.0.0.1", "Www.d3.example", "x"} {
-		if _, err := s.SetHost(t.Context(), host, frontier.HostChange{Empty: true}); contract.KindOf(err) != contract.Validation {
+		if _, err := s.SetHost(t.Context(), host, frontier.HostChange{Empty: true}); contract.KindOf(err) !=
+			contract.Validation {
 			t.Errorf("%q: %v", host, err)
 		}
 	}
 	if _, err := s.URL(t.Context(), "https://co.uk/"); contract.KindOf(err) != contract.Validation {
 		t.Error(err)
 	}
-	a := must(s.Put(t.Context(), partition, []frontier.NewPage{pageOf(0, 0), {URL: "x"}, pageOf(0, 1), {URL: "https://co.uk/"}, pageOf(1, 1), {URL: "https://1.2.3.4/"}}))(t)
-	if want := []frontier.Verdict{"duplicate", "invalid_url", "accepted", "invalid_url", "accepted", "invalid_url"}; !slices.Equal(a.Pages, want) || a.Added != 2 {
+	a := must(s.Put(t.Context(), partition,
+		[]frontier.NewPage{pageOf(0, 0), {URL: "x"}, pageOf(0, 1), {URL: "https://co.uk/"}, pageOf(1, 1),
+			{URL: "https://1.2.3.4/"}}))(t)
+	if want := []frontier.Verdict{"duplicate", "invalid_url", "accepted", "invalid_url", "accepted",
+		"invalid_url"}; !slices.Equal(a.Pages, want) || a.Added != 2 {
 		t.Errorf("%v", a)
 	}
 }

@@ -8,7 +8,8 @@ import (
 
 // RenewLease prolongs a lease for the hosts that it still has, up to frontier.MaxLeased after it was given.
 func (s *Shard) RenewLease(now epoch.Millis, r frontier.RenewLease) (renewed frontier.RenewedLease, err error) {
-	if err := frontier.CheckRange("lease_seconds", r.Seconds, frontier.MinLeaseSeconds, frontier.MaxLeaseSeconds); err != nil {
+	if err := frontier.CheckRange("lease_seconds", r.Seconds, frontier.MinLeaseSeconds,
+		frontier.MaxLeaseSeconds); err != nil {
 		return renewed, err
 	}
 	err = s.run(now, func(c *call) error {

@@ -173,7 +173,8 @@ func (p *reporter) takeBack(item *reportedItem) error {
 	if err != nil || !ok {
 		return err
 	}
-	if page.Visit != nil && page.Visit.Fetched.Millis().Add(time.Minute) >= epoch.Millis(p.number) && page.Reason == store.Scheduled {
+	if page.Visit != nil && page.Visit.Fetched.Millis().Add(time.Minute) >= epoch.Millis(p.number) &&
+		page.Reason == store.Scheduled {
 		h.PutBack(page)
 		return nil
 	}

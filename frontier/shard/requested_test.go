@@ -66,7 +66,8 @@ func TestRefetch(t *testing.T) {
 	if fmt.Sprint(got) != "[accepted accepted accepted]" {
 		t.Fatal(got)
 	}
-	if got := s.verdicts(frontier.Put{Domain: "a.example", Pages: pages}); fmt.Sprint(got) != "[duplicate duplicate duplicate]" {
+	if got := s.verdicts(frontier.Put{Domain: "a.example", Pages: pages}); fmt.Sprint(got) !=
+		"[duplicate duplicate duplicate]" {
 		t.Errorf("again: %v", got)
 	}
 	seen := map[string]frontier.Item{}
@@ -87,7 +88,8 @@ func TestRefetch(t *testing.T) {
 	s.invariants()
 }
 
-// TestRemove: what is taken out does not come, from the queue, from the schedule, or by another put without a newer date.
+// TestRemove: what is taken out does not come, from the queue, from the schedule, or by another put without a newer
+// date.
 func TestRemove(t *testing.T) {
 	s := newSite(t)
 	s.shard.Settings.VisitsPerDay = 1000
@@ -100,7 +102,8 @@ func TestRemove(t *testing.T) {
 		leased[item.URL] = true
 	}
 	s.report(frontier.Lease{ID: l.ID, Items: l.Items[:2]}, 200) // on schedule
-	urls := append([]frontier.NewPage{{URL: "https://never.a.example/"}, {URL: "https://a.example/never"}, {URL: "mailto:x"},
+	urls := append([]frontier.NewPage{{URL: "https://never.a.example/"}, {URL: "https://a.example/never"},
+		{URL: "mailto:x"},
 		{URL: "https://b.example/news/0"}}, pages...)
 	got := s.verdicts(frontier.Put{Domain: "a.example", Pages: urls, Remove: true})
 	counts := map[frontier.Verdict]int{}
@@ -135,13 +138,15 @@ func TestRemove(t *testing.T) {
 	s.invariants()
 }
 
-// TestForget: a host that is forgotten is fetched again, but not what a scraper has now, and nothing is announced twice.
+// TestForget: a host that is forgotten is fetched again, but not what a scraper has now, and nothing is announced
+// twice.
 func TestForget(t *testing.T) {
 	l := newLibrary(t, 700)
 	l.shard.Settings.VisitsPerDay = 1000
 	l.do(func() error {
-		_, err := l.shard.Restore(l.now, frontier.Snapshot{Version: 2, Domains: []frontier.DomainSnapshot{{Domain: "lib.example",
-			Evidence: frontier.Evidence{Partition: partition, At: l.now}}}})
+		_, err := l.shard.Restore(l.now,
+			frontier.Snapshot{Version: 2, Domains: []frontier.DomainSnapshot{{Domain: "lib.example",
+				Evidence: frontier.Evidence{Partition: partition, At: l.now}}}})
 		return err
 	})
 	l.collect()
@@ -180,7 +185,8 @@ func TestForget_Failures(t *testing.T) {
 		t.Errorf("%d pages", len(s.fetched))
 	}
 	s.invariants()
-	if _, err := s.shard.SetHost(s.now, "a.example", frontier.HostChange{Forget: "it"}); contract.KindOf(err) != contract.Validation {
+	if _, err := s.shard.SetHost(s.now, "a.example", frontier.HostChange{Forget: "it"}); contract.KindOf(err) !=
+		contract.Validation {
 		t.Error(err)
 	}
 }
@@ -194,9 +200,13 @@ func TestWhy(t *testing.T) {
 		state string
 		why   string
 	}{
-		"nothing":        {func(*site) {}, "unknown", "its domain was never collected"},
-		"another host":   {func(s *site) { s.put("a.example", articles("www.a.example", 0, 1)) }, "unknown", "nothing of its host"},
-		"not named":      {func(s *site) { s.put("a.example", articles("a.example", 5, 1)) }, "unknown", "nothing that was collected"},
+		"nothing": {func(*site) {}, "unknown", "its domain was never collected"},
+		"another host": {func(s *site) {
+			s.put("a.example", articles("www.a.example", 0, 1))
+		}, "unknown", "nothing of its host"},
+		"not named": {func(s *site) {
+			s.put("a.example", articles("a.example", 5, 1))
+		}, "unknown", "nothing that was collected"},
 		"nothing stands": {func(s *site) {}, "due", "a scraper gets it"},
 		"domain excluded": {func(s *site) {
 			s.exclude(frontier.Exclusion{Kind: contract.ExcludeDomain, Value: "a.example"})
@@ -239,7 +249,8 @@ func TestWhy(t *testing.T) {
 			s.put("a.example", []frontier.NewPage{{URL: "https://a.example/best", Priority: 1}})
 			l, _ := s.lease(frontier.LeaseRequest{Max: 1})
 			s.do(func() error {
-				_, err := s.shard.Report(s.now, frontier.Report{Lease: l.ID, Results: []frontier.Result{{ID: l.Items[0].ID, Unresolved: true}}})
+				_, err := s.shard.Report(s.now,
+					frontier.Report{Lease: l.ID, Results: []frontier.Result{{ID: l.Items[0].ID, Unresolved: true}}})
 				return err
 			})
 		}, "waiting", "did not resolve"},
@@ -255,15 +266,19 @@ func TestWhy(t *testing.T) {
 		}, "due", "a collection has its domain"},
 		"mirror": {func(s *site) {
 			s.do(func() error {
-				if _, err := s.shard.Acquire(s.now, frontier.AcquireRequest{Domain: "a.example", Owner: "c", Seconds: 60}); err != nil {
+				if _, err := s.shard.Acquire(s.now,
+					frontier.AcquireRequest{Domain: "a.example", Owner: "c", Seconds: 60}); err != nil {
 					return err
 				}
-				_, err := s.shard.Put(s.now, frontier.Put{Domain: "a.example", Partition: partition, Owner: "c", MirrorOf: "b.example"})
+				_, err := s.shard.Put(s.now,
+					frontier.Put{Domain: "a.example", Partition: partition, Owner: "c", MirrorOf: "b.example"})
 				return err
 			})
 		}, "waiting", "shows the pages of b.example"},
 		"fetched": {func(s *site) { s.scrape(minute, always(200)) }, "fetched", "not worth another look"},
-		"gone":    {func(s *site) { s.scrape(minute, always(404)) }, "gone", "it does not exist, was refused, or was taken out"},
+		"gone": {func(s *site) {
+			s.scrape(minute, always(404))
+		}, "gone", "it does not exist, was refused, or was taken out"},
 		"displaced": {func(s *site) {
 			better := frontiertest.Articles("a.example", 10, 500)
 			for i := range better {
@@ -291,20 +306,23 @@ func (w *world) exclude(x frontier.Exclusion) {
 	w.do(func() error { return w.shard.Exclude(w.now, x, true) })
 }
 
-// TestURL_Page: of a page that waits it is told how often it was tried, of one that was fetched when, and when it is due.
+// TestURL_Page: of a page that waits it is told how often it was tried, of one that was fetched when, and when it
+// is due.
 func TestURL_Page(t *testing.T) {
 	s := newSite(t)
 	s.shard.Settings.VisitsPerDay = 1000
 	s.put("a.example", []frontier.NewPage{{URL: "https://a.example/", Type: "news", Priority: 0.9}})
 	l, _ := s.lease(frontier.LeaseRequest{Max: 1})
 	s.report(l, 500)
-	if got := s.state("https://a.example/"); got.Attempts != 1 || got.LastStatus != 500 || got.Reason != "new" || got.Visits != 0 || got.Fetched != 0 ||
+	if got := s.state("https://a.example/"); got.Attempts != 1 || got.LastStatus != 500 || got.Reason != "new" ||
+		got.Visits != 0 || got.Fetched != 0 ||
 		got.Priority < 0.5 {
 		t.Errorf("%+v", got)
 	}
 	s.scrape(4*hour, always(200))
 	got := s.state("https://a.example/")
-	if got.State != "fetched" || got.LastStatus != 200 || got.Reason != "revisit" || got.Visits < 1 || got.DueAt <= s.now ||
+	if got.State != "fetched" || got.LastStatus != 200 || got.Reason != "revisit" || got.Visits < 1 ||
+		got.DueAt <= s.now ||
 		s.now.Seconds()-got.Fetched > epoch.Seconds(5*time.Hour/time.Second) {
 		t.Errorf("%+v", got)
 	}
@@ -338,7 +356,8 @@ func TestURLs(t *testing.T) {
 		d, err = s.shard.Host(s.now, "a.example")
 		return err
 	})
-	if d.Host != "a.example" || d.URLs != 4 || d.DomainURLs != 4 || d.Limit != 500 || len(d.Leased) != 1 || d.Leased[0] != l.Items[1].URL {
+	if d.Host != "a.example" || d.URLs != 4 || d.DomainURLs != 4 || d.Limit != 500 || len(d.Leased) != 1 ||
+		d.Leased[0] != l.Items[1].URL {
 		t.Errorf("%+v", d)
 	}
 	s.do(func() (err error) {

@@ -133,8 +133,9 @@ func TestRows_OfFoundURLs(t *testing.T) {
 			result := frontier.Result{ID: item.ID, Status: 200}
 			for k := range links {
 				result.Found = append(result.Found,
-					frontier.FoundURL{NewPage: frontier.NewPage{URL: fmt.Sprintf("https://%s/found/%d/%d", item.Host, round, k),
-						Priority: 0.9}})
+					frontier.FoundURL{
+						NewPage: frontier.NewPage{URL: fmt.Sprintf("https://%s/found/%d/%d", item.Host, round, k),
+							Priority: 0.9}})
 			}
 			r.Results = append(r.Results, result)
 		}
@@ -184,7 +185,8 @@ func TestRows_OfARefresh(t *testing.T) {
 	for i := range 200 {
 		host := fmt.Sprintf("a%d.example", i)
 		w.put(host, frontiertest.Articles(host, 0, 1),
-			frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + host + "/feed"}, Method: "feed", Interval: 7200})
+			frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + host + "/feed"}, Method: "feed",
+				Interval: 7200})
 	}
 	rows, checks := 0, 0
 	for range 40 {

@@ -308,7 +308,8 @@ func (c *call) watch(h *store.Host, before epoch.Seconds) {
 // lookAt schedules a check of the host.
 func (c *call) lookAt(h *store.Host, second epoch.Seconds) {
 	h.Watch(second)
-	if alarm := max(second.Millis(), c.now.Add(c.settings.tickSpacing())); c.settings.PerMinute > 0 && (c.alarm == 0 || alarm < c.alarm) {
+	if alarm := max(second.Millis(), c.now.Add(c.settings.tickSpacing())); c.settings.PerMinute > 0 &&
+		(c.alarm == 0 || alarm < c.alarm) {
 		c.alarm = alarm
 	}
 }
@@ -349,14 +350,14 @@ func (c *call) check(e *store.Entry, r *frontier.Result, items int) (changed boo
 }
 
 // patience is how long new items may have waited together when an entry point is asked again, in intervals of
-// MinRefresh. With three, articles are found sooner than by the rule that makes an interval a fifth shorter after a change
-// and half as long again otherwise: a quarter sooner for as many looks (rhythm_test.go).
+// MinRefresh. With three, articles are found sooner than by the rule that makes an interval a fifth shorter after a
+// change and half as long again otherwise: a quarter sooner for as many looks (rhythm_test.go).
 const patience = 3
 
-// nextInterval chooses the interval of an entry point after a look that found new items. Items come at a rate r, so those
-// of an interval t have waited r·t²/2 together when they are found; with the same bound for all, a number of looks finds
-// items as soon as possible on average. For a whole domain, which lists nothing, it is 20 % shorter when something
-// changed, and else 50 % longer.
+// nextInterval chooses the interval of an entry point after a look that found new items. Items come at a rate r, so
+// those of an interval t have waited r·t²/2 together when they are found; with the same bound for all, a number of
+// looks finds items as soon as possible on average. For a whole domain, which lists nothing, it is 20 % shorter
+// when something changed, and else 50 % longer.
 func nextInterval(c *call, e *store.Entry, items int) time.Duration {
 	switch {
 	case e.Method != frontier.MethodCollect:
@@ -389,8 +390,9 @@ func (c *call) bound(method string, interval time.Duration) time.Duration {
 	return min(max(interval.Truncate(time.Second), c.settings.MinRefresh, time.Second), most)
 }
 
-// shownChange reports whether an entry point has changed so much that its contract may have to say so: it fails, or works
-// again, or changes twice or half as often.
+// shownChange reports whether an entry point has changed so much that its contract may have to say so: it fails, or
+// works again, or changes twice or half as often.
 func shownChange(s, now frontier.EntryState) bool {
-	return (s.Failures >= frontier.FailuresShown) != (now.Failures >= frontier.FailuresShown) || bits.Len64(uint64(s.Interval)) != bits.Len64(uint64(now.Interval))
+	return (s.Failures >= frontier.FailuresShown) != (now.Failures >= frontier.FailuresShown) ||
+		bits.Len64(uint64(s.Interval)) != bits.Len64(uint64(now.Interval))
 }

@@ -100,7 +100,8 @@ func (c *call) owns(domain string) bool {
 // and shards disagree about it for minutes: the work is to be done later.
 func (c *call) checkOwns(domain string) error {
 	if c.domainOf(domain) != domain {
-		return contract.Invalid("domain", "%.80q is not a registrable domain by the current list of public suffixes", domain)
+		return contract.Invalid("domain", "%.80q is not a registrable domain by the current list of public suffixes",
+			domain)
 	}
 	if c.owns(domain) {
 		return nil

@@ -160,8 +160,9 @@ func (s *simulation) begin(e event) bool {
 		heap.Push(&s.events, event{at: s.now + 60_000, scraper: e.scraper})
 		return true
 	}
-	heap.Push(&s.events, event{at: s.now + epoch.Millis(min(duration+s.random.Int64N(5000), 299_000)), scraper: e.scraper,
-		lease: &l})
+	heap.Push(&s.events, event{at: s.now + epoch.Millis(min(duration+s.random.Int64N(5000), 299_000)),
+		scraper: e.scraper,
+		lease:   &l})
 	return true
 }
 
@@ -273,7 +274,8 @@ func TestSimulation(t *testing.T) {
 	s.run()
 	s.verify(20 * len(s.hosts))
 	t.Logf(
-		"%d leases (%d lost) gave %d URLs, bands %v, oldest wait %d s, most hosts of a domain %d, %.2f rows a URL, %d s in all",
+		"%d leases (%d lost) gave %d URLs, bands %v, oldest wait %d s, most hosts of a domain %d, %.2f rows a "+
+			"URL, %d s in all",
 		s.leases, s.lost, s.given, s.bands, s.oldest/1000, s.mostInDomain, float64(s.rows)/float64(s.given),
 		(s.now-noon)/1000)
 }

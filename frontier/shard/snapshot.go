@@ -70,7 +70,8 @@ func restoreDomain(c *call, r *frontier.DomainSnapshot) error {
 		}
 	}
 	for _, b := range r.Backlogs {
-		if len(m.Backlogs) < store.MaxBacklogs && len(b.Next) <= frontier.MaxPosition && b.Partition.Validate("") == nil &&
+		if len(m.Backlogs) < store.MaxBacklogs && len(b.Next) <= frontier.MaxPosition &&
+			b.Partition.Validate("") == nil &&
 			!slices.ContainsFunc(m.Backlogs, func(o frontier.Backlog) bool { return o.Partition == b.Partition }) {
 			m.Backlogs = append(m.Backlogs, b)
 		}
@@ -126,5 +127,6 @@ func mergeHost(c *call, h *store.Host, r *frontier.HostSnapshot, classes []front
 }
 
 func damagedHost(r *frontier.HostSnapshot) error {
-	return contract.Invalid("hosts", "the record of %.80q is damaged; send it as it was exported, or leave the host out", r.Host)
+	return contract.Invalid("hosts",
+		"the record of %.80q is damaged; send it as it was exported, or leave the host out", r.Host)
 }

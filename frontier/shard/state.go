@@ -26,7 +26,8 @@ const (
 )
 
 // lives are the states of known URLs by what became of them.
-var lives = [...]string{store.Idle: stateKnown, store.Waiting: stateWaiting, store.Fetched: stateFetched, store.Gone: stateGone}
+var lives = [...]string{store.Idle: stateKnown, store.Waiting: stateWaiting, store.Fetched: stateFetched,
+	store.Gone: stateGone}
 
 // URL returns the state of one URL, and why it is not fetched.
 func (s *Shard) URL(now epoch.Millis, url string) (state frontier.URLState, err error) {
@@ -184,7 +185,8 @@ func (x *explainer) waits(p *store.Page, due epoch.Seconds) {
 	case free > c.now && h.Refusals >= refusing:
 		x.say("its host refused %d pages in a row, and is asked again at %s", h.Refusals, instant(free))
 	case free > c.now:
-		x.say("its host may be asked again at %s: its delay, a Retry-After, or a robots.txt that cannot be read", instant(free))
+		x.say("its host may be asked again at %s: its delay, a Retry-After, or a robots.txt that cannot be read",
+			instant(free))
 	case h.Lease != 0:
 		x.state.State = stateDue
 		x.say("a scraper has other pages of its host, until %s at the latest", instant(h.LeaseEnds))
@@ -196,7 +198,8 @@ func (x *explainer) waits(p *store.Page, due epoch.Seconds) {
 		x.say("scrapers have as many hosts of its domain as may be asked at once")
 	default:
 		x.state.State = stateDue
-		x.say("a scraper gets it whose filter it passes, when the turn of its host comes; %d pages of that wait", h.URLs)
+		x.say("a scraper gets it whose filter it passes, when the turn of its host comes; %d pages of that wait",
+			h.URLs)
 	}
 }
 
@@ -205,11 +208,13 @@ func (x *explainer) over(k store.Known, visit *store.Page, scheduled bool) {
 	switch {
 	case k.Life == store.Fetched && scheduled:
 		x.state.DueAt = visit.Due.Millis()
-		x.say("it was fetched, and is looked at again from %s on, when that is worth more than to look at others", instant(visit.Due.Millis()))
+		x.say("it was fetched, and is looked at again from %s on, when that is worth more than to look at others",
+			instant(visit.Due.Millis()))
 	case k.Life == store.Fetched:
 		x.say("it was fetched, and is not worth another look until its site gives it a newer date")
 	case k.Life == store.Gone:
-		x.say("it does not exist, was refused, or was taken out; it comes back when its site lists it with a newer date, or when it is put after %s",
+		x.say("it does not exist, was refused, or was taken out; it comes back when its site lists it with a newer "+
+			"date, or when it is put after %s",
 			instant(k.Until().Add(goneFor).Millis()))
 	case len(x.host.Domain.Backlogs) > 0:
 		x.say("better pages of its domain wait; it is put again when those are fetched, if the engine has stored it")
@@ -274,7 +279,8 @@ func (s *Shard) Host(now epoch.Millis, name string) (d frontier.HostDetail, err 
 		v := &c.tx.State().Visits
 		d = frontier.HostDetail{HostInfo: infos[0], Failures: h.Failures, Refusals: h.Refusals,
 			Override: h.Override.Milliseconds(), Scheduled: h.Scheduled, Stale: !believes(h),
-			DomainURLs: m.Pages(), Limit: c.settings.URLsPerDomain, Backlogs: m.Backlogs, MirrorOf: m.MirrorOf, Evidence: m.Evidence,
+			DomainURLs: m.Pages(), Limit: c.settings.URLsPerDomain, Backlogs: m.Backlogs, MirrorOf: m.MirrorOf,
+			Evidence: m.Evidence,
 			Visits: frontier.VisitBudget{PerDay: c.settings.VisitsPerDay, Made: v.Made, Scheduled: v.Scheduled,
 				Threshold: float64(v.Threshold) / 1e6}}
 		d.Patterns = observed(h)

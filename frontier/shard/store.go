@@ -27,14 +27,14 @@ type Store interface {
 	CountPages(domains []*store.Domain) error
 
 	// ReadQueue returns the hosts of some lanes whose second has come, the next of each lane by its index. NextSlot
-	// returns the first second of a lane that has not come, LaneStats the number of hosts that are due and the second of
-	// the first that is ready.
+	// returns the first second of a lane that has not come, LaneStats the number of hosts that are due and the
+	// second of the first that is ready.
 	ReadQueue(lanes []int, hosts int, wants string, f *store.Filter) (*store.QueueReader, error)
 	NextSlot(lane int) (epoch.Seconds, error)
 	LaneStats(lane int, until epoch.Seconds, ready func(*store.Host) bool) (due int64, oldest epoch.Seconds, err error)
 
-	// DueHosts returns hosts whose entry points are to be checked until a second, CountDue how many are to be checked now
-	// and the second of the first one.
+	// DueHosts returns hosts whose entry points are to be checked until a second, CountDue how many are to be
+	// checked now and the second of the first one.
 	DueHosts(until epoch.Seconds, limit int64) (blocks []store.DueBlock, more bool, err error)
 	CountDue() (n int64, first epoch.Seconds, err error)
 

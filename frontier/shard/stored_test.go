@@ -46,15 +46,18 @@ func storeShard(t *testing.T) string {
 	w.put("c.example", []frontier.NewPage{{URL: "https://c.example/new", Title: "제목", Type: "news", Priority: 0.9,
 		LastMod: w.now.Seconds() - 60, FoundBy: "feed"}})
 	w.do(func() error {
-		if _, err := w.shard.Acquire(w.now, frontier.AcquireRequest{Domain: "d.example", Owner: "collector", Seconds: 600,
-			Hosts: []string{"www.d.example"}}); err != nil {
+		if _, err := w.shard.Acquire(w.now,
+			frontier.AcquireRequest{Domain: "d.example", Owner: "collector", Seconds: 600,
+				Hosts: []string{"www.d.example"}}); err != nil {
 			return err
 		}
 		if err := w.shard.Changed(w.now, frontier.Changed{Domain: "b.example",
-			Changes: []frontier.Change{{Partition: partition, Revision: 3, ChangedAt: w.now, Reachable: true}}}); err != nil {
+			Changes: []frontier.Change{{Partition: partition, Revision: 3, ChangedAt: w.now, Reachable: true}}}); err !=
+			nil {
 			return err
 		}
-		if _, err := w.shard.Mirror(w.now, frontier.MirrorRequest{Domain: "a.example", Digest: strings.Repeat("0f", 32)}); err != nil {
+		if _, err := w.shard.Mirror(w.now,
+			frontier.MirrorRequest{Domain: "a.example", Digest: strings.Repeat("0f", 32)}); err != nil {
 			return err
 		}
 		return w.shard.Exclude(w.now, frontier.Exclusion{Kind: "url", Value: "https://b.example/private/*"}, true)
@@ -66,20 +69,22 @@ func storeShard(t *testing.T) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "-- %s %s %s %s\n", storedLease, lease.ID, lease.Items[0].ID, lease.Items[1].ID)
 	for _, table := range storedTables {
-		err := w.db.Query("SELECT "+strings.Join(table.columns, ", ")+" FROM "+table.name+" ORDER BY 1", func(r *store.Rows) {
-			values := make([]string, len(table.kinds))
-			for i, kind := range table.kinds {
-				switch kind {
-				case 'i':
-					values[i] = fmt.Sprint(r.Int())
-				case 's':
-					values[i] = "'" + r.Text() + "'"
-				default:
-					values[i] = fmt.Sprintf("X'%x'", r.Blob())
+		err := w.db.Query("SELECT "+strings.Join(table.columns, ", ")+" FROM "+table.name+" ORDER BY 1",
+			func(r *store.Rows) {
+				values := make([]string, len(table.kinds))
+				for i, kind := range table.kinds {
+					switch kind {
+					case 'i':
+						values[i] = fmt.Sprint(r.Int())
+					case 's':
+						values[i] = "'" + r.Text() + "'"
+					default:
+						values[i] = fmt.Sprintf("X'%x'", r.Blob())
+					}
 				}
-			}
-			fmt.Fprintf(&b, "INSERT INTO %s (%s) VALUES (%s)\n", table.name, strings.Join(table.columns, ", "), strings.Join(values, ", "))
-		})
+				fmt.Fprintf(&b, "INSERT INTO %s (%s) VALUES (%s)\n", table.name, strings.Join(table.columns, ", "),
+					strings.Join(values, ", "))
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +122,8 @@ func continueStored(t *testing.T, file string) {
 		t.Error(err)
 	}
 	w.now += 60_000
-	report := frontier.Report{Lease: leased[0], Results: []frontier.Result{{ID: leased[1], Status: 200}, {ID: leased[2], Status: 200}}}
+	report := frontier.Report{Lease: leased[0],
+		Results: []frontier.Result{{ID: leased[1], Status: 200}, {ID: leased[2], Status: 200}}}
 	w.do(func() error {
 		answer, err := w.shard.Report(w.now, report)
 		if answer.Accepted != 2 || answer.Unknown != 0 {
@@ -155,7 +161,8 @@ func continueStored(t *testing.T, file string) {
 		return err
 	})
 	w.do(func() error {
-		mirror, err := w.shard.Mirror(w.now, frontier.MirrorRequest{Domain: "e.example", Digest: strings.Repeat("0f", 32)})
+		mirror, err := w.shard.Mirror(w.now,
+			frontier.MirrorRequest{Domain: "e.example", Digest: strings.Repeat("0f", 32)})
 		if mirror.Of != "a.example" {
 			t.Errorf("the mirror is of %q", mirror.Of)
 		}

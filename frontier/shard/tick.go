@@ -40,10 +40,11 @@ type Tick struct {
 	AlarmAt  epoch.Millis      `json:"alarm_at"` // of the next alarm
 }
 
-// SnapshotOrder requests the next pages of a snapshot, from number Page on, which begins at From. Each page of Export is
-// stored as Prefix + "0001.json" and so on, and after For Stored is told how far that came: the next tick goes on from
-// there, at Again. After the last page, Stored is told, and two kinds of keys are deleted: those in Dir that sort before
-// Keep, and those that begin with Replaced and sort before Prefix, which are the day's earlier snapshots.
+// SnapshotOrder requests the next pages of a snapshot, from number Page on, which begins at From. Each page of
+// Export is stored as Prefix + "0001.json" and so on, and after For Stored is told how far that came: the next tick
+// goes on from there, at Again. After the last page, Stored is told, and two kinds of keys are deleted: those in
+// Dir that sort before Keep, and those that begin with Replaced and sort before Prefix, which are the day's earlier
+// snapshots.
 type SnapshotOrder struct {
 	Taken  epoch.Millis `json:"taken"` // of the snapshot's first order
 	Date   string       `json:"date"`

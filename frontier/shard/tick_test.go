@@ -52,7 +52,8 @@ func TestTick_SnapshotsAreDaily(t *testing.T) {
 		}
 		s := now.Snapshot
 		it, ok := contract.ParseSnapshot(strings.TrimSuffix(s.Prefix, "page-"))
-		if !ok || it.Shard != "shard-3" || it.Date != s.Date || it.Taken != s.Taken || it.Born != born || s.Dir != "frontier/shard-3/" ||
+		if !ok || it.Shard != "shard-3" || it.Date != s.Date || it.Taken != s.Taken || it.Born != born ||
+			s.Dir != "frontier/shard-3/" ||
 			!strings.HasPrefix(s.Keep, s.Dir) {
 			t.Errorf("%+v", s)
 		}
@@ -84,7 +85,9 @@ func TestTick_SnapshotsAreDaily(t *testing.T) {
 			if o := tick.Snapshot; o != nil && !first {
 				return w.now.Time().Hour()
 			} else if o != nil {
-				w.do(func() error { return w.shard.Stored(w.now, frontier.StoredRequest{Date: o.Date, Taken: o.Taken}) })
+				w.do(func() error {
+					return w.shard.Stored(w.now, frontier.StoredRequest{Date: o.Date, Taken: o.Taken})
+				})
 				first = false
 			}
 		}
@@ -98,8 +101,8 @@ func TestTick_SnapshotsAreDaily(t *testing.T) {
 	}
 }
 
-// TestTick_SnapshotGoesOn: a snapshot that one tick did not finish goes on in the next ones where it stopped, also when its
-// day is over, and repeats what was not noted; then that of the new day begins.
+// TestTick_SnapshotGoesOn: a snapshot that one tick did not finish goes on in the next ones where it stopped, also
+// when its day is over, and repeats what was not noted; then that of the new day begins.
 func TestTick_SnapshotGoesOn(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.example", articles("a.example", 0, 1))
@@ -142,8 +145,9 @@ func TestTick_SnapshotGoesOn(t *testing.T) {
 	}
 }
 
-// TestTick_SnapshotOrderedMeanwhile: one that is ordered while another is underway follows it, so that orders which come
-// faster than a snapshot ends do not keep it from ending. The one before is deleted only when the next is complete.
+// TestTick_SnapshotOrderedMeanwhile: one that is ordered while another is underway follows it, so that orders which
+// come faster than a snapshot ends do not keep it from ending. The one before is deleted only when the next is
+// complete.
 func TestTick_SnapshotOrderedMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.example", articles("a.example", 0, 1))
@@ -210,7 +214,8 @@ func TestTick_SnapshotsAfterAClockWasAhead(t *testing.T) {
 	}
 }
 
-// TestTick_CostsNothing: the alarm goes off often, and what it asks writes no rows but one a day, when a snapshot begins.
+// TestTick_CostsNothing: the alarm goes off often, and what it asks writes no rows but one a day, when a snapshot
+// begins.
 func TestTick_CostsNothing(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.example", articles("a.example", 0, 1))
@@ -223,8 +228,8 @@ func TestTick_CostsNothing(t *testing.T) {
 	}
 }
 
-// TestTick_Prunes: what the feed keeps no longer is deleted by ticks, a bounded part by each, and the next one comes soon
-// while there is more; snapshots have nothing to do with it.
+// TestTick_Prunes: what the feed keeps no longer is deleted by ticks, a bounded part by each, and the next one
+// comes soon while there is more; snapshots have nothing to do with it.
 func TestTick_Prunes(t *testing.T) {
 	w := newWorld(t)
 	const blocks = 200

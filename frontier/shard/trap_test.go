@@ -46,11 +46,16 @@ func TestPut_Traps(t *testing.T) {
 		"https://www.a.example/view?next=" + strings.Repeat("%2Fview%3Fnext%3D", 200): true,
 
 		// Public authorities with many parameters.
-		"https://www.korea.kr/briefing/pressReleaseView.do?newsId=156612345&pageIndex=1&repCodeType=&repCode=&startDate=2024-01-28&endDate=2026-01-28&srchWord=&period=":                           false,
-		"https://www.moef.go.kr/nw/nes/detailNesDtaView.do?menuNo=4010100&searchNttId1=MOSF_000000000067890&searchBbsId1=MOSFBBS_000000000028":                                                     false,
-		"https://www.mois.go.kr/frt/bbs/type010/commonSelectBoardArticle.do;?bbsId=BBSMSTR_000000000008&nttId=112233":                                                                              false,
-		"https://www.seoul.go.kr/news/news_report.do?bbsNo=158&nttNo=401234&fetchStart=1&searchType=&searchWord=&cntPerPage=10&curPage=1&srchBeginDt=&srchEndDt=&deptNm=&srchCtgry=&tr_code=short": false,
-		"https://www.law.go.kr/LSW/lsInfoP.do?lsiSeq=123456&efYd=20260101&ancYnChk=0":                                                                                                              false,
+		"https://www.korea.kr/briefing/pressReleaseView.do?newsId=156612345&pageIndex=1&repCodeType=" +
+			"&repCode=&startDate=2024-01-28&endDate=2026-01-28&srchWord=&period=": false,
+		"https://www.moef.go.kr/nw/nes/detailNesDtaView.do?menuNo=4010100&searchNttId1=MOSF_000000000067890" +
+			"&searchBbsId1=MOSFBBS_000000000028": false,
+		"https://www.mois.go.kr/frt/bbs/type010/commonSelectBoardArticle.do;" +
+			"?bbsId=BBSMSTR_000000000008&nttId=112233": false,
+		"https://www.seoul.go.kr/news/news_report.do?bbsNo=158&nttNo=401234&fetchStart=1" +
+			"&searchType=&searchWord=&cntPerPage=10&curPage=1" +
+			"&srchBeginDt=&srchEndDt=&deptNm=&srchCtgry=&tr_code=short": false,
+		"https://www.law.go.kr/LSW/lsInfoP.do?lsiSeq=123456&efYd=20260101&ancYnChk=0": false,
 		"https://www.example-city.example/search?" +
 			fields(20): false,
 

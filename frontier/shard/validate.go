@@ -37,7 +37,8 @@ func validatePut(r *frontier.Put) error {
 		return err
 	}
 	if r.Stored != nil {
-		if err := frontier.CheckRange("stored", max(len(r.Stored.From), len(r.Stored.Next)), 0, frontier.MaxPosition); err != nil {
+		if err := frontier.CheckRange("stored", max(len(r.Stored.From), len(r.Stored.Next)), 0,
+			frontier.MaxPosition); err != nil {
 			return err
 		}
 	}

@@ -89,7 +89,8 @@ func TestVisit_WithinTheBudget(t *testing.T) {
 		today := 0
 		for range 24 {
 			for _, item := range s.scrape(all) {
-				if today++; item.Reason != "revisit" || item.Visits != 1+seen[item.URL] || item.Fetched == 0 || item.ETag == "" {
+				if today++; item.Reason != "revisit" || item.Visits != 1+seen[item.URL] || item.Fetched == 0 ||
+					item.ETag == "" {
 					t.Fatalf("an item: %+v", item)
 				}
 				seen[item.URL]++
@@ -220,7 +221,8 @@ func TestVisit_UselessDates(t *testing.T) {
 // bytes returns the bytes of what the tables have, a row counted with 12 bytes more.
 func (w *world) bytes() (size int64) {
 	w.Helper()
-	for _, sql := range []string{"SELECT sum(length(record) + length(host) + 30) FROM hosts", "SELECT sum(length(data) + 12) FROM parts",
+	for _, sql := range []string{"SELECT sum(length(record) + length(host) + 30) FROM hosts",
+		"SELECT sum(length(data) + 12) FROM parts",
 		"SELECT sum(length(data) + 12) FROM queue"} {
 		if err := w.db.Query(sql, func(r *store.Rows) { size += r.Int() }); err != nil {
 			w.Fatal(err)
@@ -237,7 +239,8 @@ func TestVisit_Costs(t *testing.T) {
 		perDay int64
 		etags  bool
 		most   float64 // bytes of a fetched page
-	}{{"off the schedule", 0, false, 12}, {"on schedule", 1_000_000, false, 60}, {"on schedule, with ETags", 1_000_000, true, 100}} {
+	}{{"off the schedule", 0, false, 12}, {"on schedule", 1_000_000, false, 60},
+		{"on schedule, with ETags", 1_000_000, true, 100}} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newLooks(t, c.perDay)
 			for i := range hosts {
@@ -260,7 +263,8 @@ func TestVisit_Costs(t *testing.T) {
 						if item.Reason != reason {
 							t.Fatalf("%+v", item)
 						}
-						result := frontier.Result{ID: item.ID, Status: 200, TextSHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(item.URL)))}
+						result := frontier.Result{ID: item.ID, Status: 200,
+							TextSHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(item.URL)))}
 						if c.etags {
 							result.ETag = `"` + result.TextSHA256[:32] + `"`
 						}
@@ -293,8 +297,10 @@ func TestVisit_Costs(t *testing.T) {
 			if visits < 1000 {
 				t.Fatalf("%d visits", visits)
 			}
-			t.Logf("%.3f rows for each of %d first visits, %.3f for each of %d others", first, hosts*pages, float64(visitRows)/float64(visits), visits)
-			s.ceiling("rows for a page that comes back, more than for a new one", float64(visitRows)/float64(visits)-first, 0.05)
+			t.Logf("%.3f rows for each of %d first visits, %.3f for each of %d others", first, hosts*pages,
+				float64(visitRows)/float64(visits), visits)
+			s.ceiling("rows for a page that comes back, more than for a new one",
+				float64(visitRows)/float64(visits)-first, 0.05)
 		})
 	}
 }

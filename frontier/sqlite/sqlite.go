@@ -119,7 +119,8 @@ func (d *DB) Run(sql string, args ...any) (*store.Rows, error) {
 
 // Size implements frontier.DB.
 func (d *DB) Size() (int64, error) {
-	rows, err := d.Run("SELECT (SELECT page_count FROM pragma_page_count()) * (SELECT page_size FROM pragma_page_size())")
+	rows, err := d.Run("SELECT (SELECT page_count FROM pragma_page_count()) * (SELECT page_size FROM " +
+		"pragma_page_size())")
 	if err != nil || !rows.Next() {
 		return 0, err
 	}

@@ -853,13 +853,15 @@ func TestCollect_SlowUpstreams(t *testing.T) {
 			&sources.Seed{Endpoint: "https://engine.example"})
 		w.pages[naverURL] = page{endless: true}
 		w.pages["https://engine.example/api/v1/feed"] = page{
-			body: `{"data":{"items":[{"type":"news","url":"https://seed.example/1","title":"Solar","lastmod":"2026-01-17T09:00:00Z"}],"next_cursor":"1","has_more":false}}`}
+			body: `{"data":{"items":[{"type":"news","url":"https://seed.example/1","title":"Solar",` +
+				`"lastmod":"2026-01-17T09:00:00Z"}],"next_cursor":"1","has_more":false}}`}
 		for i, url := range urls {
 			w.pages[url] = page{silent: i%2 == 0, endless: i%2 == 1}
 		}
 		for _, i := range good {
 			w.pages[urls[i]] = page{body: fmt.Sprintf(
-				`<rss><channel><item><title>x</title><link>https://%d.example/a</link><pubDate>Sat, 17 Jan 2026 09:00:00 GMT</pubDate></item></channel></rss>`, i)}
+				`<rss><channel><item><title>x</title><link>https://%d.example/a</link><pubDate>Sat, 17 Jan 2026 `+
+					`09:00:00 GMT</pubDate></item></channel></rss>`, i)}
 		}
 		found := map[string]bool{}
 		for run := 1; len(found) < 1+len(good); run++ {

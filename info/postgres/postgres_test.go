@@ -45,8 +45,10 @@ func TestDB(t *testing.T) {
 
 	t.Run("values", func(t *testing.T) {
 		r := batch(t, db,
-			`SELECT $1::text AS "a""b", $2::bigint AS n, $3::text AS none, true AS yes, '{"x": [1]}'::jsonb AS j, 'q"' AS q, 1.5::numeric AS d`, "한글\n", int64(-7), nil)
-		if got := string(r.Rows); got != `[{"a\"b":"한글\n","n":-7,"none":null,"yes":true,"j":{"x": [1]},"q":"q\"","d":"1.5"}]` {
+			`SELECT $1::text AS "a""b", $2::bigint AS n, $3::text AS none, true AS yes, '{"x": [1]}'::jsonb AS j, `+
+				`'q"' AS q, 1.5::numeric AS d`, "한글\n", int64(-7), nil)
+		if got := string(r.Rows); got != `[{"a\"b":"한글\n","n":-7,"none":null,"yes":true,"j":{"x": [1]},`+
+			`"q":"q\"","d":"1.5"}]` {
 			t.Errorf("%s", got)
 		}
 		if r := batch(t, db, `SELECT 1 AS n WHERE false`); string(r.Rows) != "[]" || r.Changes != 0 {
@@ -58,7 +60,8 @@ func TestDB(t *testing.T) {
 	})
 	t.Run("all or nothing", func(t *testing.T) {
 		batch(t, db, `CREATE TABLE pairs (a int PRIMARY KEY)`)
-		_, err := db.Batch(ctx, []ledger.Statement{{SQL: `INSERT INTO pairs VALUES (1), (2)`}, {SQL: `INSERT INTO pairs VALUES (2)`}})
+		_, err := db.Batch(ctx,
+			[]ledger.Statement{{SQL: `INSERT INTO pairs VALUES (1), (2)`}, {SQL: `INSERT INTO pairs VALUES (2)`}})
 		if code(err) != "23505" {
 			t.Errorf("%v", err)
 		}
@@ -80,7 +83,8 @@ func TestDB(t *testing.T) {
 		hasty.Timeout = 100 * time.Millisecond
 		defer hasty.Close()
 		began := time.Now()
-		if _, err := hasty.Batch(ctx, []ledger.Statement{{SQL: `SELECT pg_sleep(20)`}}); code(err) != "57014" || time.Since(began) > 10*time.Second {
+		if _, err := hasty.Batch(ctx, []ledger.Statement{{SQL: `SELECT pg_sleep(20)`}}); code(err) != "57014" ||
+			time.Since(began) > 10*time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		batch(t, hasty, `SELECT 1`)
@@ -118,7 +122,8 @@ func TestDB(t *testing.T) {
 }
 
 func TestNew_ConnectionStrings(t *testing.T) {
-	for _, s := range []string{"", "mysql://u:secret@h/d", "postgres://h/d", "postgres://u:secret@/d", "u:secret@h", "postgres://u:sec ret@h:x/d"} {
+	for _, s := range []string{"", "mysql://u:secret@h/d", "postgres://h/d", "postgres://u:secret@/d", "u:secret@h",
+		"postgres://u:sec ret@h:x/d"} {
 		if _, err := postgres.New(s, nil); err == nil || strings.Contains(err.Error(), "sec") {
 			t.Errorf("%q: %v", s, err)
 		}

@@ -433,10 +433,11 @@ func TestFeeds(t *testing.T) {
 	docs := map[string]string{
 		"https://a.example/rss": `<rss><channel><title>The A</title><item><title>AI &amp;amp; law</title><link>/1</link><description>&lt;p&gt;1 &amp;lt; 2&lt;/p&gt;</description><enclosure type="image/png" url="/i.png"/><pubDate>Sat, 17 Jan 2026 08:00:00 GMT</pubDate></item>
 			<item><title>No date</title><link>/2</link></item></channel></rss>`,
-		"https://b.example/news.xml":  newsSitemap,
-		"https://c.example/feed.json": `{"version":"https://jsonfeed.org/version/1.1","title":"The C","items":[{"id":"1","url":"/x","title":"3 < 5","date_published":"2026-01-17T07:00:00Z"}]}`,
-		"https://d.example/":          "<!DOCTYPE html><html>",
-		"https://e.example/map.xml":   "<urlset><url><loc>https://e.example/1</loc></url></urlset>",
+		"https://b.example/news.xml": newsSitemap,
+		"https://c.example/feed.json": `{"version":"https://jsonfeed.org/version/1.1","title":"The C",` +
+			`"items":[{"id":"1","url":"/x","title":"3 < 5","date_published":"2026-01-17T07:00:00Z"}]}`,
+		"https://d.example/":        "<!DOCTYPE html><html>",
+		"https://e.example/map.xml": "<urlset><url><loc>https://e.example/1</loc></url></urlset>",
 	}
 	f := &Feeds{}
 	for u := range docs {
@@ -506,7 +507,9 @@ func TestSeed(t *testing.T) {
 		"": `{"success":true,"data":{"items":[
 			{"url":"https://a.example/1","title":"AI & law","type":"news","lastmod":"2026-01-17T08:00:00Z","found_at":"2026-01-17T09:00:00Z","snippet":"s","image":"https://a.example/i.jpg"},
 			{"url":"https://a.example/2","title":"Form","type":"form","lastmod":null,"found_at":"2026-01-17T09:00:00Z"}],"next_cursor":"c1","has_more":true}}`,
-		"c1": `{"success":true,"data":{"items":[{"url":"https://a.example/3","title":"Release","type":"press_release","lastmod":null,"found_at":"2026-01-17T09:30:00Z","snippet":null,"image":null}],"next_cursor":"c2","has_more":false}}`,
+		"c1": `{"success":true,"data":{"items":[{"url":"https://a.example/3","title":"Release",` +
+			`"type":"press_release","lastmod":null,"found_at":"2026-01-17T09:30:00Z","snippet":null,"image":null}],` +
+			`"next_cursor":"c2","has_more":false}}`,
 		"c2": `{"success":true,"data":{"items":[],"next_cursor":"c2","has_more":false}}`,
 	}
 	u := &upstream{answer: func(c info.Call) (*info.Answer, error) {

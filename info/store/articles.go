@@ -84,8 +84,8 @@ type Saved struct {
 }
 
 // Upsert stores articles, distinct in id and key. Existing articles keep their fields and get missing ones; deleted
-// ones stay deleted. Articles whose id belongs to another one are skipped. Changes show in Cached. Articles arrive in the
-// order of transactions, whatever the clocks of their collectors say.
+// ones stay deleted. Articles whose id belongs to another one are skipped. Changes show in Cached. Articles arrive
+// in the order of transactions, whatever the clocks of their collectors say.
 func (s *Store) Upsert(ctx context.Context, articles []New) (Saved, error) {
 	const op = "store.Upsert"
 	var saved Saved

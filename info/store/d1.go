@@ -12,9 +12,10 @@ import (
 )
 
 var d1 = dialect{
-	name:    "d1",
-	now:     `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
-	columns: `id, url, url_key, title, snippet, source, source_name, source_icon_url, thumbnail_url, video_url, category, keywords, ai_tag, published_at`,
+	name: "d1",
+	now:  `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
+	columns: `id, url, url_key, title, snippet, source, source_name, source_icon_url, thumbnail_url, video_url, ` +
+		`category, keywords, ai_tag, published_at`,
 	live:    `is_deleted = 0`,
 	no:      "0",
 	yes:     "1",
@@ -29,8 +30,8 @@ var d1 = dialect{
 	upsert: []string{
 		`UPDATE news_cache SET changed_at = max({now}, changed_at + 1) WHERE name = 'arrivals'`,
 
-		// The index before the articles, with exactly those articles that the next statement inserts. It skips search ids that
-		// are taken.
+		// The index before the articles, with exactly those articles that the next statement inserts. It skips
+		// search ids that are taken.
 		`INSERT INTO news_search (rowid, grams) SELECT value->>'search_id', value->>'grams' FROM json_each(?1)
 WHERE value->>'search_id' IS NOT NULL AND NOT EXISTS (SELECT 1 FROM news_articles
 WHERE url_key = value->>'url_key' OR id = value->>'id' OR search_id = value->>'search_id')`,

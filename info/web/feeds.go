@@ -98,7 +98,8 @@ func rss(self *url.URL, category string, list []info.Public) []byte {
 	var b strings.Builder
 	element := func(name, text string) { b.WriteString("<" + name + ">" + xmlText(text) + "</" + name + ">") }
 	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n" +
-		`<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:media="http://search.yahoo.com/mrss/"><channel>`)
+		`<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom" xmlns:dc="http://purl.org/dc/elements/1.1/" ` +
+		`xmlns:media="http://search.yahoo.com/mrss/"><channel>`)
 	element("title", title(category))
 	element("link", home(self))
 	element("description", title(category))

@@ -242,7 +242,11 @@ func TestNews_Fields(t *testing.T) {
 	f := newFixture(t, full, bare)
 	for i, source := range []string{"d1", "kv"} {
 		w := f.get("/api/v1/info/news?limit=1")
-		head := `{"articles":[{"id":"newsdata_000001","title":"기사 1","url":"https://newsdata.example/1","snippet":"s","source":"newsdata","source_name":"newsdata","published_at":"2026-01-28T12:00:00+00:00","thumbnail_url":"https://i.example/","category":"ai","source_icon_url":"https://icon.example/","video_url":"https://v.example/","keywords":["k"],"ai_tag":"tag"}],"next_cursor":"1769601600000_newsdata_000001","prev_cursor":"` + f.arrived() + `","has_more":true,"meta":`
+		head := `{"articles":[{"id":"newsdata_000001","title":"기사 1","url":"https://newsdata.example/1",` +
+			`"snippet":"s","source":"newsdata","source_name":"newsdata","published_at":"2026-01-28T12:00:00+00:00",` +
+			`"thumbnail_url":"https://i.example/","category":"ai","source_icon_url":"https://icon.example/",` +
+			`"video_url":"https://v.example/","keywords":["k"],"ai_tag":"tag"}],` +
+			`"next_cursor":"1769601600000_newsdata_000001","prev_cursor":"` + f.arrived() + `","has_more":true,"meta":`
 		if !strings.HasPrefix(w.Body.String(), head) ||
 			!strings.Contains(w.Body.String(), `"source":"`+source+`","is_stale":false}}`) {
 			t.Errorf("%d: %s", i, w.Body)
@@ -250,7 +254,8 @@ func TestNews_Fields(t *testing.T) {
 	}
 	w := f.get("/api/v1/info/news?cursor=1769601600000_newsdata_000001")
 	if !strings.Contains(w.Body.String(),
-		`"published_at":"2026-01-28T11:59:58.500000+00:00","thumbnail_url":null,"category":null,"source_icon_url":null,"video_url":null,"keywords":null,"ai_tag":null}],"next_cursor":null,`) ||
+		`"published_at":"2026-01-28T11:59:58.500000+00:00","thumbnail_url":null,"category":null,`+
+			`"source_icon_url":null,"video_url":null,"keywords":null,"ai_tag":null}],"next_cursor":null,`) ||
 		!strings.Contains(w.Body.String(),
 			`"has_more":false,"meta":{"total_cached":2,"cache_expires_in":3600,"source":"kv","is_stale":false}}`) {
 		t.Errorf("%s", w.Body)
@@ -263,7 +268,8 @@ func TestNews_Fields(t *testing.T) {
 		t.Errorf("%d %s", none.Code, none.Body)
 	}
 	for _, path := range []string{"/api/v1/info/categories", "/api/v1/info/news/categories"} {
-		want := `{"categories":[{"id":"all","name":"전체"},{"id":"environment","name":"환경"},{"id":"energy","name":"에너지"},{"id":"ai","name":"AI"}]}`
+		want := `{"categories":[{"id":"all","name":"전체"},{"id":"environment","name":"환경"},{"id":"energy",` +
+			`"name":"에너지"},{"id":"ai","name":"AI"}]}`
 		if w := f.get(path); w.Body.String() != want {
 			t.Errorf("%s: %s", path, w.Body)
 		}
@@ -456,7 +462,8 @@ func TestNews_ETag(t *testing.T) {
 	}
 	f.clock = f.clock.Add(30 * time.Second)
 	for _, h := range []string{tag, `"other", ` + tag, "*", strings.TrimPrefix(tag, "W/")} {
-		if w := f.get("/api/v1/info/news", "If-None-Match", h); w.Code != 304 || w.Body.Len() != 0 || w.Header().Get("ETag") != tag {
+		if w := f.get("/api/v1/info/news", "If-None-Match", h); w.Code != 304 || w.Body.Len() != 0 ||
+			w.Header().Get("ETag") != tag {
 			t.Errorf("%s: %d %s", h, w.Code, w.Body)
 		}
 	}
@@ -464,7 +471,8 @@ func TestNews_ETag(t *testing.T) {
 		t.Errorf("another page: %d", w.Code)
 	}
 	f.clock = f.clock.Add(20 * time.Minute)
-	if w := f.get("/api/v1/info/news", "If-None-Match", tag); w.Code != 200 || !strings.Contains(w.Body.String(), `"is_stale":true`) {
+	if w := f.get("/api/v1/info/news", "If-None-Match", tag); w.Code != 200 ||
+		!strings.Contains(w.Body.String(), `"is_stale":true`) {
 		t.Errorf("a page that has become stale: %d", w.Code)
 	}
 }
@@ -472,14 +480,18 @@ func TestNews_ETag(t *testing.T) {
 func TestNews_CORS(t *testing.T) {
 	f := newFixture(t)
 	w := f.get("/api/v1/info/categories", "Origin", "https://app.example")
-	if h := w.Header(); h.Get("Access-Control-Allow-Origin") != "https://app.example" || h.Get("Access-Control-Allow-Credentials") != "true" || h.Get("Vary") != "Origin" {
+	if h := w.Header(); h.Get("Access-Control-Allow-Origin") != "https://app.example" ||
+		h.Get("Access-Control-Allow-Credentials") != "true" || h.Get("Vary") != "Origin" {
 		t.Errorf("%v", h)
 	}
-	if h := f.get("/api/v1/info/categories", "Origin", "https://evil.example").Header(); h.Get("Access-Control-Allow-Origin") != "" || h.Get("Vary") != "Origin" {
+	if h := f.get("/api/v1/info/categories", "Origin",
+		"https://evil.example").Header(); h.Get("Access-Control-Allow-Origin") != "" || h.Get("Vary") != "Origin" {
 		t.Errorf("%v", h)
 	}
 	f.Origins = []string{"*"}
-	if h := f.get("/api/v1/info/categories", "Origin", "https://evil.example").Header(); h.Get("Access-Control-Allow-Origin") != "*" || h.Get("Access-Control-Allow-Credentials") != "" {
+	if h := f.get("/api/v1/info/categories", "Origin",
+		"https://evil.example").Header(); h.Get("Access-Control-Allow-Origin") != "*" ||
+		h.Get("Access-Control-Allow-Credentials") != "" {
 		t.Errorf("%v", h)
 	}
 	r := httptest.NewRequest(http.MethodOptions, "/api/v1/info/news", nil)
@@ -501,7 +513,8 @@ func TestNews_Degraded(t *testing.T) {
 	if w.Code != 503 || w.Header().Get("Cache-Control") != "no-store" || strings.Contains(w.Body.String(), "secret") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	if w := f.get("/api/v1/info/health/ready"); w.Code != 200 || !strings.Contains(w.Body.String(), `"status":"degraded"`) {
+	if w := f.get("/api/v1/info/health/ready"); w.Code != 200 ||
+		!strings.Contains(w.Body.String(), `"status":"degraded"`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	f.kv.Fail = func() error { return errors.New("KV is down") }
@@ -530,10 +543,12 @@ func TestFeeds(t *testing.T) {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
 		var titles, links []string
-		s, err := feed.Parse(bytes.NewReader(w.Body.Bytes()), "https://example.com/", sitemap.Options{}, func(i *feed.Item) {
-			titles, links = append(titles, string(i.Title)), append(links, string(i.Link))
-		})
-		if err != nil || s.Problem != "" || string(s.Kind) != format || s.Items != 50 || !s.Newest.Equal(noon) || titles[0] != list[0].Title || links[3] != list[3].URL {
+		s, err := feed.Parse(bytes.NewReader(w.Body.Bytes()), "https://example.com/", sitemap.Options{},
+			func(i *feed.Item) {
+				titles, links = append(titles, string(i.Title)), append(links, string(i.Link))
+			})
+		if err != nil || s.Problem != "" || string(s.Kind) != format || s.Items != 50 || !s.Newest.Equal(noon) ||
+			titles[0] != list[0].Title || links[3] != list[3].URL {
 			t.Errorf("%s: %+v %v %q", format, s, err, titles[:1])
 		}
 		if w := f.get("/api/v1/info/feeds/all."+format, "If-None-Match", w.Header().Get("ETag")); w.Code != 304 {

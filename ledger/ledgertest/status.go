@@ -41,8 +41,9 @@ func numbers(t T, db ledger.DB, name string) {
 		trend = append(trend, h.DomainsProcessed, h.DomainsFailed, h.AvgProcessingMS)
 	}
 	expect(t, "trend", trend, []int64{0, 0, 0, 2, 1, 3, 3, 1, 3604})
-	whole := status(t, db, ledger.StatusQuery{Filter: contract.Filter{Country: "sg", Category: name, Date: "2026-01-28"},
-		Now: at(48 * 3600), ByError: true, TrendHours: 3})
+	whole := status(t, db, ledger.StatusQuery{
+		Filter: contract.Filter{Country: "sg", Category: name, Date: "2026-01-28"},
+		Now:    at(48 * 3600), ByError: true, TrendHours: 3})
 	expect(t, "domains of a partition", whole.Processing.DomainsTotal, int64(3))
 	expect(t, "trend of a partition after its last hour", whole.Trend[0].DomainsProcessed, int64(0))
 	filter.Date = "2026-01-28"

@@ -31,7 +31,8 @@ func fill(w http.ResponseWriter, r *http.Request) {
 		}
 		return n
 	}
-	n, first, last, newest := number("articles"), number("first"), number("last"), time.UnixMilli(int64(number("newest")))
+	n, first, last, newest := number("articles"), number("first"), number("last"),
+		time.UnixMilli(int64(number("newest")))
 	s, inserted := store.NewD1(bindings.NewDatabase("INFO_DB")), 0
 	for piece := range chunks(infotest.Part(n, first, last, newest), 500) {
 		saved, err := s.Upsert(r.Context(), piece)
@@ -41,7 +42,8 @@ func fill(w http.ResponseWriter, r *http.Request) {
 		inserted += saved.Inserted
 	}
 	if last == n {
-		if _, err := cache.FillNow(r.Context(), cache.NewKV(bindings.NewNamespace("INFO_CACHE")), s, "bench", time.Now()); err != nil {
+		if _, err := cache.FillNow(r.Context(), cache.NewKV(bindings.NewNamespace("INFO_CACHE")), s, "bench",
+			time.Now()); err != nil {
 			panic(err)
 		}
 	}

@@ -51,13 +51,16 @@ func FoldASCII(c byte) byte { return asciiWord[c&0x7F] }
 // latin1 and latinExtended list the base letters of U+00C0–U+024F, ' ' for signs without one.
 const latin1 = "aaaaaaaceeeeiiiidnooooo ouuuuytsaaaaaaaceeeeiiiidnooooo ouuuuyty"
 
-const latinExtended = "aaaaaaccccccccddddeeeeeeeeeegggggggghhhhiiiiiiiiiiiijjkkkllllllllllnnnnnnnnnoooooooorrrrrrssssssssttttttuuuuuuuu" +
+const latinExtended = "aaaaaaccccccccddddeeeeeeeeeegggggggghhhhiiiiiiiiiiiijjkkkllllllllllnnnnnnnnnoooooooorrrrrrssss" +
+	"ssssttttttuuuuuuuu" +
 	"uuuuwwyyyzzzzzzs b            ee ff    i        oo             uu    zz                      aaiioouuuuuuuuuueaa" +
 	"aaaaggggkkoooo  j   gg  nnaaaaooaaaaeeeeiiiioooorrrruuuusstt  hh      aaeeooooooooyy                            "
 
 // latinAdditional lists the base letters of U+1E00–U+1EFF.
-const latinAdditional = "aabbbbbbccddddddddddeeeeeeeeeeffgghhhhhhhhhhiiiikkkkkkllllllllmmmmmmnnnnnnnnoooooooopppprrrrrrrrssssssssssttttttttuuuuuuuuuuvvvv" +
-	"wwwwwwwwwwxxxxyyzzzzzzhtwy s  s aaaaaaaaaaaaaaaaaaaaaaaaeeeeeeeeeeeeeeeeiiiioooooooooooooooooooooooouuuuuuuuuuuuuuyyyyyyyy      "
+const latinAdditional = "aabbbbbbccddddddddddeeeeeeeeeeffgghhhhhhhhhhiiiikkkkkkllllllllmmmmmmnnnnnnnnoooooooopppprrrr" +
+	"rrrrssssssssssttttttttuuuuuuuuuuvvvv" +
+	"wwwwwwwwwwxxxxyyzzzzzzhtwy s  s " +
+	"aaaaaaaaaaaaaaaaaaaaaaaaeeeeeeeeeeeeeeeeiiiioooooooooooooooooooooooouuuuuuuuuuuuuuyyyyyyyy      "
 
 func foldLatin(r rune) (a, b rune) {
 	switch {

@@ -134,7 +134,8 @@ func (k *auditor) check() {
 		entries += int64(len(h.Entries))
 		parts += k.checkHost(h)
 	}
-	for what, n := range map[string][2]int64{"hosts": {c.state.Hosts, int64(len(k.hosts))}, "urls": {c.state.URLs, urls},
+	for what, n := range map[string][2]int64{"hosts": {c.state.Hosts, int64(len(k.hosts))},
+		"urls":    {c.state.URLs, urls},
 		"entries": {c.state.Entries, entries}, "scheduled": {c.state.Visits.Scheduled, scheduled},
 		"leased": {c.state.Leased, leased}, "done": {c.state.Done, done}, "failed": {c.state.Failed, failed}} {
 		if n[0] != n[1] {
@@ -181,7 +182,8 @@ func (k *auditor) checkHost(h *Host) (parts int) {
 		}
 	}
 	if int64(len(all)) != h.URLs || int64(len(scheduled)) != h.Scheduled {
-		k.errorf("%s: counts %d URLs and %d scheduled, has %d and %d", h.Name, h.URLs, h.Scheduled, len(all), len(scheduled))
+		k.errorf("%s: counts %d URLs and %d scheduled, has %d and %d", h.Name, h.URLs, h.Scheduled, len(all),
+			len(scheduled))
 	}
 	seen := map[uint64]bool{}
 	for i := range scheduled {

@@ -20,7 +20,8 @@ import (
 // randomPage makes a page with any of its fields.
 func randomPage(r *rand.Rand) Page {
 	p := Page{Path: strings.Repeat("ab/", r.IntN(5)) + fmt.Sprint(r.IntN(1e6)), Kind: uint8(r.IntN(maxTypes)),
-		Class: uint8(r.IntN(maxHostClasses)), Tries: uint8(r.IntN(16)), Refused: uint8(r.IntN(maxRefused)), base: r.IntN(1151)}
+		Class: uint8(r.IntN(maxHostClasses)), Tries: uint8(r.IntN(16)), Refused: uint8(r.IntN(maxRefused)),
+		base: r.IntN(1151)}
 	if r.IntN(2) == 0 {
 		p.Title = "제목"
 	}
@@ -121,9 +122,11 @@ func TestRecord_Survives(t *testing.T) {
 		if err := got.UnpackEntries(); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(got.encode(), record) || !reflect.DeepEqual(append([]Page{}, got.buffer...), append([]Page{}, h.buffer...)) ||
+		if !bytes.Equal(got.encode(), record) ||
+			!reflect.DeepEqual(append([]Page{}, got.buffer...), append([]Page{}, h.buffer...)) ||
 			!reflect.DeepEqual(append([]Page{}, got.Schedule.buffer...), append([]Page{}, h.Schedule.buffer...)) ||
-			got.Scheduled != h.Scheduled || got.Trust != h.Trust || !reflect.DeepEqual(got.Texts, h.Texts) || !reflect.DeepEqual(got.Patterns, h.Patterns) || got.Rules != h.Rules ||
+			got.Scheduled != h.Scheduled || got.Trust != h.Trust || !reflect.DeepEqual(got.Texts, h.Texts) ||
+			!reflect.DeepEqual(got.Patterns, h.Patterns) || got.Rules != h.Rules ||
 			!reflect.DeepEqual(got.segments, append([]segment{}, h.segments...)) ||
 			!slices.EqualFunc(got.Entries, h.Entries, func(a, b Entry) bool { return reflect.DeepEqual(a, b) }) ||
 			got.tail != h.tail || got.places != h.places {
@@ -131,9 +134,11 @@ func TestRecord_Survives(t *testing.T) {
 		}
 	}
 	m := &Domain{ID: 3, Name: "a.example", Excluded: true, Listed: true, Owner: "c", OwnerEnds: 5, WaitEnds: 6,
-		Hosts: []int64{1, 1 << 39}, LostAt: 7, RefreshWaits: 8, Active: []ActiveHost{{1, 9}}, Claims: []ActiveHost{{2, 10}},
+		Hosts: []int64{1, 1 << 39}, LostAt: 7, RefreshWaits: 8, Active: []ActiveHost{{1, 9}},
+		Claims: []ActiveHost{{2, 10}},
 		Parked: []ParkedHost{{2, KindEntry}}, contracts: string(encodeContracts([]Contract{{Class: 1, Number: 5}})),
-		Released: 11, Expected: []int64{12, 1 << 38}, tail: "later", Backlogs: []frontier.Backlog{{Next: "p", Again: true,
+		Released: 11, Expected: []int64{12, 1 << 38}, tail: "later",
+		Backlogs: []frontier.Backlog{{Next: "p", Again: true,
 			Partition: contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}}, {}}}
 	if got, err := decodeDomain(3, "a.example", m.encode()); err != nil || !reflect.DeepEqual(got, m) {
 		t.Errorf("got %+v, %v", got, err)
@@ -189,7 +194,8 @@ func TestSegment_Survives(t *testing.T) {
 			}
 			for i, p := range group {
 				want := left[p.Path]
-				if number == waiting && (i == 0 && p.Due != due || p.Due <= now) || number != waiting && p.band(now) != number {
+				if number == waiting && (i == 0 && p.Due != due || p.Due <= now) ||
+					number != waiting && p.band(now) != number {
 					t.Fatalf("%+v in region %d", p, number)
 				}
 				if want.Due <= now {
@@ -261,7 +267,8 @@ func FuzzDomain(f *testing.F) {
 	f.Fuzz(func(t *testing.T, record []byte) {
 		if m, err := decodeDomain(1, "a.example", record); err == nil {
 			// A list that an older version did not write is nil, and empty when it was written.
-			if again, err := decodeDomain(1, "a.example", m.encode()); err != nil || fmt.Sprintf("%+v", m) != fmt.Sprintf("%+v", again) {
+			if again, err := decodeDomain(1, "a.example", m.encode()); err != nil ||
+				fmt.Sprintf("%+v", m) != fmt.Sprintf("%+v", again) {
 				t.Errorf("%+v became %+v, %v", m, again, err)
 			}
 		}

@@ -103,7 +103,8 @@ func (c *dueTable) write(hosts map[epoch.Seconds][]int64) error {
 		firsts = append(firsts, dueKey(second))
 	}
 	rows, err := c.tx.db.Run(
-		`SELECT j.value, d.key, d.data FROM json_each(?1) j LEFT JOIN due d ON d.key = (SELECT max(key) FROM due WHERE key BETWEEN j.value AND j.value + 16383)`, numbers(firsts))
+		`SELECT j.value, d.key, d.data FROM json_each(?1) j LEFT JOIN due d ON d.key = (SELECT max(key) FROM due `+
+			`WHERE key BETWEEN j.value AND j.value + 16383)`, numbers(firsts))
 	if err != nil {
 		return err
 	}

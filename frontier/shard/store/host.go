@@ -228,7 +228,8 @@ func (d *decoder) recentURLs() []recentURL {
 	list := make([]recentURL, d.count(minRecent))
 	for i := range list {
 		hash, flags := d.hash(), d.byte()
-		list[i] = recentURL{hash, Known{Life: Life(flags & 3), Listed: flags&4 != 0, Foreign: flags&8 != 0, At: d.int()}}
+		list[i] = recentURL{hash,
+			Known{Life: Life(flags & 3), Listed: flags&4 != 0, Foreign: flags&8 != 0, At: d.int()}}
 	}
 	return list
 }

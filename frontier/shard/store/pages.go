@@ -15,7 +15,8 @@ type partTable struct {
 	changed map[int64]bool
 }
 
-// pageQueue is the back queue of a host: its pages that wait. The next ones are in the host's row, the others in segments.
+// pageQueue is the back queue of a host: its pages that wait. The next ones are in the host's row, the others in
+// segments.
 type pageQueue struct {
 	host     *Host
 	buffer   []Page // the next pages
@@ -89,7 +90,8 @@ func (q *pageQueue) unread(first int) ([]Page, error) {
 	return pages, nil
 }
 
-// Thin drops pages that wait, by their hashes; they can be put again. What is left gathers in the buffer until the end of the transaction.
+// Thin drops pages that wait, by their hashes; they can be put again. What is left gathers in the buffer until the
+// end of the transaction.
 func (q *pageQueue) Thin(out map[uint64]bool) error {
 	pages, err := q.Thinnable()
 	if err != nil {
@@ -330,7 +332,8 @@ func (q *pageQueue) extract(f *Filter) (bool, error) {
 			}
 		}
 		if found == 0 {
-			if exact := (segment{types: typesOf(pages), classes: classesOf(pages)}); exact.types != s.types || exact.classes != s.classes {
+			if exact := (segment{types: typesOf(pages), classes: classesOf(pages)}); exact.types != s.types ||
+				exact.classes != s.classes {
 				s.types, s.classes = exact.types, exact.classes
 				q.host.Change()
 			}

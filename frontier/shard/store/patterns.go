@@ -138,7 +138,8 @@ func (p *Pattern) halve() {
 }
 
 func (p *Pattern) numbers() []*int64 {
-	return []*int64{&p.Given, &p.Fetched, &p.Gone, &p.Copied, &p.Dated, &p.Delay, &p.Looks, &p.Changes, &p.Between, &p.Day,
+	return []*int64{&p.Given, &p.Fetched, &p.Gone, &p.Copied, &p.Dated, &p.Delay, &p.Looks, &p.Changes, &p.Between,
+		&p.Day,
 		&p.Probed}
 }
 

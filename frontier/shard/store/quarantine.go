@@ -128,8 +128,9 @@ func (c *quarantine) replaceHost(damaged *Host, record []byte, urls int64, block
 // whoever had the domain must have lost it.
 func (c *quarantine) replaceDomain(damaged *Domain, record []byte, reason string) (*Domain, error) {
 	c.add(damagedRow{"domains", damaged.ID, damaged.Name, reason, record})
-	m := &Domain{tx: c.tx, ID: damaged.ID, Name: damaged.Name, Excluded: damaged.Excluded, WaitEnds: c.tx.now.Add(blankFor),
-		LostAt: c.tx.now}
+	m := &Domain{tx: c.tx, ID: damaged.ID, Name: damaged.Name, Excluded: damaged.Excluded,
+		WaitEnds: c.tx.now.Add(blankFor),
+		LostAt:   c.tx.now}
 	rows, err := c.tx.db.Run(`SELECT id FROM hosts WHERE domain = ?1 LIMIT ?2`, m.ID, int64(MaxHosts))
 	if err != nil {
 		return nil, err
@@ -167,7 +168,8 @@ func (c *quarantine) replaceMissingDomains(hosts []*Host) error {
 func (q *pageQueue) dropSegment(i int) {
 	s := q.segments[i]
 	key := q.segmentKey(s.number)
-	data := append(appendString(nil, string(s.append(nil))), q.host.tx.parts.rows[key]...) // the entry is needed to read it
+	// the entry is needed to read it
+	data := append(appendString(nil, string(s.append(nil))), q.host.tx.parts.rows[key]...)
 	q.host.tx.quarantine.add(damagedRow{"parts", key, q.host.Name, ErrDamaged.Error(), data})
 	q.segments = slices.Delete(q.segments, i, i+1)
 	q.host.tx.parts.set(key, nil)

@@ -74,7 +74,8 @@ func pointerAt(b []byte, at int) pointer {
 
 // LaneStats returns how many hosts stand in a lane up to a second, and the second of the first that is ready; see
 // oldest. Without ready it does not look for that. A host that has moved counts until its old turn comes.
-func (c *Tx) LaneStats(lane int, until epoch.Seconds, ready func(*Host) bool) (due int64, oldest epoch.Seconds, err error) {
+func (c *Tx) LaneStats(lane int, until epoch.Seconds, ready func(*Host) bool) (due int64, oldest epoch.Seconds,
+	err error) {
 	if due, err = c.queue.length(lane, until); err != nil || ready == nil {
 		return due, 0, err
 	}
@@ -169,7 +170,8 @@ func (c *queueTable) flush() error {
 	}
 	keys := slices.Sorted(maps.Keys(c.arrivals))
 	rows, err := c.tx.db.Run(
-		`SELECT j.value, q.key, q.data FROM json_each(?1) j LEFT JOIN queue q ON q.key = (SELECT max(key) FROM queue WHERE key BETWEEN j.value AND j.value + 16383)`, numbers(keys))
+		`SELECT j.value, q.key, q.data FROM json_each(?1) j LEFT JOIN queue q ON q.key = (SELECT max(key) FROM queue `+
+			`WHERE key BETWEEN j.value AND j.value + 16383)`, numbers(keys))
 	if err != nil {
 		return err
 	}

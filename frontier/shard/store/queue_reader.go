@@ -53,8 +53,8 @@ func (k *Candidate) Stands(h *Host, kind int) (bool, error) {
 	if h == nil {
 		return false, k.reader.c.queue.repoint(lane, slot)
 	}
-	return h.places[kind] == place{Queued: true, Lane: lane, Slot: slot, Types: k.pointer.Types, Class: k.pointer.Class},
-		nil
+	shown := place{Queued: true, Lane: lane, Slot: slot, Types: k.pointer.Types, Class: k.pointer.Class}
+	return h.places[kind] == shown, nil
 }
 
 func (k *Candidate) Keep() { k.block.kept = appendPointer(k.block.kept, k.pointer) }
@@ -83,7 +83,8 @@ func (c *Tx) ReadQueue(lanes []int, hosts int, wants string, f *Filter) (*QueueR
 	s := &QueueReader{c: c, filter: f, size: 2 + hosts/32, walk: c.state.takeWalk(Hash48(wants))}
 	s.resumed = s.walk.begun()
 	for _, number := range lanes {
-		s.lanes = append(s.lanes, &laneReader{number: number, from: max(s.walk.positions[number].key, blockKey(number, 0))})
+		s.lanes = append(s.lanes,
+			&laneReader{number: number, from: max(s.walk.positions[number].key, blockKey(number, 0))})
 	}
 	if err := s.load(s.lanes); err != nil {
 		return nil, err
@@ -109,7 +110,8 @@ func (s *QueueReader) load(readers []*laneReader) error {
 		l.ended = true
 	}
 	rows, err := s.c.db.Run(`SELECT queue.key, queue.data FROM json_each(?1) r CROSS JOIN queue
-WHERE queue.key IN (SELECT q.key FROM queue q WHERE q.key BETWEEN r.value->>0 AND r.value->>1 ORDER BY q.key LIMIT ?2)`, string(append(ranges, ']')), int64(s.size))
+WHERE queue.key IN (SELECT q.key FROM queue q WHERE q.key BETWEEN r.value->>0 AND r.value->>1 ORDER BY q.key LIMIT ?2)`,
+		string(append(ranges, ']')), int64(s.size))
 	if err != nil {
 		return err
 	}
@@ -209,7 +211,9 @@ func (s *QueueReader) Prefetch(hosts []*Host, kind int) error {
 		if !h.has(band) {
 			band = slices.IndexFunc([]int{0, 1, 2, 3}, h.has)
 		}
-		if i := slices.IndexFunc(h.segments, func(s segment) bool { return band >= 0 && s.region[band].left > 0 }); i >= 0 {
+		if i := slices.IndexFunc(h.segments, func(s segment) bool {
+			return band >= 0 && s.region[band].left > 0
+		}); i >= 0 {
 			keys = append(keys, h.segmentKey(h.segments[i].number))
 		}
 	}

@@ -30,9 +30,10 @@ const maxGroupBytes = (maxGroup + 1) * (frontier.MaxURL + frontier.MaxTitle + 64
 
 // segment is the entry of a segment in its host's row.
 type segment struct {
-	number  int64 // its part is firstSegment + number
-	types   uint32
-	classes uint16        // bits of its pages' classes among those of the host; 0: not known, an earlier version wrote it
+	number int64 // its part is firstSegment + number
+	types  uint32
+	// bits of its pages' classes among those of the host; 0: not known, an earlier version wrote it
+	classes uint16
 	due     epoch.Seconds // of the first page of its waiting region
 	region  [regions]region
 }
@@ -100,7 +101,8 @@ func (s *segment) encode(pages []Page, now epoch.Seconds) []byte {
 		lists[r] = append(lists[r], p)
 	}
 	slices.SortStableFunc(lists[waiting], func(a, b Page) int {
-		return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.Path, b.Path)) // neighbours share the beginnings of paths
+		// neighbours share the beginnings of paths
+		return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.Path, b.Path))
 	})
 	s.types, s.classes, s.due = typesOf(pages), classesOf(pages), 0
 	var data []byte

@@ -56,7 +56,8 @@ func (x exporter) hosts(from int64) error {
 		index[h.ID] = i
 	}
 	rows, err := x.tx.db.Run(
-		`SELECT p.key, p.data FROM json_each(?1) j JOIN parts p ON p.key BETWEEN j.value << 12 AND (j.value << 12) + 4095`,
+		`SELECT p.key, p.data FROM json_each(?1) j JOIN parts p ON p.key BETWEEN j.value << 12 AND `+
+			`(j.value << 12) + 4095`,
 		numbers(ids))
 	if err != nil {
 		return err
@@ -90,7 +91,8 @@ FROM hosts h WHERE h.id >= ?1 ORDER BY h.id LIMIT ?2`, from, int64(MaxSnapshotHo
 
 // domains adds the domains of which something is to be kept.
 func (x exporter) domains(from int64) error {
-	rows, err := x.tx.db.Run(`SELECT id FROM domains WHERE id >= ?1 ORDER BY id LIMIT ?2`, from, int64(MaxSnapshotDomains))
+	rows, err := x.tx.db.Run(`SELECT id FROM domains WHERE id >= ?1 ORDER BY id LIMIT ?2`, from,
+		int64(MaxSnapshotDomains))
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,8 @@ const oldestReader = 2
 // migrations are the statements by which version i becomes version i+1. No table has an index
 // besides its integer key: an index entry costs as much as a row.
 var migrations = [Version][]string{{
-	`CREATE TABLE IF NOT EXISTS hosts (id INTEGER PRIMARY KEY, host TEXT NOT NULL, domain INTEGER NOT NULL, urls INTEGER NOT NULL, due INTEGER NOT NULL, blocked INTEGER NOT NULL, record BLOB NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS hosts (id INTEGER PRIMARY KEY, host TEXT NOT NULL, domain INTEGER NOT NULL, urls ` +
+		`INTEGER NOT NULL, due INTEGER NOT NULL, blocked INTEGER NOT NULL, record BLOB NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS domains (id INTEGER PRIMARY KEY, domain TEXT NOT NULL, record BLOB NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS parts (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS queue (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,

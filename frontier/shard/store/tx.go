@@ -121,7 +121,8 @@ func (c *Tx) loadHosts(ids []int64) ([]*Host, error) {
 			return nil, err
 		}
 		for rows.Next() {
-			id, name, domain, urls, blocked, record := rows.Int(), rows.Text(), rows.Int(), rows.Int(), rows.Int(), rows.Blob()
+			id, name, domain, urls, blocked, record := rows.Int(), rows.Text(), rows.Int(), rows.Int(), rows.Int(),
+				rows.Blob()
 			c.loaded += int64(len(record))
 			h, err := decodeHost(id, name, domain, record)
 			if err != nil {
@@ -432,7 +433,8 @@ func (c *queueTable) write() error {
 // writeData writes rows of a table of keys and data; without data a row is deleted.
 func (c *Tx) writeData(table string, rows map[int64][]byte) error {
 	b := batch{c: c, sql: "INSERT INTO " + table +
-		" (key, data) SELECT value->>0, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true ON CONFLICT (key) DO UPDATE SET data = excluded.data"}
+		" (key, data) SELECT value->>0, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true ON CONFLICT " +
+		"(key) DO UPDATE SET data = excluded.data"}
 	var gone []int64
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
 		if len(rows[key]) == 0 {

@@ -253,7 +253,8 @@ func Drop(h *Host, which func(path string) bool) error {
 	return nil
 }
 
-// take takes pages out of a queue by their hashes, those that it finds in the host's row and as many segments, the newest.
+// take takes pages out of a queue by their hashes, those that it finds in the host's row and as many segments, the
+// newest.
 func (q *pageQueue) take(hashes map[uint64]bool, segments int) (taken []Page, err error) {
 	h := q.host
 	wanted := func(p Page) bool {

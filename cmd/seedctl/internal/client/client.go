@@ -75,7 +75,8 @@ func New(service Service, address, token, from string) (*Client, error) {
 	base, err := url.Parse(address)
 	switch {
 	case err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
-		return nil, fmt.Errorf("%q is not the address of %s %s; --url or %s needs one such as %s", address, service.Article,
+		return nil, fmt.Errorf("%q is not the address of %s %s; --url or %s needs one such as %s", address,
+			service.Article,
 			service.Noun, service.Address, service.Example)
 	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
 		return nil, errors.New("--url or " + service.Address + ": give scheme, host and path alone")
@@ -200,7 +201,8 @@ func (c *Client) Call(ctx context.Context, rq Request, data any) error {
 			return err
 		}
 		if err := json.Unmarshal(raw, data); err != nil {
-			return c.lost(fmt.Errorf("answers otherwise than the %s %s does: %w", c.service.Name, contract.Version, err), false)
+			return c.lost(fmt.Errorf("answers otherwise than the %s %s does: %w", c.service.Name, contract.Version,
+				err), false)
 		}
 		return nil
 	})
@@ -304,12 +306,14 @@ func (c *Client) receive(r *http.Request) (json.RawMessage, error) {
 
 	foreign := func(what string) error {
 		again := response.StatusCode >= 500 || response.StatusCode == http.StatusTooManyRequests
-		return c.lost(fmt.Errorf("answered %d %s, otherwise than the %s", response.StatusCode, what, c.service.Name), again)
+		return c.lost(fmt.Errorf("answered %d %s, otherwise than the %s", response.StatusCode, what, c.service.Name),
+			again)
 	}
 	if to := response.Header.Get("Location"); to != "" && response.StatusCode/100 == 3 {
 		return nil, foreign("and redirects to " + to)
 	}
-	if kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+	if kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type")); err != nil ||
+		kind != "application/json" {
 		return nil, foreign("with " + cmp.Or(kind, "no Content-Type"))
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, c.Limits.MaxAnswer+1))
@@ -342,7 +346,8 @@ func (c *Client) receive(r *http.Request) (json.RawMessage, error) {
 func (c *Client) denied(e *Error) {
 	switch {
 	case e.Status == http.StatusUnauthorized && c.token == "":
-		e.Message = fmt.Sprintf("the %s wants a token: set %s, or name a file that has it with --token-file", c.service.Noun, c.service.Token)
+		e.Message = fmt.Sprintf("the %s wants a token: set %s, or name a file that has it with --token-file",
+			c.service.Noun, c.service.Token)
 	case e.Status == http.StatusUnauthorized:
 		e.Message = fmt.Sprintf("the %s does not accept the token from %s", c.service.Noun, c.from)
 	case e.Status == http.StatusForbidden && e.Code == "forbidden":
@@ -393,7 +398,8 @@ func (c *Client) open(status int, body []byte) (answer envelope, err error) {
 	return answer, nil
 }
 
-// unreached is the error of a request that got no answer, in the words of the engine's own fetches where they have some.
+// unreached is the error of a request that got no answer, in the words of the engine's own fetches where they have
+// some.
 type unreached struct{ err error }
 
 func (u *unreached) Error() string {

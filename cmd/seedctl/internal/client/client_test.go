@@ -111,14 +111,16 @@ func TestOnce(t *testing.T) {
 		c, asked := engine(t, busy)
 		retries := int32(0)
 		c.OnRetry = func(time.Duration, error) { retries++ }
-		if err := c.Call(t.Context(), Request{Method: "POST", Once: once}, nil); err == nil || asked.Load() != want || retries != want-1 {
+		if err := c.Call(t.Context(), Request{Method: "POST", Once: once}, nil); err == nil || asked.Load() != want ||
+			retries != want-1 {
 			t.Errorf("once is %v: %d requests, %d retries, %v", once, asked.Load(), retries, err)
 		}
 	}
 }
 
 func TestRetryAfter(t *testing.T) {
-	for header, want := range map[string]time.Duration{"": 0, "7": 7 * time.Second, "99999999999": maxRetryAfter, "3600": maxRetryAfter, "-1": 0, "soon": 0} {
+	for header, want := range map[string]time.Duration{"": 0, "7": 7 * time.Second, "99999999999": maxRetryAfter,
+		"3600": maxRetryAfter, "-1": 0, "soon": 0} {
 		c, _ := engine(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Retry-After", header)
 			busy(w, r)
