@@ -22,7 +22,7 @@ type candidate struct {
 
 // better orders candidates: by order, then the newest, then by the priority that a sitemap states. Where all that is
 // equal, the higher number is usually the newer; the rest has no order that means anything.
-func better(a, b candidate) int {
+func better(a, b *candidate) int {
 	switch {
 	case a.order != b.order:
 		return b.order - a.order
@@ -40,9 +40,12 @@ func better(a, b candidate) int {
 	return strings.Compare(a.url, b.url)
 }
 
+// byRank is better for sorting.
+func byRank(a, b candidate) int { return better(&a, &b) }
+
 // below reports whether c is not good enough for a list of which worst is the last, as nearly all are.
 func (c *candidate) below(worst *candidate) bool {
-	return c.order < worst.order || c.order == worst.order && better(*worst, *c) < 0
+	return c.order < worst.order || c.order == worst.order && better(worst, c) < 0
 }
 
 // lastNumber is the last number in a URL, 0 for none.

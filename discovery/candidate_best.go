@@ -10,17 +10,18 @@ import (
 // not be remembered.
 type best[V any] struct {
 	limit int
-	heap  []noted[V]
-	at    map[string]int // index in heap, by URL
+	heap  []*noted[V]
+	at    map[string]*noted[V] // by URL
 }
 
 // noted is a candidate with what its list notes about it.
 type noted[V any] struct {
 	candidate
-	note V
+	note  V
+	index int // in the heap
 }
 
-func newBest[V any](limit int) best[V] { return best[V]{limit: limit, at: map[string]int{}} }
+func newBest[V any](limit int) best[V] { return best[V]{limit: limit, at: map[string]*noted[V]{}} }
 
 // ordered returns the candidates, best first.
 func (h *best[V]) ordered() []candidate {
@@ -28,14 +29,14 @@ func (h *best[V]) ordered() []candidate {
 	for i := range h.heap {
 		list[i] = h.heap[i].candidate
 	}
-	slices.SortFunc(list, better)
+	slices.SortFunc(list, byRank)
 	return list
 }
 
 // note returns the note about a URL, or nil if the URL is not in the list.
 func (h *best[V]) note(url string) *V {
-	if i, found := h.at[url]; found {
-		return &h.heap[i].note
+	if n := h.at[url]; n != nil {
+		return &n.note
 	}
 	return nil
 }
@@ -46,56 +47,62 @@ func (h *best[V]) refuses(c *candidate) bool {
 }
 
 // offer adds c if it is good enough, in place of an older candidate with its URL. note is that of c, or nil if c was
-// not added; it is valid until the list changes. dropped is the candidate that made room, if any.
+// not added. dropped is the candidate that made room, if any.
 func (h *best[V]) offer(c candidate) (note *V, dropped *noted[V]) {
 	if h.refuses(&c) {
 		return nil, nil
 	}
-	i, found := h.at[c.url]
-	switch {
-	case found:
-		c.url = h.heap[i].url
-		h.heap[i].candidate = c
-		h.down(i)
-		h.up(i)
-	case len(h.heap) < h.limit:
-		c.url = strings.Clone(c.url)
-		h.heap = append(h.heap, noted[V]{candidate: c})
-		h.at[c.url] = len(h.heap) - 1
-		h.up(len(h.heap) - 1)
-	default:
-		worst := h.heap[0]
-		dropped = &worst
-		delete(h.at, worst.url)
-		c.url = strings.Clone(c.url)
-		h.heap[0] = noted[V]{candidate: c}
-		h.at[c.url] = 0
-		h.down(0)
+	n := h.at[c.url]
+	if n != nil {
+		c.url = n.url
+		n.candidate = c
+		h.move(n)
+		return &n.note, nil
 	}
-	return h.note(c.url), dropped
+	c.url = strings.Clone(c.url)
+	n = &noted[V]{candidate: c}
+	h.at[c.url] = n
+	if len(h.heap) < h.limit {
+		n.index = len(h.heap)
+		h.heap = append(h.heap, n)
+		h.up(n.index)
+		return &n.note, nil
+	}
+	dropped = h.heap[0]
+	delete(h.at, dropped.url)
+	h.heap[0] = n
+	h.down(0)
+	return &n.note, dropped
 }
 
 // remove takes a URL off the list.
 func (h *best[V]) remove(url string) {
-	i, found := h.at[url]
-	if !found {
+	n := h.at[url]
+	if n == nil {
 		return
 	}
 	last := len(h.heap) - 1
+	i := n.index
 	h.swap(i, last)
 	delete(h.at, url)
+	h.heap[last] = nil
 	h.heap = h.heap[:last]
 	if i < last {
-		h.down(i)
-		h.up(i)
+		h.move(h.heap[i])
 	}
 }
 
-func (h *best[V]) worse(i, j int) bool { return better(h.heap[i].candidate, h.heap[j].candidate) > 0 }
+// move moves a candidate to its place.
+func (h *best[V]) move(n *noted[V]) {
+	h.down(n.index)
+	h.up(n.index)
+}
+
+func (h *best[V]) worse(i, j int) bool { return better(&h.heap[i].candidate, &h.heap[j].candidate) > 0 }
 
 func (h *best[V]) swap(i, j int) {
 	h.heap[i], h.heap[j] = h.heap[j], h.heap[i]
-	h.at[h.heap[i].url], h.at[h.heap[j].url] = i, j
+	h.heap[i].index, h.heap[j].index = i, j
 }
 
 // up moves a candidate towards the root until its parent is no better.

@@ -79,7 +79,7 @@ func TestBest_LikeSorting(t *testing.T) {
 		for _, c := range highest {
 			want = append(want, c)
 		}
-		slices.SortFunc(want, better)
+		slices.SortFunc(want, byRank)
 		want = want[:min(limit, len(want))]
 		if got := list.ordered(); !slices.Equal(got, want) {
 			t.Fatalf("got %+v, want %+v", got, want)

@@ -103,7 +103,7 @@ func (a report) categories(assessed []candidate, o outcomes) map[classify.Type]C
 		average := float64(s.priority) / 1000 / float64(s.count)
 		// another model may have made the sum
 		category := Category{Count: s.count, AveragePriority: round(min(max(average, 0), 1)), Examples: []string{}}
-		slices.SortFunc(examples[i], func(x, y candidate) int { return cmp.Or(y.priority-x.priority, better(x, y)) })
+		slices.SortFunc(examples[i], func(x, y candidate) int { return cmp.Or(y.priority-x.priority, better(&x, &y)) })
 		for _, e := range examples[i][:min(len(examples[i]), categoryExamples)] {
 			category.Examples = append(category.Examples, e.url)
 		}

@@ -58,8 +58,8 @@ func (o *bestPages) entitle(url, title []byte) {
 		return
 	}
 	for list := range o.lists() {
-		if i, found := list.at[string(url)]; found && list.heap[i].note == "" {
-			list.heap[i].note = shortTitle(title)
+		if n := list.at[string(url)]; n != nil && n.note == "" {
+			n.note = shortTitle(title)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func (o *bestPages) chosen() []candidate {
 	all := o.best.ordered()
 	for i := range o.sections {
 		for _, c := range o.sections[i].heap {
-			if _, there := o.best.at[c.url]; !there {
+			if o.best.at[c.url] == nil {
 				all = append(all, c.candidate)
 			}
 		}
@@ -102,7 +102,7 @@ func (o *bestPages) chosen() []candidate {
 	if len(all) <= limit {
 		return all
 	}
-	slices.SortFunc(all, better)
+	slices.SortFunc(all, byRank)
 	var chosen, others []candidate
 	alike := map[string]int{}
 	for _, c := range all {
@@ -125,29 +125,33 @@ func (o *bestPages) chosen() []candidate {
 func (a *Analyser) Pages() []Page {
 	var found []candidate
 	taken := map[string]bool{}
-	take := func(c candidate) {
-		p := parsePage(c.url)
+	take := func(p *page, c candidate) {
 		if len(found) < a.o.Pages && !taken[c.url] && !(report{a}).forbidden(c.url) && !a.ruledOut(c.url) &&
-			c.action(&p) != Ignore {
+			c.action(p) != Ignore {
 			taken[c.url] = true
 			found = append(found, c)
 		}
 	}
 	for _, c := range slices.Concat(a.listed(), a.researched.ordered()) {
 		if a.isNew(c.url) {
-			take(c)
+			p := parsePage(c.url)
+			take(&p, c)
 		}
 	}
 	for _, c := range a.pages.chosen() {
 		if len(found) == a.o.Pages {
 			break
 		}
-		if p := parsePage(c.url); !taken[c.url] {
-			take(a.assess(&p, c.rank, c.lastmod))
+		if !taken[c.url] {
+			p := parsePage(c.url)
+			take(&p, a.assess(&p, c.rank, c.lastmod))
 		}
 	}
 	slices.SortFunc(found, func(x, y candidate) int {
-		return cmp.Or(y.priority-x.priority, cmp.Compare(y.date, x.date), better(x, y))
+		if c := cmp.Or(y.priority-x.priority, cmp.Compare(y.date, x.date)); c != 0 {
+			return c
+		}
+		return better(&x, &y)
 	})
 	list := make([]Page, len(found))
 	for i, c := range found {

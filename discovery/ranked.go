@@ -83,7 +83,7 @@ func before(x, y entrant) int {
 	if x.order == y.order && x.date != y.date {
 		return int(int64(y.date) - int64(x.date))
 	}
-	return better(x.candidate, y.candidate)
+	return better(&x.candidate, &y.candidate)
 }
 
 // entrant finds out where a candidate stands.

@@ -85,9 +85,16 @@ type None struct{}
 
 // Encode is json.Marshal without the escapes for HTML, which would make URLs longer.
 func Encode(v any) ([]byte, error) {
+	if p, ok := v.(Put); ok {
+		return appendPut(nil, &p)
+	}
+	return encode(v)
+}
+
+func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	err := e.Encode(v)
-	return b.Bytes(), err
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

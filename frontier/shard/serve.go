@@ -92,7 +92,11 @@ func operation[Request, Answer any](run func(*Shard, epoch.Millis, Request) (Ans
 }
 
 func parse(data []byte, request any) error {
-	if err := json.Unmarshal(data, request); err != nil {
+	decode := json.Unmarshal
+	if put, ok := request.(*frontier.Put); ok {
+		decode = func(data []byte, _ any) error { return frontier.UnmarshalPut(data, put) }
+	}
+	if err := decode(data, request); err != nil {
 		return &contract.Error{Kind: contract.Parse, Message: "the request is not the JSON of its operation", Err: err}
 	}
 	return nil
