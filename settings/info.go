@@ -35,6 +35,7 @@ type Info struct {
 	FeedsCron          string
 
 	RedisURL        string // "": the cache is KV
+	PublicURL       string // of the readers' Worker, without a final slash; "": links have the host of the request
 	Origins         []string
 	CategoryDefault string // "": articles that fit no category have none
 	Retention       time.Duration
@@ -77,6 +78,7 @@ func ReadInfo(get func(name string) (string, bool)) (*Info, error) {
 		SeedToken:          r.text("SEED_ENGINE_TOKEN", ""),
 		FeedsCron:          r.text("COLLECT_FEEDS_CRON", "*/5 * * * *"),
 		RedisURL:           r.text("REDIS_URL", ""),
+		PublicURL:          strings.TrimRight(r.webURL("PUBLIC_URL"), "/"),
 		Origins:            r.origins("CORS_ORIGINS"),
 		CategoryDefault:    r.oneOf("INFO_CATEGORY_DEFAULT", "", "environment", "energy", "ai"),
 		Retention:          time.Duration(r.number("INFO_RETENTION_DAYS", 365, 1, 3650)) * 24 * time.Hour,
@@ -84,8 +86,16 @@ func ReadInfo(get func(name string) (string, bool)) (*Info, error) {
 	if (s.NaverID == "") != (s.NaverSecret == "") {
 		r.fail("NAVER_CLIENT_SECRET", s.NaverSecret, "a value together with NAVER_CLIENT_ID, or neither")
 	}
-	if s.RedisURL != "" && !strings.HasPrefix(s.RedisURL, "redis://") && !strings.HasPrefix(s.RedisURL, "rediss://") {
-		r.fail("REDIS_URL", s.RedisURL, "redis://:password@host:port, or rediss:// for an encrypted connection")
+	switch encrypted := strings.HasPrefix(s.RedisURL, "rediss://"); {
+	case s.RedisURL == "" || encrypted:
+	case s.Environment != Development:
+		r.fail("REDIS_URL", s.RedisURL,
+			"rediss://:password@host:port; without encryption, the password would cross the internet in the clear")
+	case !strings.HasPrefix(s.RedisURL, "redis://"):
+		r.fail("REDIS_URL", s.RedisURL, "rediss://:password@host:port, or redis:// in development")
+	}
+	if u, err := url.Parse(s.PublicURL); err == nil && (u.RawQuery != "" || u.Fragment != "") {
+		r.fail("PUBLIC_URL", s.PublicURL, "a URL without query and fragment, such as https://news.example.com")
 	}
 	return s, r.err
 }

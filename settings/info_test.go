@@ -39,9 +39,9 @@ func TestInfo_Values(t *testing.T) {
 		"FEEDS":                 " https://a.example/rss \n\nhttps://b.example/x\nhttps://a.example/rss\n",
 		"CORS_ORIGINS":          "https://a.example, http://localhost:5173",
 		"INFO_CATEGORY_DEFAULT": "environment", "REDIS_URL": "redis://:p@h:1", "NAVER_CLIENT_ID": "i",
-		"NAVER_CLIENT_SECRET": "s",
+		"NAVER_CLIENT_SECRET": "s", "PUBLIC_URL": "https://news.example.com/",
 	})
-	if err != nil || !reflect.DeepEqual(s.Feeds, []string{"https://a.example/rss", "https://b.example/x"}) ||
+	if err != nil || s.PublicURL != "https://news.example.com" || !reflect.DeepEqual(s.Feeds, []string{"https://a.example/rss", "https://b.example/x"}) ||
 		len(s.Origins) != 2 || s.CategoryDefault != "environment" {
 		t.Errorf("%+v %v", s, err)
 	}
@@ -54,12 +54,26 @@ func TestInfo_InvalidValues(t *testing.T) {
 		"NAVER_ID_HEADER": "X: y", "NAVER_DAILY_LIMIT": "0", "NEWSDATA_DAILY_LIMIT": "-1",
 		"NEWSDATA_WINDOW_LIMIT": "many", "INFO_RETENTION_DAYS": "0",
 		"INFO_CATEGORY_DEFAULT": "sports", "REDIS_URL": "sesame", "NAVER_CLIENT_SECRET": "sesame",
-		"ALERT_WEBHOOK_URL": "hooks.example/sesame",
+		"ALERT_WEBHOOK_URL": "hooks.example/sesame", "PUBLIC_URL": "https://news.example.com/?a=b",
 	} {
 		_, err := infoOf(map[string]string{name: v})
 		var e *contract.Error
 		if !errors.As(err, &e) || e.Field != name || strings.Contains(err.Error(), "sesame") {
 			t.Errorf("%s=%s: %v", name, v, err)
+		}
+	}
+}
+
+// Deployed Workers reach Redis over the internet: the password is sent encrypted, or not at all.
+func TestInfo_RedisIsEncrypted(t *testing.T) {
+	for environment, refused := range map[string]bool{Development: false, "staging": true, "production": true} {
+		for scheme, wrong := range map[string]bool{"redis": refused, "rediss": false, "http": true} {
+			_, err := infoOf(map[string]string{"ENVIRONMENT": environment, "REDIS_URL": scheme + "://:sesame@h:1"})
+			var e *contract.Error
+			if wrong != errors.As(err, &e) || wrong && (e.Field != "REDIS_URL" ||
+				!strings.Contains(e.Message, "rediss://") || strings.Contains(e.Message, "sesame")) {
+				t.Errorf("%s:// in %s: %v", scheme, environment, err)
+			}
 		}
 	}
 }

@@ -27,7 +27,8 @@ type Reader struct {
 	// Breaker spares readers a cache that fails; nil: every page asks it.
 	Breaker *connection.Breaker
 
-	rests atomic.Int64 // epoch.Millis; this reader does not fill the cache before
+	rests   atomic.Int64 // epoch.Millis; this reader does not fill the cache before
+	extends atomic.Int64 // epoch.Millis; this reader does not extend the cache's lifetime before
 }
 
 // Result is a page and its origin.
@@ -70,6 +71,9 @@ func (r *Reader) Page(ctx context.Context, q info.Query) (Result, error) {
 			return Result{}, err
 		}
 		r.storeFailed(err)
+		if r.extendDue(now) {
+			r.background(ctx, func(ctx context.Context) { r.extend(ctx, now) })
+		}
 		return r.cached(a, &q, now), nil
 	}
 	r.lookAfter(ctx, now, missing || a != nil && now.Sub(a.RefreshedAt) > Stale)
@@ -138,11 +142,25 @@ func (r *Reader) lookAfter(ctx context.Context, now time.Time, old bool) {
 			r.refresh(ctx, now)
 		}
 	}
+	r.background(ctx, work)
+}
+
+func (r *Reader) background(ctx context.Context, work func(ctx context.Context)) {
 	if r.Background == nil {
 		work(ctx)
 		return
 	}
 	r.Background(work)
+}
+
+// extendDue reports whether this reader is to extend the cache's lifetime, at most once a minute.
+func (r *Reader) extendDue(now time.Time) bool { return claim(&r.extends, now, settle) }
+
+// extend keeps the cache while the store is down.
+func (r *Reader) extend(ctx context.Context, now time.Time) {
+	if err := r.Cache.Extend(ctx, now); err != nil {
+		r.failed(err)
+	}
 }
 
 // check probes the store with a query for its newest article.
@@ -152,7 +170,31 @@ func (r *Reader) check(ctx context.Context, now time.Time) {
 		return err
 	}); err != nil {
 		r.storeFailed(err)
+		if r.extendDue(now) {
+			r.extend(ctx, now)
+		}
 	}
+}
+
+// Article reads one article as an info.Public, or nil if it is missing or deleted.
+func (r *Reader) Article(ctx context.Context, id string) (json []byte, err error) {
+	if r.Cache != nil {
+		err := r.Breaker.Do(ctx, func() error {
+			json, err = r.Cache.Article(ctx, id)
+			return err
+		})
+		if err != nil && !errors.Is(err, connection.ErrPaused) {
+			r.failed(err)
+		}
+		if json != nil {
+			return json, nil
+		}
+	}
+	a, err := r.Store.Article(ctx, id)
+	if err != nil || a == nil {
+		return nil, err
+	}
+	return a.AppendPublic(nil), nil
 }
 
 // refresh fills the cache for the next reader.

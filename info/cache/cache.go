@@ -14,8 +14,8 @@ const (
 	Size = 200
 	// TTL is the lifetime of a feed without a refresh.
 	TTL = time.Hour
-	// articleTTL is the lifetime of an article in Redis.
-	articleTTL = 24 * time.Hour
+	// maxTTL is the lifetime of an article, and of a feed while the store is down.
+	maxTTL = 24 * time.Hour
 	// Stale is the age of the last collection from which something must be wrong, and of the last refresh from
 	// which readers refresh the cache themselves. Collections refresh it every Heartbeat, which is about every
 	// second run, even if nothing changed.
@@ -56,8 +56,15 @@ type Cache interface {
 	Name() string
 	// Page answers a Plain query, with nil if the category is not cached.
 	Page(ctx context.Context, q info.Query) (*Answer, error)
+	// Article returns the article with an id as an info.Public, or nil if it is not cached.
+	Article(ctx context.Context, id string) (json []byte, err error)
 	// Refresh replaces feeds.
 	Refresh(ctx context.Context, feeds []Feed, now time.Time) error
+	// Drop removes articles from what Article returns.
+	Drop(ctx context.Context, ids []string) error
+	// Extend keeps feeds for another TTL, up to maxTTL after their last refresh, and marks them as stale. It is for
+	// times in which the store is down.
+	Extend(ctx context.Context, now time.Time) error
 	// Ping reports whether the cache answers.
 	Ping(ctx context.Context) error
 }

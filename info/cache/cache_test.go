@@ -638,3 +638,67 @@ func TestKV_Bisection(t *testing.T) {
 		}
 	}
 }
+
+// While the store is down, Redis keeps its feeds for up to a day, whoever notices: a reader or a collection. Readers of
+// the meta key see that they are stale.
+func TestRedis_Outage(t *testing.T) {
+	c, s := client(t, infotest.Redis(t)), &faulty{Store: d1(t).store}
+	r := cache.NewRedis(c)
+	upsert(t, s.Store.(*store.Store), infotest.Article(info.Naver, 1, time.Now()))
+	began := time.Now()
+	if _, err := cache.FillNow(ctx, r, s, "x", began); err != nil {
+		t.Fatal(err)
+	}
+	meta := func() (ttl time.Duration, stale string) {
+		t.Helper()
+		replies, err := c.Do(ctx, []string{"TTL", "news:feed:all"}, []string{"TTL", "news:meta:all"},
+			[]string{"HGET", "news:meta:all", "is_stale"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if replies[0] != replies[1] {
+			t.Errorf("the feed lives for %v s, its description for %v s", replies[0], replies[1])
+		}
+		stale, _ = replies[2].(string)
+		return time.Duration(replies[0].(int64)) * time.Second, stale
+	}
+	if ttl, stale := meta(); ttl < 3590*time.Second || stale != "false" {
+		t.Errorf("fresh: %v, stale %s", ttl, stale)
+	}
+	s.err = errGone
+	now := began
+	reader := &cache.Reader{Cache: r, Store: s, Kind: "d1", Owner: "r", Log: discard(),
+		Now: func() time.Time { return now }}
+	for hours, want := range map[float64]time.Duration{0.9: time.Hour, 5: time.Hour, 23.5: 30 * time.Minute,
+		24.1: 10 * time.Second} {
+		for _, key := range []string{"news:feed:all", "news:meta:all"} {
+			if _, err := c.Do(ctx, []string{"EXPIRE", key, "10"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now = began.Add(time.Duration(hours * float64(time.Hour)))
+		*reader = cache.Reader{Cache: r, Store: s, Kind: "d1", Owner: "r", Log: discard(), Now: reader.Now}
+		got, err := reader.Page(ctx, info.Query{Category: info.All, Limit: 10})
+		if err != nil || got.Source != "redis" || len(got.Items) != 1 {
+			t.Errorf("after %v hours: %d from %s, %v", hours, len(got.Items), got.Source, err)
+		}
+		if ttl, stale := meta(); ttl > want || ttl < want-5*time.Second || stale != "true" && hours < 24 {
+			t.Errorf("after %v hours: %v, stale %s", hours, ttl, stale)
+		}
+	}
+
+	// A collection that began an hour ago is old news even when it is written.
+	s.err = nil
+	if err := s.Store.(*store.Store).Expect(ctx, []string{info.Naver}, began); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Store.(*store.Store).Begin(ctx, info.Naver, began); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cache.FillNow(ctx, r, s, "x", began.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if _, stale := meta(); stale != "true" {
+		t.Errorf("refreshed an hour after the last collection: stale %s", stale)
+	}
+}

@@ -12,6 +12,8 @@ import (
 // Store is the part of package store that fills a cache.
 type Store interface {
 	Page(ctx context.Context, q info.Query) (info.Page, error)
+	Article(ctx context.Context, id string) (*info.Article, error)
+	TakenDown(ctx context.Context, since time.Time) (ids []string, err error)
 	Cached(ctx context.Context) (store.Cached, error)
 	SetRefreshing(ctx context.Context, categories []info.Category) error
 	SetRefreshed(ctx context.Context, at time.Time, written map[info.Category]string) error
@@ -81,6 +83,14 @@ func FillNow(ctx context.Context, c Cache, s Store, owner string, now time.Time)
 		}
 	}
 	if err := write(ctx, c, s, feeds, now); err != nil {
+		return false, err
+	}
+	// Articles that left the feeds stay readable, except those that were taken down.
+	ids, err := s.TakenDown(ctx, now.Add(-maxTTL))
+	if err == nil && len(ids) > 0 {
+		err = c.Drop(ctx, ids)
+	}
+	if err != nil {
 		return false, err
 	}
 	return true, s.SetRefreshed(ctx, state.ChangedAt, written)

@@ -34,9 +34,6 @@ func NewKV(n Namespace) *KV { return &KV{n} }
 // Name implements Cache.
 func (k *KV) Name() string { return "kv" }
 
-// kvTTL is longer than TTL, so that readers get something while the store is down.
-const kvTTL = 24 * time.Hour
-
 func feedKey(c info.Category) string { return "news:feed:" + string(c) }
 
 // head is the first line of a value.
@@ -139,6 +136,27 @@ func readLine(b []byte, q *info.Query) (item Item, ok bool) {
 	return item, ok && (q.From == nil || q.From.Before(item.Cursor))
 }
 
+// Article implements Cache with the articles of the feed of all categories.
+func (k *KV) Article(ctx context.Context, id string) ([]byte, error) {
+	value, err := k.namespace.Get(ctx, feedKey(info.All))
+	if err != nil {
+		return nil, fault("cache.KV.Article", err)
+	}
+	_, lines, _ := bytes.Cut(value, []byte{'\n'})
+	for one := range bytes.Lines(lines) {
+		if item, ok := readLine(bytes.TrimSuffix(one, []byte{'\n'}), &info.Query{}); ok && item.Cursor.ID == id {
+			return item.JSON, nil
+		}
+	}
+	return nil, nil
+}
+
+// Drop implements Cache. Articles are part of feeds, which are refreshed.
+func (k *KV) Drop(context.Context, []string) error { return nil }
+
+// Extend implements Cache. Feeds live for maxTTL anyway.
+func (k *KV) Extend(context.Context, time.Time) error { return nil }
+
 // Has reports whether the value of a category equals a feed, apart from times, and is younger than a Heartbeat.
 func (k *KV) Has(ctx context.Context, f Feed, now time.Time) (bool, error) {
 	value, err := k.namespace.Get(ctx, feedKey(f.Category))
@@ -159,7 +177,7 @@ func (k *KV) Refresh(ctx context.Context, feeds []Feed, now time.Time) error {
 	for _, f := range feeds {
 		first, _ := json.Marshal(f.head(epoch.MillisOf(now), epoch.MillisOf(f.CollectedAt), f.Arrived.At)) // plain data
 		value := append(append(first, '\n'), f.lines()...)
-		if err := k.namespace.Put(ctx, feedKey(f.Category), value, kvTTL); err != nil {
+		if err := k.namespace.Put(ctx, feedKey(f.Category), value, maxTTL); err != nil {
 			return fault("cache.KV.Refresh", err)
 		}
 	}

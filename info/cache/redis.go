@@ -14,7 +14,7 @@ import (
 )
 
 // Redis caches with documented keys, types and lifetimes: news:feed:{category}, a sorted set of ids by time;
-// news:article:{id}, a hash; news:meta:{category}, a hash; news:lock:{category}.
+// news:article:{id}, a hash; news:meta:{category}, a hash; news:lock:all.
 type Redis struct{ client *redis.Client }
 
 var _ Cache = (*Redis)(nil)
@@ -127,6 +127,63 @@ func (r *Redis) articles(ctx context.Context, places []info.Cursor, q *info.Quer
 	return items, nil
 }
 
+// Article implements Cache.
+func (r *Redis) Article(ctx context.Context, id string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	replies, err := r.do(ctx, "cache.Redis.Article", []string{"HGETALL", articleKey(id)})
+	if err != nil {
+		return nil, err
+	}
+	fields := pairs(replies[0])
+	at, err := time.Parse(time.RFC3339Nano, fields["published_at"])
+	if err != nil || fields["id"] != id {
+		return nil, nil // not cached, or in another format
+	}
+	return contract.Encode(public(fields, epoch.MillisOf(at))), nil
+}
+
+// Drop implements Cache.
+func (r *Redis) Drop(ctx context.Context, ids []string) error {
+	command := []string{"DEL"}
+	for _, id := range ids {
+		command = append(command, articleKey(id))
+	}
+	_, err := r.do(ctx, "cache.Redis.Drop", command)
+	return err
+}
+
+// Extend implements Cache.
+func (r *Redis) Extend(ctx context.Context, now time.Time) error {
+	const op = "cache.Redis.Extend"
+	categories := append([]info.Category{info.All}, info.Categories...)
+	var commands [][]string
+	for _, c := range categories {
+		commands = append(commands, []string{"HGET", metaKey(c), "last_refresh"})
+	}
+	replies, err := r.do(ctx, op, commands...)
+	if err != nil {
+		return err
+	}
+	commands = nil
+	for i, c := range categories {
+		text, _ := replies[i].(string)
+		at, err := time.Parse(time.RFC3339Nano, text)
+		left := min(TTL, at.Add(maxTTL).Sub(now))
+		if err != nil || left < time.Second {
+			continue
+		}
+		ttl := seconds(left)
+		commands = append(commands, []string{"EXPIRE", feedKey(c), ttl}, []string{"HSET", metaKey(c), "is_stale", "true"},
+			[]string{"EXPIRE", metaKey(c), ttl})
+	}
+	if len(commands) == 0 {
+		return nil
+	}
+	_, err = r.do(ctx, op, commands...)
+	return err
+}
+
 // public returns an article from the fields of its hash; "" becomes null.
 func public(fields map[string]string, at epoch.Millis) info.Public {
 	a := info.Article{
@@ -150,15 +207,16 @@ func (r *Redis) Refresh(ctx context.Context, feeds []Feed, now time.Time) error 
 	return nil
 }
 
+func seconds(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) }
+
 func refreshCommands(f Feed, now time.Time) [][]string {
-	seconds := func(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) }
 	feed, meta := feedKey(f.Category), metaKey(f.Category)
 	commands := [][]string{{"MULTI"}, {"DEL", feed}}
 	members := []string{"ZADD", feed}
 	for i := range f.Articles {
 		a := &f.Articles[i]
 		members = append(members, strconv.FormatInt(a.PublishedAt.UnixMilli(), 10), a.ID)
-		commands = append(commands, hash(a), []string{"EXPIRE", articleKey(a.ID), seconds(articleTTL)})
+		commands = append(commands, hash(a), []string{"EXPIRE", articleKey(a.ID), seconds(maxTTL)})
 	}
 	if len(f.Articles) > 0 {
 		commands = append(commands, members, []string{"EXPIRE", feed, seconds(TTL)})
@@ -166,7 +224,7 @@ func refreshCommands(f Feed, now time.Time) [][]string {
 	return append(commands,
 		[]string{"HSET", meta, "last_refresh", now.UTC().Format(time.RFC3339Nano), "last_collected",
 			f.CollectedAt.UTC().Format(time.RFC3339Nano), "article_count", strconv.Itoa(len(f.Articles)),
-			"is_stale", "false", "complete", fmt.Sprint(f.Complete), "arrived_at",
+			"is_stale", fmt.Sprint(now.Sub(f.CollectedAt) > Stale), "complete", fmt.Sprint(f.Complete), "arrived_at",
 			strconv.FormatInt(int64(f.Arrived.At), 10)},
 		[]string{"EXPIRE", meta, seconds(TTL)}, []string{"EXEC"})
 }
@@ -185,7 +243,7 @@ func hash(a *info.Article) []string {
 	}
 }
 
-// lockKey is the lock of all categories, which are refreshed together.
+// lockKey is the lock of all categories: they are refreshed together, from one state of the store.
 const lockKey = "news:lock:all"
 
 // lockTTL limits a refresh; then another one may start.

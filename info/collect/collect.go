@@ -81,6 +81,8 @@ func (c *Collector) refresh(ctx context.Context) {
 	}
 	if _, err := cache.Fill(ctx, c.Cache, c.Store, c.Owner, c.Now()); err != nil {
 		c.Log.Warn("info_cache_failed", "error_type", contract.KindOf(err), "error", err.Error())
+		// Readers keep what they have if it is the store that fails. The failure was logged.
+		_ = c.Cache.Extend(ctx, c.Now())
 	}
 }
 

@@ -684,6 +684,32 @@ func TestCollect_CacheGone(t *testing.T) {
 	}
 }
 
+// extended counts calls of Extend.
+type extended struct {
+	cache.Cache
+	n int
+}
+
+func (e *extended) Extend(ctx context.Context, now time.Time) error {
+	e.n++
+	return e.Cache.Extend(ctx, now)
+}
+
+// A collection whose database is away keeps what readers have in the cache.
+func TestCollect_StoreGone(t *testing.T) {
+	w := newWorld(t, naver("x"))
+	e := &extended{Cache: w.Cache}
+	w.Cache = e
+	w.pages[naverURL] = page{body: fixture(t, "naver_page1_ok.json")}
+	if w.run(info.Naver); e.n != 0 {
+		t.Error("a cache that was refreshed is extended")
+	}
+	w.db.Fail = func() error { return errors.New("D1 is away") }
+	if w.run(info.Naver); e.n != 1 {
+		t.Errorf("extended %d times", e.n)
+	}
+}
+
 // Articles older than the retention are not stored, day after day, and do not return after a takedown.
 func TestCollect_TooOld(t *testing.T) {
 	feed := "https://f.example/rss"

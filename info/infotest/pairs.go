@@ -1,6 +1,7 @@
 package infotest
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -29,6 +30,8 @@ var PairCases = []PairCase{
 	{"ties at the edge", cacheTies},
 	{"what changed is refreshed", refreshes},
 	{"pages while the cache is refreshed", pagesUnderRefresh},
+	{"one article, from the cache first", oneArticle},
+	{"an article that was taken down", takenDown},
 }
 
 func reader(s *store.Store, c cache.Cache) *cache.Reader {
@@ -268,4 +271,63 @@ func pagesUnderRefresh(t T, s *store.Store, c cache.Cache) {
 			}
 		}
 	}
+}
+
+// away is a store that is down for readers.
+type away struct{ cache.Store }
+
+func (away) Page(context.Context, info.Query) (info.Page, error) {
+	return info.Page{}, &contract.Error{Kind: contract.Storage, Message: "the store is down"}
+}
+
+func (away) Article(context.Context, string) (*info.Article, error) {
+	return nil, &contract.Error{Kind: contract.Storage, Message: "the store is down"}
+}
+
+func oneArticle(t T, s *store.Store, c cache.Cache) {
+	full := Article(info.NewsData, 1, noon)
+	full.Keywords, full.Category, full.ThumbnailURL, full.Snippet = []string{"a, b"}, info.AI, "https://i.example/", "x"
+	put(t, s, full, Article(info.Naver, 2, noon.Add(-time.Hour)))
+	r := reader(s, c)
+	get := func(id string) string {
+		t.Helper()
+		json, err := r.Article(ctx, id)
+		must(t, "Article", err)
+		return string(json)
+	}
+	want := string(contract.Encode(full.Public()))
+	expect(t, "from the store", get(full.ID), want)
+	fill(t, s, c)
+	expect(t, "from the cache", get(full.ID), want)
+	expect(t, "none", get("nobody"), "")
+	r.Store = away{s}
+	expect(t, "without the store", get(full.ID), want)
+	if _, err := r.Article(ctx, "nobody"); contract.KindOf(err) != contract.Storage {
+		t.Errorf("an article that the cache lacks, without the store: %v", err)
+	}
+}
+
+// An article that is taken down leaves the cache with the next refresh, even if it is in no feed any more.
+func takenDown(t T, s *store.Store, c cache.Cache) {
+	a, b := Article(info.Naver, 1, noon), Article(info.Naver, 2, noon.Add(time.Minute))
+	put(t, s, a, b)
+	fill(t, s, c)
+	for i := range cache.Size { // newer ones
+		put(t, s, Article(info.Feed, i, noon.Add(time.Duration(i+1)*time.Hour)))
+	}
+	fill(t, s, c)
+	for _, id := range []string{a.ID, Article(info.Feed, 7, noon).ID} {
+		_, err := s.SetDeleted(ctx, id, true)
+		must(t, "SetDeleted", err)
+		fill(t, s, c)
+		json, err := reader(s, c).Article(ctx, id)
+		must(t, "Article", err)
+		expect(t, id, string(json), "")
+	}
+	json, err := reader(s, c).Article(ctx, b.ID)
+	must(t, "Article", err)
+	expect(t, "another", len(json) > 0, true)
+	taken, err := s.TakenDown(ctx, time.Now().Add(time.Hour))
+	must(t, "TakenDown", err)
+	expect(t, "taken down since then", len(taken), 0)
 }

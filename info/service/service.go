@@ -220,7 +220,8 @@ func NewAPI(p Platform) http.Handler {
 			pages.Breaker = a.breaker("infoCacheRests")
 			pages.Breaker.Trips = func(error) bool { return true }
 		}
-		r := &web.Reading{Pages: pages, Store: a.store, Origins: a.settings.Origins, Log: p.Log, Now: p.Now}
+		r := &web.Reading{Pages: pages, Store: a.store, Origins: a.settings.Origins, Public: a.settings.PublicURL,
+			Log: p.Log, Now: p.Now}
 		return r.Handler()
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -31,7 +32,7 @@ func (a *Reading) feed(w http.ResponseWriter, r *http.Request) error {
 			return contract.Wrap(contract.Internal, "web.feed", err)
 		}
 	}
-	self := self(r)
+	self := a.self(r)
 	var body []byte
 	if format == "rss" {
 		body = rss(self, category, list)
@@ -40,14 +41,19 @@ func (a *Reading) feed(w http.ResponseWriter, r *http.Request) error {
 		body = jsonFeed(self, category, list)
 		w.Header().Set("Content-Type", "application/feed+json; charset=utf-8")
 	}
-	if !a.unchanged(w, r, body, &page) {
+	same := a.unchanged(w, r, body, &page, a.Public != "")
+	if !same {
 		w.Write(body)
 	}
 	return nil
 }
 
-// self returns the URL of a request without its query.
-func self(r *http.Request) *url.URL {
+// self returns the public URL of a request without its query.
+func (a *Reading) self(r *http.Request) *url.URL {
+	if u, err := url.Parse(a.Public); err == nil && a.Public != "" {
+		u.Path += r.URL.Path
+		return u
+	}
 	u := &url.URL{Scheme: "https", Host: r.Host, Path: r.URL.Path}
 	if name := u.Hostname(); name == "localhost" || name == "127.0.0.1" {
 		u.Scheme = "http"
@@ -64,7 +70,12 @@ func title(category string) string {
 	return "Newsfork"
 }
 
-func home(self *url.URL) string { return self.Scheme + "://" + self.Host + "/" }
+// home returns the address of the reader's page.
+func home(self *url.URL) string {
+	u := *self
+	u.Path = strings.TrimSuffix(u.Path, path.Join("/api/v1/info/feeds", path.Base(u.Path))) + "/"
+	return u.String()
+}
 
 // jsonFeed follows www.jsonfeed.org/version/1.1/.
 func jsonFeed(self *url.URL, category string, list []info.Public) []byte {

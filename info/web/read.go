@@ -27,7 +27,6 @@ var OpenAPI []byte
 
 // Store is the part of package store for readers, apart from pages.
 type Store interface {
-	Article(ctx context.Context, id string) (*info.Article, error)
 	Count(ctx context.Context, q info.Query) (n int, more bool, err error)
 	Ping(ctx context.Context) error
 }
@@ -37,6 +36,7 @@ type Reading struct {
 	Pages   *cache.Reader
 	Store   Store
 	Origins []string // CORS_ORIGINS; "*" means every origin, without credentials
+	Public  string   // PUBLIC_URL, without a final slash; "": the host of the request
 	Log     *slog.Logger
 	Now     func() time.Time
 }
@@ -287,7 +287,7 @@ func (a *Reading) news(w http.ResponseWriter, r *http.Request) error {
 	}
 	articles := render(&page, &q)
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	if a.unchanged(w, r, fmt.Appendf(articles, `,"has_more":%t`, page.More), &page) {
+	if a.unchanged(w, r, fmt.Appendf(articles, `,"has_more":%t`, page.More), &page, true) {
 		return nil
 	}
 	w.Write(a.withMeta(articles, &page, &q))
@@ -340,23 +340,29 @@ func (a *Reading) withMeta(articles []byte, p *cache.Result, q *info.Query) []by
 		p.Total, expires, p.Source, p.Stale)
 }
 
-// Cache-Control of fresh and stale pages.
+// Cache-Control of fresh and stale pages. No cache keeps one for longer, even if the Worker fails: an article that was
+// taken down must disappear.
 const (
-	fresh = "public, max-age=30, stale-while-revalidate=300, stale-if-error=86400"
-	stale = "public, max-age=5, stale-while-revalidate=60, stale-if-error=86400"
+	fresh = "public, max-age=30, must-revalidate"
+	stale = "public, max-age=5, must-revalidate"
 )
 
-// unchanged sets an ETag, and answers 304 if the caller has it.
-func (a *Reading) unchanged(w http.ResponseWriter, r *http.Request, content []byte, p *cache.Result) bool {
+// unchanged sets an ETag, and answers 304 if the caller has it. An answer that depends on the Host header is not
+// shared: the platform's cache has one for all hosts.
+func (a *Reading) unchanged(w http.ResponseWriter, r *http.Request, content []byte, p *cache.Result, shared bool) bool {
 	h := fnv.New64a() // 128 bits cost WebAssembly ten times as much
 	h.Write(content)
 	tag := fmt.Sprintf("%x-%t", h.Sum64(), p != nil && p.Stale)
 	// Weak: the age of the cache differs, and what has arrived elsewhere. An earlier prev_cursor serves as well.
 	w.Header().Set("ETag", `W/"`+tag+`"`)
-	w.Header().Set("Cache-Control", fresh)
+	control := fresh
 	if p != nil && p.Stale {
-		w.Header().Set("Cache-Control", stale)
+		control = stale
 	}
+	if !shared {
+		control = strings.Replace(control, "public", "private", 1)
+	}
+	w.Header().Set("Cache-Control", control)
 	if !matches(r.Header.Values("If-None-Match"), tag) {
 		return false
 	}
@@ -406,16 +412,15 @@ func (a *Reading) article(w http.ResponseWriter, r *http.Request) error {
 	if !info.IsID(id) { // PostgreSQL refuses to compare some others
 		return none
 	}
-	found, err := a.Store.Article(r.Context(), id)
+	body, err := a.Pages.Article(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	if found == nil {
+	if body == nil {
 		return none
 	}
-	body := found.AppendPublic(nil)
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	if !a.unchanged(w, r, body, nil) {
+	if !a.unchanged(w, r, body, nil, true) {
 		w.Write(body)
 	}
 	return nil

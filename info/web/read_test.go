@@ -456,8 +456,7 @@ func TestNews_ETag(t *testing.T) {
 	f.page("?limit=1") // fills the cache
 	first := f.get("/api/v1/info/news")
 	tag := first.Header().Get("ETag")
-	if !strings.HasPrefix(tag, `W/"`) || !strings.Contains(first.Header().Get("Cache-Control"),
-		"stale-while-revalidate") {
+	if !strings.HasPrefix(tag, `W/"`) || first.Header().Get("Cache-Control") != "public, max-age=30, must-revalidate" {
 		t.Errorf("%v", first.Header())
 	}
 	f.clock = f.clock.Add(30 * time.Second)
@@ -561,6 +560,56 @@ func TestFeeds(t *testing.T) {
 	for _, file := range []string{"sports.rss", "all.xml", "all", ".rss"} {
 		if w := f.get("/api/v1/info/feeds/" + file); w.Code != 404 {
 			t.Errorf("%s: %d", file, w.Code)
+		}
+	}
+}
+
+// No cache keeps an article that was taken down for more than half a minute, whatever fails.
+func TestTakedown_LeavesCaches(t *testing.T) {
+	f := newFixture(t, articles(3)...)
+	list := f.page("").Articles
+	cursor := info.CursorOf(&articles(3)[2]).String()
+	for _, path := range []string{"/news", "/news?q=x", "/news/" + list[0].ID, "/feeds/all.rss", "/feeds/all.json",
+		"/news/count?cursor=" + cursor, "/news?direction=newer&cursor=" + cursor} {
+		w := f.get("/api/v1/info" + path)
+		control := w.Header().Get("Cache-Control")
+		age := -1
+		for directive := range strings.SplitSeq(control, ", ") {
+			if _, err := fmt.Sscanf(directive, "max-age=%d", &age); err == nil {
+				continue
+			}
+			if strings.Contains(directive, "stale") || strings.Contains(directive, "s-maxage") {
+				t.Errorf("%s: %s", path, control)
+			}
+		}
+		if w.Code != 200 || age < 0 || age > 30 {
+			t.Errorf("%s: %d, %s", path, w.Code, control)
+		}
+	}
+}
+
+// Links in feeds are those of PUBLIC_URL, whatever the request's host is. Without it, no feed is shared.
+func TestFeeds_PublicURL(t *testing.T) {
+	f := newFixture(t, articles(1)...)
+	for public, want := range map[string]string{
+		"": "https://example.com/", "https://news.example": "https://news.example/",
+		"https://a.example/news": "https://a.example/news/",
+	} {
+		f.Public = public
+		for _, format := range []string{"json", "rss"} {
+			w := f.get("/api/v1/info/feeds/all." + format)
+			text := strings.ReplaceAll(w.Body.String(), `\/`, "/")
+			for _, link := range []string{want + "api/v1/info/feeds/all." + format + `"`, want} {
+				if !strings.Contains(text, link) {
+					t.Errorf("%q: no %s in %s", public, link, text)
+				}
+			}
+			if public != "" && strings.Contains(text, "//example.com") {
+				t.Errorf("%q: the host of the request is in %s", public, text)
+			}
+			if shared := strings.HasPrefix(w.Header().Get("Cache-Control"), "public"); shared != (public != "") {
+				t.Errorf("%q: %s", public, w.Header().Get("Cache-Control"))
+			}
 		}
 	}
 }
