@@ -10,8 +10,11 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
+// alarmRecords is the part of a Store about alarms.
+type alarmRecords struct{ *base }
+
 // Expect records when the collection of sources is first due. Existing records stay.
-func (s *Store) Expect(ctx context.Context, sources []string, now time.Time) error {
+func (s *alarmRecords) Expect(ctx context.Context, sources []string, now time.Time) error {
 	var statements []ledger.Statement
 	for _, source := range sources {
 		statements = append(statements, s.statement(`INSERT INTO news_sources (source, expected_at) VALUES (?1,
@@ -27,7 +30,7 @@ WHERE news_sources.expected_at = 0`, source, epoch.MillisOf(now)))
 }
 
 // Alarms returns the saved states of alarms.
-func (s *Store) Alarms(ctx context.Context) ([]ledger.SavedAlarm, error) {
+func (s *alarmRecords) Alarms(ctx context.Context) ([]ledger.SavedAlarm, error) {
 	const op = "store.Alarms"
 	results, err := s.batch(ctx, op, s.statement(`SELECT name, state, since FROM news_alarms ORDER BY name`))
 	if err != nil {
@@ -46,7 +49,7 @@ func (s *Store) Alarms(ctx context.Context) ([]ledger.SavedAlarm, error) {
 }
 
 // SaveAlarms implements alarms.Records. A change whose state is already saved is dropped.
-func (s *Store) SaveAlarms(ctx context.Context, at time.Time, updates []ledger.AlarmUpdate, post bool) error {
+func (s *alarmRecords) SaveAlarms(ctx context.Context, at time.Time, updates []ledger.AlarmUpdate, post bool) error {
 	var sent epoch.Millis
 	if !post {
 		sent = epoch.MillisOf(at)
@@ -73,7 +76,7 @@ WHERE news_alarms.state <> excluded.state`,
 }
 
 // ClaimAlarmChanges implements alarms.Records.
-func (s *Store) ClaimAlarmChanges(ctx context.Context, n int, ttl time.Duration) ([]ledger.AlarmNotice, error) {
+func (s *alarmRecords) ClaimAlarmChanges(ctx context.Context, n int, ttl time.Duration) ([]ledger.AlarmNotice, error) {
 	const op = "store.ClaimAlarmChanges"
 	results, err := s.batch(ctx, op, s.statement(`UPDATE news_alarm_changes
 SET claimed_until = {now} + CAST(?1 AS BIGINT)
@@ -92,7 +95,7 @@ RETURNING id, body, at`, ttl.Milliseconds(), int64(n)))
 }
 
 // SettleAlarmChanges implements alarms.Records.
-func (s *Store) SettleAlarmChanges(ctx context.Context, posted, unposted []string, at time.Time) error {
+func (s *alarmRecords) SettleAlarmChanges(ctx context.Context, posted, unposted []string, at time.Time) error {
 	var statements []ledger.Statement
 	if len(posted) > 0 {
 		statements = append(statements, s.statement(

@@ -317,27 +317,6 @@ func (s *Store) SetDeleted(ctx context.Context, id string, deleted bool) (found 
 	return len(rows) > 0, err
 }
 
-// maxTakenDown caps the result of TakenDown.
-const maxTakenDown = 10_000
-
-// TakenDown returns the articles that were deleted softly since a time.
-func (s *Store) TakenDown(ctx context.Context, since time.Time) (ids []string, err error) {
-	const op = "store.TakenDown"
-	results, err := s.batch(ctx, op, s.statement(`SELECT id FROM news_articles
-WHERE is_deleted = `+s.yes+` AND updated_at >= `+s.instant("?1")+` ORDER BY updated_at DESC LIMIT CAST(?2 AS INTEGER)`,
-		epoch.MillisOf(since), int64(maxTakenDown)))
-	if err != nil {
-		return nil, err
-	}
-	rows, err := decode[struct {
-		ID string `json:"id"`
-	}](op, results[0])
-	for _, r := range rows {
-		ids = append(ids, r.ID)
-	}
-	return ids, err
-}
-
 // Prune deletes up to limit articles published before a time, oldest first.
 func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (removed int, err error) {
 	var statements []ledger.Statement

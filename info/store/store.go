@@ -31,26 +31,38 @@ type DB interface {
 // Store stores its records in a database with all Migrations. Each method uses one transaction; errors have kind
 // contract.Storage.
 type Store struct {
+	*base
+	alarmRecords
+	cacheRecords
+}
+
+// base runs statements in a dialect.
+type base struct {
 	db DB
 	dialect
 }
 
 // NewD1 returns a store on D1 or its twin.
-func NewD1(db DB) *Store { return &Store{db, d1} }
+func NewD1(db DB) *Store { return newStore(db, d1) }
 
 // NewPostgres returns a store on PostgreSQL.
-func NewPostgres(db DB) *Store { return &Store{db, postgres} }
+func NewPostgres(db DB) *Store { return newStore(db, postgres) }
+
+func newStore(db DB, d dialect) *Store {
+	b := &base{db, d}
+	return &Store{b, alarmRecords{b}, cacheRecords{b}}
+}
 
 // Name returns "d1" or "postgres".
-func (s *Store) Name() string { return s.name }
+func (s *base) Name() string { return s.name }
 
 // Ping checks that the database answers.
-func (s *Store) Ping(ctx context.Context) error {
+func (s *base) Ping(ctx context.Context) error {
 	_, err := s.batch(ctx, "store.Ping", ledger.Statement{SQL: `SELECT ` + s.now + ` AS now`})
 	return err
 }
 
-func (s *Store) batch(ctx context.Context, op string, statements ...ledger.Statement) ([]ledger.Result, error) {
+func (s *base) batch(ctx context.Context, op string, statements ...ledger.Statement) ([]ledger.Result, error) {
 	err := ctx.Err()
 	var results []ledger.Result
 	if err == nil {
@@ -96,7 +108,7 @@ var placeholders = regexp.MustCompile(`\?(\d+)`)
 
 // statement returns a statement of SQL, with {now} replaced by the database's clock and placeholders by the
 // dialect's. Unused trailing parameters are dropped.
-func (s *Store) statement(sql string, args ...any) ledger.Statement {
+func (s *base) statement(sql string, args ...any) ledger.Statement {
 	sql = strings.ReplaceAll(sql, "{now}", s.now)
 	used := 0
 	for _, p := range placeholders.FindAllStringSubmatch(sql, -1) {

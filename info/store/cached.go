@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/newsfork/seed-engine/epoch"
+	"github.com/newsfork/seed-engine/info"
+	"github.com/newsfork/seed-engine/ledger"
+)
+
+// cacheRecords is the part of a Store about the state of the cache.
+type cacheRecords struct{ *base }
+
+// Cached shows which changes the cache has: all, if ChangedAt is not after RefreshedAt.
+type Cached struct {
+	ChangedAt, RefreshedAt time.Time
+	CollectedAt            time.Time                // start of the last collection; zero: never
+	Written                map[info.Category]string // digest last written; "" if uncertain
+}
+
+// Cached reads the state of the cache.
+func (s *cacheRecords) Cached(ctx context.Context) (Cached, error) {
+	const op = "store.Cached"
+	results, err := s.batch(ctx, op, s.statement(`SELECT changed_at, refreshed_at,
+coalesce((SELECT max(started_at) FROM news_sources), 0) AS collected_at FROM news_cache WHERE name = 'feeds'`),
+		s.statement(`SELECT category, digest FROM news_cached`))
+	if err != nil {
+		return Cached{}, err
+	}
+	rows, err := decode[struct {
+		ChangedAt   epoch.Millis `json:"changed_at"`
+		RefreshedAt epoch.Millis `json:"refreshed_at"`
+		CollectedAt epoch.Millis `json:"collected_at"`
+	}](op, results[0])
+	if err != nil || len(rows) == 0 {
+		return Cached{}, err
+	}
+	written, err := decode[struct {
+		Category info.Category `json:"category"`
+		Digest   string        `json:"digest"`
+	}](op, results[1])
+	c := Cached{ChangedAt: rows[0].ChangedAt.Time(),
+		RefreshedAt: rows[0].RefreshedAt.Time(), CollectedAt: rows[0].CollectedAt.Time()}
+	for _, w := range written {
+		if c.Written == nil {
+			c.Written = map[info.Category]string{}
+		}
+		c.Written[w.Category] = w.Digest
+	}
+	return c, err
+}
+
+// SetRefreshing records that categories are about to be written to the cache.
+func (s *cacheRecords) SetRefreshing(ctx context.Context, categories []info.Category) error {
+	var statements []ledger.Statement
+	for _, c := range categories {
+		statements = append(statements, s.written(c, ""))
+	}
+	_, err := s.batch(ctx, "store.SetRefreshing", statements...)
+	return err
+}
+
+// SetRefreshed records that the cache was filled with the state of a time, and with which digests.
+func (s *cacheRecords) SetRefreshed(ctx context.Context, at time.Time, written map[info.Category]string) error {
+	statements := []ledger.Statement{s.statement(`UPDATE news_cache SET refreshed_at = ?1 WHERE name = 'feeds'`,
+		epoch.MillisOf(at))}
+	for _, c := range slices.Sorted(maps.Keys(written)) { // concurrent transactions lock rows in the same order
+		statements = append(statements, s.written(c, written[c]))
+	}
+	_, err := s.batch(ctx, "store.SetRefreshed", statements...)
+	return err
+}
+
+func (s *cacheRecords) written(c info.Category, digest string) ledger.Statement {
+	return s.statement(`INSERT INTO news_cached (category, digest) VALUES (?1, ?2) ON CONFLICT (category) DO UPDATE
+SET digest = excluded.digest`,
+		string(c), digest)
+}
+
+// maxTakenDown caps the result of TakenDown.
+const maxTakenDown = 10_000
+
+// TakenDown returns the articles that were deleted softly since a time.
+func (s *cacheRecords) TakenDown(ctx context.Context, since time.Time) (ids []string, err error) {
+	const op = "store.TakenDown"
+	results, err := s.batch(ctx, op, s.statement(`SELECT id FROM news_articles
+WHERE is_deleted = `+s.yes+` AND updated_at >= `+s.instant("?1")+` ORDER BY updated_at DESC LIMIT CAST(?2 AS INTEGER)`,
+		epoch.MillisOf(since), int64(maxTakenDown)))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := decode[struct {
+		ID string `json:"id"`
+	}](op, results[0])
+	for _, r := range rows {
+		ids = append(ids, r.ID)
+	}
+	return ids, err
+}
