@@ -9,6 +9,7 @@ import (
 	"github.com/newsfork/seed-engine/classify/hosts"
 	"github.com/newsfork/seed-engine/classify/internal/lexicon"
 	"github.com/newsfork/seed-engine/classify/internal/linear"
+	"github.com/newsfork/seed-engine/classify/internal/pagetext"
 	"github.com/newsfork/seed-engine/classify/internal/urltext"
 )
 
@@ -110,10 +111,12 @@ const (
 
 // Classifier classifies the URLs of a domain. It reuses its buffers, so it is not safe for concurrent use.
 type Classifier struct {
-	model    *linear.Model
-	sector   hosts.Sector
-	reading  urltext.Reading
-	features urltext.Features
+	model     *linear.Model
+	pages     *linear.Pages // nil if the model has no weights of evidence
+	sector    hosts.Sector
+	reading   urltext.Reading
+	features  urltext.Features
+	extractor *pagetext.Extractor
 }
 
 // Type returns the most likely type of a URL, as Classify does, without the evidence.

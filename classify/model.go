@@ -19,14 +19,18 @@ import (
 type Model struct {
 	words   *lexicon.Words
 	weights *linear.Model
+	pages   *linear.Pages // nil without weights of evidence
 }
 
 // modelMagic begins a file of a model, and has the version of its format.
 const modelMagic = "nsm1"
 
 // The parts of the file follow its magic, each after its length in four bytes, little endian: the words of paths and
-// queries, those of hosts, the weights.
-const modelParts = 3
+// queries, those of hosts, the weights, those of the evidence of pages. The last is empty in a model without.
+const (
+	modelParts = 4
+	leastParts = 3
+)
 
 // modelSum identifies the model of this build. "go generate ./classify" writes it with the model.
 //
@@ -44,10 +48,14 @@ func ModelSum(file []byte) string {
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// PackModel returns the file of a model.
-func PackModel(general, hosts string, weights []byte) []byte {
+// PackModel returns the file of a model. pages, the weights of evidence, might be nil.
+func PackModel(general, hosts string, weights, pages []byte) []byte {
 	file := []byte(modelMagic)
-	for _, part := range [modelParts][]byte{[]byte(general), []byte(hosts), weights} {
+	parts := [][]byte{[]byte(general), []byte(hosts), weights}
+	if len(pages) > 0 {
+		parts = append(parts, pages)
+	}
+	for _, part := range parts {
 		file = binary.LittleEndian.AppendUint32(file, uint32(len(part)))
 		file = append(file, part...)
 	}
@@ -75,7 +83,18 @@ func parseModel(file []byte) (*Model, error) {
 	if m.weights, err = linear.Parse(parts[2]); err != nil {
 		return nil, err
 	}
+	if len(parts[3]) > 0 {
+		if m.pages, err = linear.ParsePages(parts[3]); err != nil {
+			return nil, err
+		}
+	}
 	return m, nil
+}
+
+// ModelWeights returns the weights of URLs and texts in the file of a model.
+func ModelWeights(file []byte) ([]byte, error) {
+	parts, err := modelFile(file)
+	return parts[2], err
 }
 
 func modelFile(file []byte) (parts [modelParts][]byte, err error) {
@@ -84,6 +103,9 @@ func modelFile(file []byte) (parts [modelParts][]byte, err error) {
 	}
 	file = file[len(modelMagic):]
 	for i := range parts {
+		if i >= leastParts && len(file) == 0 {
+			break
+		}
 		if len(file) < 4 {
 			return parts, errTruncated
 		}
@@ -100,7 +122,7 @@ var errTruncated = errors.New("classify: the file of the model is cut off")
 
 // NewClassifier returns a classifier for the URLs of the domain that c describes.
 func (m *Model) NewClassifier(c Context) *Classifier {
-	return &Classifier{model: m.weights, sector: hosts.SectorNamed(c.Authority),
+	return &Classifier{model: m.weights, pages: m.pages, sector: hosts.SectorNamed(c.Authority),
 		reading: urltext.Reading{Words: m.words}}
 }
 

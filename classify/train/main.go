@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log"
 	"os"
+	"strings"
 
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/classify/internal/linear"
@@ -38,7 +39,20 @@ func main() {
 	flag.Float64Var(&set.rate, "rate", set.rate, "rate of training")
 	flag.Float64Var(&set.dropout, "dropout", set.dropout, "share of an example's features that a step leaves out")
 	flag.IntVar(&set.rounds, "rounds", set.rounds, "rounds of training")
+	pageSet := pageDefaults
+	flag.IntVar(&pageSet.rounds, "page-rounds", pageSet.rounds, "rounds of training on the evidence of pages")
+	flag.Float64Var(&pageSet.rate, "page-rate", pageSet.rate, "rate of it")
+	flag.Float64Var(&pageSet.penalty, "page-penalty", pageSet.penalty, "penalty of its weights")
+	flag.Float64Var(&pageSet.dropout, "page-dropout", pageSet.dropout, "share of features that a step of it leaves out")
+	flag.IntVar(&pageSet.least, "page-least", pageSet.least, "pages that a feature must occur in")
+	pagesOnly := flag.Bool("pages", false, "measure the evidence of pages by the stored model; write nothing")
 	flag.Parse()
+	if *pagesOnly {
+		if err := measurePages(os.DirFS(*dir), pageSet); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	examples, err := readExamples(os.DirFS(*dir))
 	if err != nil {
 		log.Fatal(err)
@@ -49,7 +63,12 @@ func main() {
 		return
 	}
 	data := linear.Quantise(fit(examples, set), calibrate(predictions))
-	model, err := pack(os.DirFS(*dir), data)
+	pages, pageFigures, err := trainPages(os.DirFS(*dir), data, pageSet)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(pageFigures)
+	model, err := pack(os.DirFS(*dir), data, pages)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -83,13 +102,28 @@ func main() {
 	fmt.Printf("%d examples, %d bytes of weights\n", len(examples), len(data))
 }
 
+// measurePages prints what evidence adds to what the stored model says without it.
+func measurePages(dir fs.FS, set pageSettings) error {
+	file, err := fs.ReadFile(dir, strings.TrimPrefix(modelFile, "/"))
+	if err != nil {
+		return err
+	}
+	weights, err := classify.ModelWeights(file)
+	if err != nil {
+		return err
+	}
+	_, figures, err := trainPages(dir, weights, set)
+	fmt.Print(figures)
+	return err
+}
+
 // pack returns the file of a model with the words of the lexicon.
-func pack(dir fs.FS, weights []byte) ([]byte, error) {
+func pack(dir fs.FS, weights, pages []byte) ([]byte, error) {
 	general, hosts, err := lexiconTexts(dir)
 	if err != nil {
 		return nil, err
 	}
-	return classify.PackModel(general, hosts, weights), nil
+	return classify.PackModel(general, hosts, weights, pages), nil
 }
 
 // Files that training writes, relative to the directory of package classify.

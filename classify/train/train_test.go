@@ -58,7 +58,11 @@ func TestTraining(t *testing.T) {
 
 	weights := linear.Quantise(fit(examples, defaults), calibrate(predictions))
 	testCalibrated(t, predictions)
-	model, err := pack(os.DirFS(".."), weights)
+	pages, _, err := trainPages(os.DirFS(".."), weights, pageDefaults)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := pack(os.DirFS(".."), weights, pages)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,9 +30,10 @@ func classifyCommand() *cobra.Command {
 docs/classification.md explains the types and how often the answer is right. Nothing is fetched.
 
 With --jsonl every line of standard input is a question
-  {"url", "title"?, "anchor"?, "authority"?}
-where title is that of the page and anchor the text of a link to it, and every line of the output
-its answer
+  {"url", "title"?, "anchor"?, "page"?, "authority"?}
+where title is that of the page, anchor the text of a link to it, and page its evidence as inspect
+--page shows it (title, h1, headings, breadcrumb, text, words, links, dates, forms, documents, lang;
+each may be missing), and every line of the output its answer
   {"url", "primary_type", "secondary_types", "confidence" (0 to 1), "evidence"}
 or {"error"}, after which the exit code is 1 once all others are answered.
 
@@ -130,6 +131,8 @@ func answerClassify() func(line []byte) (any, error) {
 			Title     string  `json:"title"`
 			Anchor    string  `json:"anchor"`
 			Authority string  `json:"authority"`
+
+			Page *givenPage `json:"page"`
 		}
 		if err := json.Unmarshal(line, &question); err != nil {
 			return nil, err
@@ -141,7 +144,14 @@ func answerClassify() func(line []byte) (any, error) {
 			authority = question.Authority
 			classifier = embedded.Model().NewClassifier(classify.Context{Authority: authority})
 		}
-		return classified{*question.URL, classifier.ClassifyText(*question.URL,
-			classify.Text{Title: question.Title, Anchor: question.Anchor})}, nil
+		text := classify.Text{Title: question.Title, Anchor: question.Anchor}
+		if question.Page != nil {
+			ev, err := question.Page.evidence()
+			if err != nil {
+				return nil, err
+			}
+			return classified{*question.URL, classifier.ClassifyPage(*question.URL, text, ev)}, nil
+		}
+		return classified{*question.URL, classifier.ClassifyText(*question.URL, text)}, nil
 	}
 }

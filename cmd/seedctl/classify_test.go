@@ -145,3 +145,27 @@ func TestClassify_Site(t *testing.T) {
 		t.Errorf("no such file: %d", code)
 	}
 }
+
+// Evidence as inspect --page prints it, and as other programs have it.
+func TestClassify_Page(t *testing.T) {
+	const url = `"https://www.example.org/a1010"`
+	for name, page := range map[string]string{
+		"of inspect": `{"title":"Press release: bridge reopens","h1":"Press release","headings":["A"],"words":300,"published":"2026-03-02T00:00:00Z",
+			"published_from":"meta","paywall":"markup","lang":"en"}`,
+		"of others": `{"h1":"Press release","headings":"A\nB","breadcrumb":"Home > Press","dates":["2026-03-02"],"links":12,"other":{}}`,
+		"empty":     `{}`, "null fields": `{"h1":null,"headings":null,"words":null}`,
+	} {
+		line := strings.ReplaceAll(`{"url":`+url+`,"page":`+page+`}`, "\n", "")
+		code, out, errOut := seedctl(line+"\n", "classify", "--jsonl")
+		if code != exitOK {
+			t.Errorf("%s: code %d: %s%s", name, code, out, errOut)
+		}
+		if strings.Contains(page, "Press release") != strings.Contains(out, `"primary_type":"press_release"`) {
+			t.Errorf("%s: %s", name, out)
+		}
+	}
+	if code, out, _ := seedctl(`{"url":`+url+`,"page":{"h1":[1]}}`+"\n", "classify", "--jsonl"); code != exitFailed ||
+		!strings.Contains(out, "h1") {
+		t.Errorf("code %d: %s", code, out)
+	}
+}

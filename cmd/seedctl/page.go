@@ -143,3 +143,37 @@ func (r *pageReport) rows() []string {
 	add("paywall", string(e.Paywall))
 	return rows
 }
+
+// givenPage is evidence from other programs: headings and the breadcrumb might be one text, and counts lists.
+type givenPage map[string]json.RawMessage
+
+// evidence returns it as that of a page. Fields that it does not know are ignored.
+func (g givenPage) evidence() (*page.Evidence, error) {
+	for _, name := range []string{"headings", "breadcrumb"} {
+		var text string
+		if json.Unmarshal(g[name], &text) != nil {
+			continue
+		}
+		parts := []string{}
+		for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("\n>›»|", r) }) {
+			parts = append(parts, part)
+		}
+		g[name], _ = json.Marshal(parts)
+	}
+	for _, name := range []string{"words", "links", "dates", "forms", "documents"} {
+		var list []json.RawMessage
+		if json.Unmarshal(g[name], &list) == nil {
+			g[name], _ = json.Marshal(len(list))
+		}
+	}
+	data, err := json.Marshal(map[string]json.RawMessage(g))
+	if err != nil {
+		return nil, err
+	}
+	ev := new(page.Evidence)
+	if err := json.Unmarshal(data, ev); err != nil {
+		return nil, fmt.Errorf("page: %w", err)
+	}
+	ev.Bound()
+	return ev, nil
+}

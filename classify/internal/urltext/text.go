@@ -205,3 +205,29 @@ func (s *Segment) words(n int) []byte {
 	}
 	return text
 }
+
+// Roles returns the roles of the words of a text in the lexicon, in their order, and whether the text has no other
+// words. It needs no URL, and keeps that which was read last.
+func (r *Reading) Roles(text string) (roles []lexicon.Role, whole bool) {
+	var s Segment
+	r.readSegment(&r.mem, &s, clip(text, maxSegmentBytes), false)
+	for _, h := range s.Hits {
+		if role, ok := typeOf(h.Role); ok {
+			roles = append(roles, role)
+		}
+	}
+	return roles, s.Exact()
+}
+
+// HostKind returns the kind of the host of the URL that was read last.
+func (r *Reading) HostKind() HostKind { return r.hostKind() }
+
+// IsFront reports whether the URL that was read last is that of a home page.
+func (r *Reading) IsFront() bool {
+	for i := range r.Path {
+		if k := r.Path[i].Kind; k != HomePage && k != Lang {
+			return false
+		}
+	}
+	return len(r.Query) == 0
+}

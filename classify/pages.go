@@ -1,0 +1,85 @@
+package classify
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/newsfork/seed-engine/classify/internal/linear"
+	"github.com/newsfork/seed-engine/classify/internal/pagetext"
+	"github.com/newsfork/seed-engine/page"
+)
+
+// doubtful is the confidence in the type of a URL below which the title of its page is read. Above it titles mislead
+// more often than they help; the heading of a page helps everywhere.
+const doubtful = 0.3
+
+// ClassifyPage is ClassifyText for a page whose evidence was seen. A home page keeps the type of its URL whatever it
+// says.
+func (c *Classifier) ClassifyPage(url string, t Text, ev *page.Evidence) Classification {
+	if ev == nil {
+		return c.ClassifyText(url, t)
+	}
+	sums := c.sumsOfPage(url, t, ev)
+	result := c.classification(&sums)
+	words := keywords(&c.reading, t.Anchor == "" && ev.H1 == "")
+	result.Evidence.KeywordMatches, result.Evidence.KeywordSources = words.texts, words.sources
+	return result
+}
+
+// PageEvidence returns the logarithms of the probabilities of the types of a page whose evidence was seen.
+func (c *Classifier) PageEvidence(url string, t Text, ev *page.Evidence) (s Site) {
+	sums := c.sumsOfPage(url, t, ev)
+	p := c.model.Probabilities(&sums)
+	for i := range s {
+		s[i] = math.Log(max(p[i], 1e-9))
+	}
+	return s
+}
+
+func (c *Classifier) sumsOfPage(url string, t Text, ev *page.Evidence) linear.Sums {
+	sums := c.sums(url)
+	if ev == nil || c.reading.IsFront() {
+		return c.sumsIn(url, t, nil)
+	}
+	sums = c.sumsIn(url, c.textOfPage(t, ev, &sums), nil)
+	if c.pages == nil {
+		return sums
+	}
+	best, confidence := c.best(&sums)
+	known := pagetext.Known{Class: uint8(best), Confidence: confidence}
+	if c.extractor == nil {
+		c.extractor = new(pagetext.Extractor)
+	}
+	scores := c.pages.Scores(c.model.Logits(&sums), c.extractor.Extract(&c.reading, ev, known), known)
+	return c.model.SetLogits(&scores)
+}
+
+// textOfPage returns the texts by which a page is known, with those that it has itself. sums are those of its URL.
+func (c *Classifier) textOfPage(t Text, ev *page.Evidence, sums *linear.Sums) Text {
+	if _, confidence := c.best(sums); confidence < doubtful || ev.H1 == "" && t.Anchor == "" {
+		t.Title = cmp.Or(t.Title, ev.Title)
+	}
+	t.Anchor = cmp.Or(ev.H1, t.Anchor)
+	return t
+}
+
+// poolWeight is the weight of what the URLs of a pattern look like by themselves, where the page of one was seen.
+const poolWeight = 0.3
+
+// Verdict returns what the evidence of a page says about all pages of its pattern, of which n counts the classes that
+// their URLs look like.
+func (s *Site) Verdict(n *[Classes]int32) (verdict Site) {
+	sum := 0.0
+	for _, k := range n {
+		sum += float64(k)
+	}
+	for c := range verdict {
+		share := (float64(n[c]) + neighbourDoubt/float64(Classes)) / (sum + neighbourDoubt)
+		verdict[c] = s[c] + poolWeight*math.Log(share)
+	}
+	top := verdict[verdict.Best()]
+	for c := range verdict {
+		verdict[c] = max(verdict[c]-top, -neighbourFurthest)
+	}
+	return verdict
+}

@@ -1,0 +1,318 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+
+	"github.com/newsfork/seed-engine/classify/hosts"
+	"github.com/newsfork/seed-engine/classify/internal/lexicon"
+	"github.com/newsfork/seed-engine/classify/internal/linear"
+	"github.com/newsfork/seed-engine/classify/internal/pagetext"
+	"github.com/newsfork/seed-engine/classify/internal/urltext"
+	"github.com/newsfork/seed-engine/page"
+)
+
+// Labelled pages with their evidence: lines like those of the other files, with "page" beside "url", as "seedctl
+// inspect --page --json" prints it. Their domains are in no other file of labelled URLs, so what the model says about
+// their URLs is what it says about unseen ones. Neither file has to exist.
+const (
+	pagesSet     = "testdata/pages.jsonl"
+	pagesHeldOut = "testdata/pages_heldout.jsonl"
+)
+
+// pageExample is a page with its label.
+type pageExample struct {
+	*example
+	evidence *page.Evidence
+	known    pagetext.Known
+	without  [linear.Classes]float64 // scores of its URL and texts
+	features []uint32
+	alone    lexicon.Role // type by URL alone
+	text     lexicon.Role // type by URL and texts
+}
+
+// readPages reads the labelled pages of a file.
+func readPages(dir fs.FS, name string) ([]*pageExample, error) {
+	data, err := fs.ReadFile(dir, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows, err := parseLabelled(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	var all []*pageExample
+	for line := range bytes.Lines(data) {
+		e := rows[len(all)]
+		var row struct{ Page *page.Evidence }
+		if err := json.Unmarshal(line, &row); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if row.Page == nil {
+			return nil, fmt.Errorf("%s: %s: no page", name, e.url)
+		}
+		row.Page.Bound()
+		e.set, e.fold = name, foldOf(e.url)
+		all = append(all, &pageExample{example: e, evidence: row.Page})
+	}
+	return all, nil
+}
+
+// doubtful is classify's: below it the title of a page counts as a text beside its URL.
+const doubtful = 0.3
+
+// prepare scores the URLs of pages by a model, and extracts the features of their evidence, as classify does.
+func prepare(all []*pageExample, weights []byte, words *lexicon.Words) error {
+	m, err := linear.Parse(weights)
+	if err != nil {
+		return err
+	}
+	r := urltext.Reading{Words: words}
+	var x pagetext.Extractor
+	var f urltext.Features
+	kept := all[:0]
+	for _, e := range all {
+		r.Read(e.url, hosts.OtherSector)
+		if r.IsFront() {
+			continue // home pages keep the type of their URL
+		}
+		r.Extract(&f)
+		sums := m.Score(&f)
+		best := sums.Best()
+		e.alone = lexicon.Role(best)
+		title, anchor := e.title, e.evidence.H1
+		if m.Confidence(&sums, best) < doubtful || e.evidence.H1 == "" {
+			title = e.evidence.Title
+		}
+		if title != "" || anchor != "" {
+			r.ReadText(title, anchor)
+			r.ExtractText(&f)
+			m.Add(&sums, &f)
+			m.Temper(&sums)
+		}
+		best = sums.Best()
+		e.text = lexicon.Role(best)
+		e.known = pagetext.Known{Class: uint8(best), Confidence: m.Confidence(&sums, best)}
+		e.without = m.Logits(&sums)
+		e.features = append([]uint32(nil), x.Extract(&r, e.evidence, e.known)...)
+		kept = append(kept, e)
+	}
+	clear(all[len(kept):])
+	return nil
+}
+
+// pageSettings are those of the training of evidence.
+type pageSettings struct {
+	rounds  int
+	rate    float64
+	penalty float64 // of weights, a page
+	dropout float64
+	least   int // pages that a feature must occur in
+}
+
+var pageDefaults = pageSettings{rounds: 20, rate: 0.1, penalty: 2e-4, dropout: 0.35, least: 3}
+
+// fitPages learns the weights of evidence, beside scores that stay as they are but for a factor that depends on how
+// sure they are. It is deterministic.
+func fitPages(all []*pageExample, set pageSettings) *linear.PageWeights {
+	w := &linear.PageWeights{}
+	for b := range w.Keep {
+		w.Keep[b] = 1
+	}
+	if len(all) == 0 {
+		return w
+	}
+	counts := make([]int, pagetext.Size)
+	for _, e := range all {
+		for _, f := range e.features {
+			counts[f]++
+		}
+	}
+	squares, keepSquares := make([]float64, pagetext.Size), [pagetext.Buckets]float64{}
+	order := append([]*pageExample(nil), all...)
+	x := expander{state: 7}
+	out := uint64(set.dropout*(1<<32)) << 32
+	var features []uint32
+	steps, step := set.rounds*len(order), 0
+	for range set.rounds {
+		for i := len(order) - 1; i > 0; i-- {
+			j := x.next(i + 1)
+			order[i], order[j] = order[j], order[i]
+		}
+		for _, e := range order {
+			rate := set.rate * (1 - float64(step)/float64(steps))
+			step++
+			features = features[:0]
+			for _, f := range e.features {
+				if counts[f] >= set.least && x.bits() >= out {
+					features = append(features, f)
+				}
+			}
+			bucket := e.known.Bucket()
+			s := e.without
+			for c := range s {
+				s[c] *= w.Keep[bucket]
+			}
+			for _, f := range features {
+				for c := range s {
+					s[c] += w.Rows[f][c]
+				}
+			}
+			linear.Softmax(&s)
+			e.subtractTarget(&s)
+			norm, slope := 0.0, 0.0
+			for c := range s {
+				norm += float64(s[c] * s[c])
+				slope += float64(s[c] * e.without[c])
+			}
+			keepSquares[bucket] += float64(slope * slope)
+			w.Keep[bucket] -= float64(rate * 0.1 * slope / math.Sqrt(keepSquares[bucket]+firstSquares))
+			w.Keep[bucket] = min(max(w.Keep[bucket], 0.1), 1.5)
+			for _, f := range features {
+				squares[f] += norm
+				r := rate / math.Sqrt(squares[f]+firstSquares)
+				for c := range s {
+					w.Rows[f][c] -= float64(r * (s[c] + float64(set.penalty*float64(counts[f])*w.Rows[f][c])))
+				}
+			}
+		}
+	}
+	return w
+}
+
+// subtractTarget turns probabilities into the gradient of the cross entropy.
+func (e *pageExample) subtractTarget(s *[linear.Classes]float64) {
+	const smooth = 0.2
+	share := 0.0
+	if n := len(e.secondary); n > 0 {
+		share = smooth
+		for _, other := range e.secondary {
+			s[other] -= smooth / float64(n)
+		}
+	}
+	s[e.label] -= 1 - share
+}
+
+// predictPages scores pages by quantised weights.
+func predictPages(data []byte, all []*pageExample) ([]*prediction, error) {
+	p, err := linear.ParsePages(data)
+	if err != nil {
+		return nil, err
+	}
+	var predictions []*prediction
+	for _, e := range all {
+		predictions = append(predictions, &prediction{e.example, p.Scores(e.without, e.features, e.known), 1})
+	}
+	return predictions, nil
+}
+
+// crossValidatePages predicts each page by weights of evidence that were learnt without its fold.
+func crossValidatePages(all []*pageExample, set pageSettings) ([]*prediction, error) {
+	var predictions []*prediction
+	for fold := range folds {
+		var training, measured []*pageExample
+		for _, e := range all {
+			if e.fold == fold {
+				measured = append(measured, e)
+			} else {
+				training = append(training, e)
+			}
+		}
+		part, err := predictPages(linear.QuantisePages(fitPages(training, set)), measured)
+		if err != nil {
+			return nil, err
+		}
+		predictions = append(predictions, part...)
+	}
+	return predictions, nil
+}
+
+// calibratePages divides weights by the temperature that fits predictions for domains that they were not learnt from.
+func calibratePages(w *linear.PageWeights, predictions []*prediction) {
+	if len(predictions) == 0 {
+		return
+	}
+	best, least := 1.0, math.Inf(1)
+	for t := 0.6; t <= 3; t += 0.05 {
+		loss := 0.0
+		for _, p := range predictions {
+			loss -= math.Log(max(p.probabilities(t)[p.label], 1e-9))
+		}
+		if loss < least {
+			best, least = t, loss
+		}
+	}
+	for b := range w.Keep {
+		w.Keep[b] /= best
+	}
+	for f := range w.Rows {
+		for c := range w.Rows[f] {
+			w.Rows[f][c] /= best
+		}
+	}
+}
+
+// trainPages returns the weights of evidence, nil without labelled pages, and a line of figures on each step from the
+// URL to the evidence.
+func trainPages(dir fs.FS, weights []byte, set pageSettings) (data []byte, figures string, err error) {
+	all, err := readPages(dir, pagesSet)
+	if err != nil || len(all) == 0 {
+		return nil, "", err
+	}
+	words, err := readLexicon(dir)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := prepare(all, weights, words); err != nil {
+		return nil, "", err
+	}
+	all = withoutNil(all)
+	predictions, err := crossValidatePages(all, set)
+	if err != nil {
+		return nil, "", err
+	}
+	w := fitPages(all, set)
+	calibratePages(w, predictions)
+	data = linear.QuantisePages(w)
+	figures = pageFigures("cross-validated", all, predictions)
+	held, err := readPages(dir, pagesHeldOut)
+	if err == nil && len(held) > 0 {
+		if err = prepare(held, weights, words); err == nil {
+			held = withoutNil(held)
+			if predictions, err = predictPages(data, held); err == nil {
+				figures += pageFigures("held out", held, predictions)
+			}
+		}
+	}
+	return data, figures, err
+}
+
+func withoutNil(all []*pageExample) []*pageExample {
+	for i, e := range all {
+		if e == nil {
+			return all[:i]
+		}
+	}
+	return all
+}
+
+// pageFigures shows what evidence adds to URLs and texts.
+func pageFigures(name string, all []*pageExample, predictions []*prediction) string {
+	by := map[*example]*pageExample{}
+	for _, e := range all {
+		by[e.example] = e
+	}
+	show := func(what string, guess func(*prediction) lexicon.Role) string {
+		return fmt.Sprintf("pages, %s, %s  %s\n", name, what, measure(predictions, guess))
+	}
+	return show("URL alone", func(p *prediction) lexicon.Role { return by[p.example].alone }) +
+		show("with h1 and title", func(p *prediction) lexicon.Role { return by[p.example].text }) +
+		show("with evidence", (*prediction).best)
+}
