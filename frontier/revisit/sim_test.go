@@ -75,7 +75,7 @@ func freshness(w *world, r rule, budget float64) float64 {
 		tokens = min(tokens+quota, max(1, 6*quota))
 		demand, spent := s.visit(live, now, tokens)
 		tokens -= float64(spent)
-		s.threshold = s.threshold.Adjust(demand, quota)
+		s.threshold = s.threshold.Adjust(float64(demand), quota)
 	}
 	return s.fresh / s.worth
 }

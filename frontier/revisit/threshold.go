@@ -21,10 +21,10 @@ const gain = 0.05
 
 // Adjust returns the threshold for the next hour, after an hour in which demand pages had reached this one, given
 // again or not, while the budget was quota pages. Without a budget it stays.
-func (t Threshold) Adjust(demand int, quota float64) Threshold {
+func (t Threshold) Adjust(demand, quota float64) Threshold {
 	if quota <= 0 {
 		return t
 	}
-	surplus := (float64(demand) - quota) / quota
+	surplus := (demand - quota) / quota
 	return max(lowest, min(highest, t*Threshold(math.Exp(gain*max(-1, min(1, surplus))))))
 }

@@ -78,7 +78,7 @@ func eventName(i *store.FeedItem) string {
 
 // announceEvent adds a page that was fetched to the feed, because it changed or is gone.
 func announceEvent(c *call, h *store.Host, p *store.Page, event uint8, foundBy string) {
-	if !h.Domain.Announce(c.settings.Announcements) {
+	if !h.Domain.AnnounceUpdate(c.settings.Announcements) {
 		return
 	}
 	class := h.PageClass(p)

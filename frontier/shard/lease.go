@@ -82,10 +82,13 @@ func (l *leaser) servePages() error {
 		return err
 	}
 	all := l.request.Max
-	l.visits = (all - len(l.items)) / visitShare
-	l.most = all - l.visits
-	if err := l.serve(store.KindPage, 0, 1, 2, 3); err != nil {
-		return err
+	// What a third leaves over goes to visits by turns: of single items, each third.
+	turn := int(l.c.tx.State().Turn % visitShare)
+	l.visits = (all - len(l.items) + turn) / visitShare
+	if l.most = all - l.visits; l.missing() > 0 {
+		if err := l.serve(store.KindPage, 0, 1, 2, 3); err != nil {
+			return err
+		}
 	}
 	more := l.missing() == 0 // new pages may wait
 	if !more {

@@ -22,7 +22,8 @@ const (
 	minLooks = 8 // of a pattern before its rate of change is known
 )
 
-// isCopy notes the text of a page that was fetched, and reports whether another page of the host has it.
+// isCopy notes the text of a page that was fetched, and reports whether another page of the host has it. Only pages that
+// were fetched for the first time count for their pattern.
 func (p *reporter) isCopy(h *store.Host, q *store.Page, r *frontier.Result) bool {
 	if r.Status >= 300 { // 304 says nothing new, and a redirect has no text
 		return false
@@ -31,7 +32,7 @@ func (p *reporter) isCopy(h *store.Host, q *store.Page, r *frontier.Result) bool
 	copied := h.Texts.Saw(store.Hash48(q.Path), digest) || r.Copy
 	k := h.Patterns.Find(link.Pattern(q.Path))
 	switch {
-	case k == nil: // others were given since
+	case k == nil || q.Visit != nil: // others were given since, or it was counted
 	case copied:
 		k.Copied = min(k.Copied+1, k.Fetched)
 		k.Probed = p.c.today()

@@ -321,11 +321,19 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 	case p.met[key] || !back && foreign:
 		*verdict = frontier.Duplicate
 		return nil
-	case !ok && (isTrap(h.Name, l.Path, p.c.seconds()) || isBarren(p.c, h, l.Path)):
+	case !ok && isTrap(h.Name, l.Path, p.c.seconds()):
 		*verdict = frontier.Trapped
 		h.Traps++
 		h.Change()
 		return nil
+	case back && known.Life == store.Idle && isBarren(p.c, h, l.Path): // its site may announce it all the same
+		*verdict, p.met[key] = frontier.Trapped, true
+		h.Traps++
+		h.Change()
+		if foreign {
+			return nil
+		}
+		return p.list(h, l, n, known, ok)
 	case back && isForbidden(p.c, h, l.Path):
 		*verdict = frontier.Disallowed
 		return nil
@@ -567,6 +575,7 @@ func (p *putBatch) finish() error {
 // takeScheduled takes pages out of the schedule that come back at once.
 func (p *putBatch) takeScheduled() error {
 	hosts := map[*store.Host]map[uint64]bool{}
+	requested := map[*store.Host]bool{}
 	var order []*store.Host
 	for i := range p.fresh {
 		f := &p.fresh[i]
@@ -578,9 +587,10 @@ func (p *putBatch) takeScheduled() error {
 			order = append(order, f.host)
 		}
 		hosts[f.host][f.hash] = true
+		requested[f.host] = requested[f.host] || f.page.Reason == store.Requested
 	}
 	for _, h := range order {
-		pages, err := h.TakeScheduled(hosts[h])
+		pages, all, err := h.TakeScheduled(hosts[h], requested[h])
 		if err != nil {
 			return err
 		}
@@ -588,11 +598,34 @@ func (p *putBatch) takeScheduled() error {
 			if p.visits == nil {
 				p.visits = map[freshKey]*store.Visit{}
 			}
-			p.visits[freshKey{h.ID, store.Hash48(pages[i].Path)}] = pages[i].Visit
+			hash := store.Hash48(pages[i].Path)
+			p.visits[freshKey{h.ID, hash}] = pages[i].Visit
+			delete(hosts[h], hash)
 		}
 		p.touch(h)
+		if all {
+			continue
+		}
+		if err := p.leaveScheduled(h, hosts[h]); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// leaveScheduled refuses pages that may stand in a schedule which is too large to be searched: they would be fetched
+// twice. Only later dates count from now on.
+func (p *putBatch) leaveScheduled(h *store.Host, hashes map[uint64]bool) error {
+	var err error
+	p.fresh = slices.DeleteFunc(p.fresh, func(f freshPage) bool {
+		is := f.host == h && hashes[f.hash] && err == nil
+		if is {
+			*f.verdict = frontier.Duplicate
+			err = h.End(f.hash, store.Fetched)
+		}
+		return is
+	})
+	return err
 }
 
 func (p *putBatch) accept(f *freshPage) error {

@@ -57,6 +57,7 @@ func (s *Shard) ReleaseLease(now epoch.Millis, r frontier.ReleaseLease) (items i
 		finished := map[int64]bool{}
 		for _, h := range hosts {
 			for _, p := range h.Leased {
+				refund(c, &p)
 				h.PutBack(p)
 			}
 			n := len(h.Leased) + len(h.Asked)

@@ -248,27 +248,46 @@ func (p *reporter) page(h *store.Host, q *store.Page, r *frontier.Result) error 
 	if err := p.end(h, q, r); err != nil {
 		return err
 	}
-	if l, ok := c.link(r.RedirectedTo); ok && l.Host == h.Name {
-		hash := store.Hash48(l.Path)
-		if known, ok := h.Known(hash); !ok || known.Life == store.Idle {
-			if err := h.End(hash, store.Fetched); err != nil {
-				return err
-			}
-		}
+	if err := p.redirected(h, r); err != nil {
+		return err
 	}
 	return p.after(h, r)
+}
+
+// redirected notes what became of the page to which one was redirected, unless that waits or was reported itself.
+func (p *reporter) redirected(h *store.Host, r *frontier.Result) error {
+	life := store.Fetched
+	switch outcomeOf(r) {
+	case fetched:
+	case gone:
+		life = store.Gone
+	default:
+		return nil
+	}
+	l, ok := p.c.link(r.RedirectedTo)
+	if !ok || l.Host != h.Name {
+		return nil
+	}
+	hash := store.Hash48(l.Path)
+	if known, ok := h.Known(hash); ok && known.Life != store.Idle {
+		return nil
+	}
+	return h.End(hash, life)
 }
 
 // end notes what became of a page of the lease.
 func (p *reporter) end(h *store.Host, q *store.Page, r *frontier.Result) error {
 	c := p.c
-	well, rested := h.Failures == 0, h.Refusals
+	well, rested, before := h.Failures == 0, h.Refusals, q.Status
 	if !r.NotFetched && !r.NoRobots && !r.Forbidden {
 		q.Status = uint16(r.Status)
 	}
 	c.answered(h, r)
 	switch outcomeOf(r) {
 	case postponed:
+		if r.NotFetched || r.NoRobots {
+			refund(c, q)
+		}
 		h.PutBack(*q)
 	case missing:
 		c.tx.State().Faults++
@@ -276,12 +295,12 @@ func (p *reporter) end(h *store.Host, q *store.Page, r *frontier.Result) error {
 	case broken:
 		c.tx.State().Faults++
 		if well && q.Tries+1 >= maxTries {
-			return p.gone(h, q)
+			return p.gone(h, q, r)
 		}
 		p.deferPage(h, q, well)
 	case refused:
 		if q.Refused++; q.Refused > 1 && rested == 0 || q.Refused >= maxRefusals {
-			return p.gone(h, q)
+			return p.gone(h, q, r)
 		}
 		q.Due = c.now.Add(refusedWait).Seconds() + 1
 		if h.Refusals >= refusing { // others are asked for first
@@ -289,7 +308,7 @@ func (p *reporter) end(h *store.Host, q *store.Page, r *frontier.Result) error {
 		}
 		h.PutBack(*q)
 	case gone:
-		return p.gone(h, q)
+		return p.gone(h, q, r)
 	case fetched:
 		fetchedNow(c, h, q)
 		known, _ := h.Known(store.Hash48(q.Path))
@@ -297,9 +316,7 @@ func (p *reporter) end(h *store.Host, q *store.Page, r *frontier.Result) error {
 		if err := h.End(store.Hash48(q.Path), store.Fetched); err != nil {
 			return err
 		}
-		if !p.isCopy(h, q, r) {
-			scheduleVisit(c, h, q, r)
-		}
+		p.look(h, q, r, before)
 		if q.Foreign && known.Foreign { // its own site has not named it meanwhile
 			return p.fetchedForeign(h, q, r)
 		}
@@ -319,12 +336,12 @@ func (p *reporter) deferPage(h *store.Host, q *store.Page, well bool) {
 }
 
 // gone notes that a page of a lease is not fetched any more.
-func (p *reporter) gone(h *store.Host, q *store.Page) error {
+func (p *reporter) gone(h *store.Host, q *store.Page, r *frontier.Result) error {
 	p.c.done(h, q, &h.Failed, &p.c.tx.State().Failed)
 	if k := h.Patterns.Find(link.Pattern(q.Path)); k != nil {
 		k.Gone++
 	}
-	if q.Visit != nil {
+	if q.Visit != nil && (r.Status == 404 || r.Status == 410) {
 		announceEvent(p.c, h, q, store.EventRemoved, frontier.FoundByScraper)
 	}
 	return h.End(store.Hash48(q.Path), store.Gone)

@@ -8,7 +8,8 @@ import (
 )
 
 // A host's row has the rules of its robots.txt, as collectors and refreshes read it. What they forbid is not queued,
-// whoever names it, and what waits when they change is dropped; it may be put again when they allow it.
+// whoever names it, and what waits when they change is dropped; it may be put again when they allow it. Pages that were
+// fetched stay on the schedule, and are not given while they are forbidden.
 
 // rule sets the rules of a host's robots.txt.
 func rule(c *call, h *store.Host, rules string) error {

@@ -25,6 +25,12 @@ const (
 	// maxAdjusted is the number of hours after which a threshold that was not adjusted stays as it is.
 	maxAdjusted = 24
 
+	// copyWait is the time after which a page is looked at again that showed the text of another one: a site under repair
+	// shows the same for all.
+	copyWait = 3 * day
+	// ruledOutWait is the time after which a page is considered again that robots.txt or an operator forbids.
+	ruledOutWait = 7 * day
+
 	aVisit  = 1000      // of VisitCounters.Allowed
 	maxWait = 180 * day // revisit.Page.Due gives no later date: the page is not worth it
 )
@@ -60,8 +66,8 @@ func adjustVisits(c *call) error {
 			return err
 		}
 		t := threshold(c)
-		for range hours {
-			t = t.Adjust(int(v.Demand/hours+late), float64(perDay)/24)
+		for range hours { // what is late has gathered in all of them
+			t = t.Adjust(float64(v.Demand+late)/float64(hours), float64(perDay)/24)
 		}
 		v.Threshold = max(1, int64(t*1e6))
 	}
@@ -106,8 +112,13 @@ func (l *leaser) visit(h *store.Host, m *store.Domain, n int, alone bool) (given
 	for i := range candidates {
 		k := &candidates[i]
 		p := &k.page
-		if len(c.tx.State().Patterns) > 0 && c.tx.State().Excludes.URL(h.URL(p)) {
-			h.Leave(p)
+		if len(c.tx.State().Patterns) > 0 && c.tx.State().Excludes.URL(h.URL(p)) || isForbidden(c, h, p.Path) {
+			p.Due = c.seconds().Add(ruledOutWait) // it comes back when it is allowed again
+			h.Schedule.Enqueue(*p)
+			continue
+		}
+		if p.Visit.Copied && p.Due > c.seconds() {
+			h.Schedule.Enqueue(*p)
 			continue
 		}
 		reached := k.value >= needed
@@ -164,14 +175,35 @@ func (l *leaser) giveVisits(h *store.Host, m *store.Domain) (keep bool, err erro
 	return false, l.c.queue(h)
 }
 
+// refund gives the budget of a visit back that was not made.
+func refund(c *call, p *store.Page) {
+	if v := &c.tx.State().Visits; p.Reason == store.Scheduled {
+		v.Allowed += aVisit
+		v.Made--
+	}
+}
+
+// look notes what a scraper saw of a page that it fetched. before is the status of the fetch before.
+func (p *reporter) look(h *store.Host, q *store.Page, r *frontier.Result, before uint16) {
+	switch copied := p.isCopy(h, q, r); {
+	case !copied:
+		scheduleVisit(p.c, h, q, r, before)
+	case q.Visit != nil && !q.Visit.Copied && p.c.settings.VisitsPerDay > 0: // it had a text of its own
+		q.Visit.Copied = true
+		q.Visit.Count++
+		q.Due = p.c.now.Add(copyWait).Seconds()
+		h.ScheduleVisit(*q)
+	}
+}
+
 // scheduleVisit notes what a scraper saw of a page, and when to look again, if that will be worth it.
-func scheduleVisit(c *call, h *store.Host, p *store.Page, r *frontier.Result) {
+func scheduleVisit(c *call, h *store.Host, p *store.Page, r *frontier.Result, before uint16) {
 	if c.settings.VisitsPerDay <= 0 {
 		return
 	}
 	digest, ofText := digestOf(r)
 	if p.Visit != nil {
-		if changed, known := changed(p.Visit, r, digest, ofText); known {
+		if changed, known := changed(p.Visit, r, digest, ofText, before); known {
 			seen := visitable(p)
 			seen.Look(&h.Trust, c.seconds(), changed)
 			lookedAgain(c, h, p, changed)
@@ -184,9 +216,18 @@ func scheduleVisit(c *call, h *store.Host, p *store.Page, r *frontier.Result) {
 	p.Renew(c.seconds(), cmp.Or(r.ETag, etagOf(p, r)), cmp.Or(r.LastModified, modifiedOf(p, r)), digest, ofText)
 	seen := visitable(p)
 	p.Due = dueDate(c.seconds(), seen.AfterLook(&h.Trust, worth(p), float64(threshold(c))))
-	if p.Due.Sub(c.seconds()) < maxWait {
+	if p.Due.Sub(c.seconds()) < maxWait || isWorthKeeping(c, h, p, &seen) {
 		h.ScheduleVisit(*p)
 	}
+}
+
+// isWorthKeeping reports whether a page stays on the schedule that does not reach the threshold within maxWait: the
+// threshold falls when the budget grows or scrapers come back. A page that came back by its date stays as long as the
+// dates of its host are not tested: only a second look tells whether it has changed.
+func isWorthKeeping(c *call, h *store.Host, p *store.Page, seen *revisit.Page) bool {
+	at := c.seconds().Add(maxWait)
+	return seen.Value(&h.Trust, worth(p)(at), at) >= revisit.Early*float64(min(threshold(c), revisit.Start)) ||
+		p.Reason == store.Redated && h.Trust.Newer < testedDates
 }
 
 // etagOf and modifiedOf return the validators that stand after a 304 without any.
@@ -220,10 +261,10 @@ func digestOf(r *frontier.Result) (digest uint32, ofText bool) {
 	return binary.BigEndian.Uint32(b), r.TextSHA256 != ""
 }
 
-// changed reports whether a page changed since the last look, if that is known.
-func changed(v *store.Visit, r *frontier.Result, digest uint32, ofText bool) (changed, known bool) {
+// changed reports whether a page changed since the last look, which got the status before, if that is known.
+func changed(v *store.Visit, r *frontier.Result, digest uint32, ofText bool, before uint16) (changed, known bool) {
 	switch {
-	case r.Status == 304:
+	case r.Status == 304, r.Status >= 300 && before >= 300 && before != 304: // as before
 		return false, true
 	case digest != 0 && v.Digest != 0 && ofText == v.OfText:
 		return digest != v.Digest, true

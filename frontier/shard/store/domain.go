@@ -52,6 +52,7 @@ type Domain struct {
 	stored       []byte // the record as it was loaded
 	announcedDay int64  // since 1970: the last on which pages were announced
 	announced    int64  // how many on that day
+	updates      int64  // pages that were announced on that day since they changed or are gone
 
 	tail string // what a later version appended to the record; kept as it is
 }
@@ -107,7 +108,7 @@ func (m *Domain) encode() []byte {
 	for i := range m.Backlogs {
 		b = appendBacklog(b, &m.Backlogs[i])
 	}
-	return append(b, m.tail...)
+	return append(appendUint(b, m.updates), m.tail...)
 }
 
 // MaxBacklogs is the number of partitions of which a domain has a backlog.
@@ -214,6 +215,9 @@ func decodeDomain(id int64, name string, record []byte) (*Domain, error) {
 	if d.at < len(d.text) {
 		m.Backlogs = d.backlogs()
 	}
+	if d.at < len(d.text) {
+		m.updates = d.int()
+	}
 	m.tail = d.text[d.at:]
 	return m, d.err
 }
@@ -309,15 +313,20 @@ func (h *Host) MoveTo(m *Domain) {
 
 // Announce counts a page that is to be announced, and reports whether the domain may announce it today (UTC). The
 // shard counts the pages that it withholds.
-func (m *Domain) Announce(limit int64) bool {
+func (m *Domain) Announce(limit int64) bool { return m.countAnnounced(&m.announced, limit) }
+
+// AnnounceUpdate is Announce for a page that changed or is gone. Updates take no room of new pages.
+func (m *Domain) AnnounceUpdate(limit int64) bool { return m.countAnnounced(&m.updates, limit) }
+
+func (m *Domain) countAnnounced(n *int64, limit int64) bool {
 	if today := dayOf(m.tx.seconds()); m.announcedDay != today {
-		m.announcedDay, m.announced = today, 0
+		m.announcedDay, m.announced, m.updates = today, 0, 0
 	}
-	if m.announced >= limit {
+	if *n >= limit {
 		m.tx.state.Withheld++
 		return false
 	}
-	m.announced++
+	*n++
 	m.Change()
 	return true
 }

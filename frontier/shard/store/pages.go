@@ -6,6 +6,7 @@ import (
 
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/revisit"
 )
 
 // partTable is the table parts: the pages of hosts that wait, and the chunks of their known URLs.
@@ -156,7 +157,7 @@ func Forget(h *Host) error {
 		return err
 	}
 	h.places[KindVisit] = place{}
-	h.Texts, h.Patterns = nil, nil
+	h.Texts, h.Patterns, h.Trust = nil, nil, revisit.Trust{}
 	h.Scheduled -= int64(len(scheduled))
 	h.tx.state.Visits.Scheduled -= int64(len(scheduled))
 	return h.forget()

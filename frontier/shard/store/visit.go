@@ -22,6 +22,7 @@ type Visit struct {
 	OfText    bool   // Digest is that of the text
 	History   revisit.History
 	Newer     bool // a lastmod later than Fetched was seen
+	Copied    bool // the last look showed the text of another page, Digest is that of the one before
 }
 
 // Why a page waits.
@@ -39,11 +40,12 @@ const (
 	visitDigest
 	visitText
 	visitNewer
+	visitCopied
 )
 
 func (v *Visit) append(b []byte) []byte {
 	flags := byte(0)
-	for i, is := range [...]bool{v.Etag != "", v.Modified != "", v.Digest != 0, v.OfText, v.Newer} {
+	for i, is := range [...]bool{v.Etag != "", v.Modified != "", v.Digest != 0, v.OfText, v.Newer, v.Copied} {
 		if is {
 			flags |= 1 << i
 		}
@@ -68,7 +70,8 @@ func (v *Visit) append(b []byte) []byte {
 
 func (d *decoder) visit() *Visit {
 	flags := d.byte()
-	v := &Visit{Count: int(d.int()), OfText: flags&visitText != 0, Newer: flags&visitNewer != 0}
+	v := &Visit{Count: int(d.int()), OfText: flags&visitText != 0, Newer: flags&visitNewer != 0,
+		Copied: flags&visitCopied != 0}
 	v.Fetched = epoch.Seconds(min(d.int(), MaxSlot/60) * 60)
 	v.Published = max(0, v.Fetched-epoch.Seconds(min(d.int(), MaxSlot/86_400)*86_400))
 	v.History = revisit.HistoryOf(d.byte(), d.byte())
@@ -109,8 +112,12 @@ func (v *VisitCounters) counters() []*int64 {
 	return []*int64{&v.Scheduled, &v.Made, &v.Threshold, &v.Hour, &v.Demand, &v.Allowed, (*int64)(&v.AllowedAt)}
 }
 
-// ScheduleVisit queues a page that was fetched to be fetched again at its due date.
+// ScheduleVisit queues a page that was fetched to be fetched again at its due date. The schedule of a host is bounded:
+// a page that finds it full comes back when its site dates it anew.
 func (h *Host) ScheduleVisit(p Page) {
+	if h.Schedule.Full() {
+		return
+	}
 	p.Reason, p.Title, p.Tries, p.Refused = Scheduled, "", 0, 0
 	h.Schedule.Enqueue(p)
 	h.Scheduled++
@@ -142,7 +149,7 @@ func (h *Host) Leave(p *Page) {
 // puts back those that it does not lease.
 func (h *Host) DueVisits(f *Filter) ([]Page, error) {
 	q := &h.Schedule
-	for len(q.buffer) <= maxBuffer-maxGroup {
+	for q.dueInRow() < maxGroup { // however many others are in the row
 		region := q.dueRegion()
 		if region < 0 {
 			break
@@ -163,6 +170,16 @@ func (h *Host) DueVisits(f *Filter) ([]Page, error) {
 	return pages, nil
 }
 
+// dueInRow counts the pages in the host's row whose due date has come.
+func (q *pageQueue) dueInRow() (n int) {
+	for i := range q.buffer {
+		if q.buffer[i].Due <= q.host.tx.seconds() {
+			n++
+		}
+	}
+	return n
+}
+
 // dueRegion returns a region of a segment with pages whose due date has come, or -1.
 func (q *pageQueue) dueRegion() int {
 	for i := range q.segments {
@@ -176,15 +193,25 @@ func (q *pageQueue) dueRegion() int {
 	return -1
 }
 
-// maxSearched is the number of segments, the newest of a queue, that are searched for a page that came lately.
-const maxSearched = 16
+const (
+	// maxSearched is the number of segments, the newest of a queue, that are searched for a page that came lately.
+	maxSearched = 16
+	// maxDeepSearched is the same for a page that may have come at any time: 2 MB of a host with 20,000 pages or more.
+	maxDeepSearched = 4 * maxSearched
+)
 
-// TakeScheduled takes pages out of the schedule by their hashes, those that it finds.
-func (h *Host) TakeScheduled(hashes map[uint64]bool) (taken []Page, err error) {
-	taken, err = h.Schedule.take(hashes, maxSearched)
+// TakeScheduled takes pages out of the schedule by their hashes. It reports whether it searched all of the schedule;
+// otherwise those that it did not find may be there. thorough makes it search all, however much that is.
+func (h *Host) TakeScheduled(hashes map[uint64]bool, thorough bool) (taken []Page, all bool, err error) {
+	segments := len(h.Schedule.segments)
+	if !thorough {
+		segments = min(segments, maxDeepSearched)
+	}
+	all = segments == len(h.Schedule.segments)
+	taken, err = h.Schedule.take(hashes, segments)
 	h.Scheduled -= int64(len(taken))
 	h.tx.state.Visits.Scheduled -= int64(len(taken))
-	return taken, err
+	return taken, all || len(taken) == len(hashes), err
 }
 
 // TakeBack takes a page out of its queue as if it were leased, if it is there.
@@ -220,43 +247,31 @@ func Remove(h *Host, hashes map[uint64]bool) error {
 	return nil
 }
 
-// Drop takes pages of a host out of the queue and the schedule: they can be put again.
+// Drop takes pages of a host out of the queue: they can be put again.
 func Drop(h *Host, which func(path string) bool) error {
-	for _, q := range []*pageQueue{&h.pageQueue, &h.Schedule} {
-		pages, err := q.unread(0)
-		if err != nil {
-			return err
-		}
-		hashes := map[uint64]bool{}
-		for i := range pages {
-			if which(pages[i].Path) {
-				hashes[Hash48(pages[i].Path)] = true
-			}
-		}
-		if len(hashes) == 0 {
-			continue
-		}
-		dropped, err := q.take(hashes, len(q.segments))
-		if err != nil {
-			return err
-		}
-		for i := range dropped {
-			h.Leave(&dropped[i])
-		}
-		if q == &h.Schedule {
-			continue // they were fetched
-		}
-		if err := h.drop(dropped, Idle); err != nil {
-			return err
+	pages, err := h.unread(0)
+	if err != nil {
+		return err
+	}
+	hashes := map[uint64]bool{}
+	for i := range pages {
+		if which(pages[i].Path) {
+			hashes[Hash48(pages[i].Path)] = true
 		}
 	}
-	return nil
+	if len(hashes) == 0 {
+		return nil
+	}
+	dropped, err := h.take(hashes, len(h.segments))
+	if err != nil {
+		return err
+	}
+	return h.dropped(dropped, Idle)
 }
 
-// take takes pages out of a queue by their hashes, those that it finds in the host's row and as many segments, the
-// newest.
+// take takes pages out of a queue by their hashes: those that it finds in the host's row and in the newest segments, up
+// to a number of them. It loads maxSearched at once.
 func (q *pageQueue) take(hashes map[uint64]bool, segments int) (taken []Page, err error) {
-	h := q.host
 	wanted := func(p Page) bool {
 		is := hashes[Hash48(p.Path)]
 		if is {
@@ -265,34 +280,48 @@ func (q *pageQueue) take(hashes map[uint64]bool, segments int) (taken []Page, er
 		return is
 	}
 	q.buffer = slices.DeleteFunc(q.buffer, wanted)
-	first := max(0, len(q.segments)-segments)
+	q.host.Change()
+	end := max(0, len(q.segments)-segments)
+	for last := len(q.segments); last > end && len(taken) < len(hashes); {
+		first := max(end, last-maxSearched)
+		if err := q.loadSegments(first, last); err != nil {
+			return nil, err
+		}
+		for i := last - 1; i >= first && len(taken) < len(hashes); i-- {
+			q.takeFrom(i, wanted)
+		}
+		last = first
+	}
+	return taken, nil
+}
+
+// loadSegments loads segments from one on, up to another.
+func (q *pageQueue) loadSegments(first, last int) error {
 	var keys []int64
-	for _, s := range q.segments[first:] {
+	for _, s := range q.segments[first:last] {
 		keys = append(keys, q.segmentKey(s.number))
 	}
-	if err := h.tx.parts.Load(keys); err != nil {
-		return nil, err
+	return q.host.tx.parts.Load(keys)
+}
+
+// takeFrom takes the wanted pages out of a loaded segment.
+func (q *pageQueue) takeFrom(i int, wanted func(Page) bool) {
+	s := &q.segments[i]
+	key := q.segmentKey(s.number)
+	pages, err := s.unread(q.host.tx.parts.rows[key])
+	if err != nil {
+		q.dropSegment(i)
+		return
 	}
-	for i := len(q.segments) - 1; i >= first && len(taken) < len(hashes); i-- {
-		s := &q.segments[i]
-		key := q.segmentKey(s.number)
-		pages, err := s.unread(h.tx.parts.rows[key])
-		if err != nil {
-			q.dropSegment(i)
-			continue
-		}
-		n := len(pages)
-		switch pages = slices.DeleteFunc(pages, wanted); {
-		case len(pages) == n:
-		case len(pages) == 0:
-			h.tx.parts.set(key, nil)
-			q.segments = slices.Delete(q.segments, i, i+1)
-		default:
-			q.replace(i, pages)
-		}
+	n := len(pages)
+	switch pages = slices.DeleteFunc(pages, wanted); {
+	case len(pages) == n:
+	case len(pages) == 0:
+		q.host.tx.parts.set(key, nil)
+		q.segments = slices.Delete(q.segments, i, i+1)
+	default:
+		q.replace(i, pages)
 	}
-	h.Change()
-	return taken, nil
 }
 
 // Renew notes what was learnt of a page that was fetched now.
@@ -302,7 +331,7 @@ func (p *Page) Renew(now epoch.Seconds, etag, modified string, digest uint32, of
 	}
 	v := p.Visit
 	v.Count++
-	v.Fetched, v.Newer = now, false
+	v.Fetched, v.Newer, v.Copied = now, false, false
 	v.Etag, v.Modified = validator(etag), validator(modified)
 	if digest != 0 {
 		v.Digest, v.OfText = digest, ofText
