@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -186,7 +187,7 @@ func TestDocs_Defaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *documented != *defaults {
+	if !reflect.DeepEqual(documented, defaults) {
 		t.Errorf("docs/settings.md gives %+v\nthe defaults are %+v", *documented, *defaults)
 	}
 }

@@ -36,6 +36,7 @@ func main() {
 		Database:  bindings.NewDatabase("METADATA_DB"),
 		Frontier:  bindings.NewFrontier("FRONTIER"),
 		Transport: bindings.Transport{},
+		Sign:      bindings.Sign,
 		Clock:     bindings.Clock{},
 		Model:     classify.NewLoader(assets.Read).Model,
 		Asset:     assets.Read,

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/alarms"
+	"github.com/newsfork/seed-engine/botauth"
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
@@ -35,6 +36,7 @@ type Platform struct {
 	Database  ledger.DB
 	Frontier  frontier.Caller // calls CallShard in a shard's object
 	Transport fetch.Transport
+	Sign      botauth.Sign
 	Clock     fetch.Clock
 	Webhook   func(userAgent string) alarms.Webhook
 	Variable  func(name string) (value string, ok bool) // reads a variable or secret

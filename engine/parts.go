@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/alarms"
+	"github.com/newsfork/seed-engine/botauth"
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/controls"
 	"github.com/newsfork/seed-engine/deadletters"
+	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/idle"
 	"github.com/newsfork/seed-engine/frontier/shard"
@@ -51,8 +53,13 @@ func assemble(p Platform) (*parts, error) {
 		Sleep: sleep}
 	continued := *steps
 	continued.MaxTime = orchestrator.MaxTimeQueued
+	signer := &botauth.Signer{Keys: s.Signing.Keys, Agent: s.Signing.Agent, Form: s.Signing.Form, Sign: p.Sign, Now: now}
+	web := p.Transport
+	if s.Signing.Form != "" {
+		web = &fetch.Signed{Transport: p.Transport, Signer: signer, Log: p.Log}
+	}
 	domains := &collector.Collector{
-		Bucket: p.Bucket, Transport: p.Transport, Frontier: shards, Clock: p.Clock, Model: p.Model,
+		Bucket: p.Bucket, Transport: web, Frontier: shards, Clock: p.Clock, Model: p.Model,
 		UserAgent: s.UserAgent,
 		Limits:    limits(s), Log: p.Log,
 	}
@@ -94,6 +101,7 @@ func assemble(p Platform) (*parts, error) {
 		Asset:    p.Asset,
 		Backlogs: p.Backlogs,
 		Pool:     p.Pool,
+		Signer:   signer,
 		Local:    sync.OnceValue(p.Local),
 		Log:      p.Log, Now: now,
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/newsfork/seed-engine/botauth"
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
@@ -119,7 +120,8 @@ type API struct {
 	Asset    func(ctx context.Context, path string) ([]byte, error)
 	Backlogs func(context.Context) ([]contract.Backlog, []error) // of contract.QueueRoles; see engine.Platform
 	Pool     func() (PoolStats, error)
-	Local    func() bool // reports whether this is a local run; nil means no
+	Signer   *botauth.Signer // of the directory
+	Local    func() bool     // reports whether this is a local run; nil means no
 	Log      *slog.Logger
 	Now      func() time.Time
 
@@ -146,6 +148,8 @@ func (a *API) routes() []httpapi.Route {
 		{Path: "/health/ready", Access: httpapi.Public, Methods: methods{"GET": a.ready}},
 		{Path: "/schemas/{name}", Access: httpapi.Public, Methods: methods{"GET": a.schema}},
 		{Path: "/openapi.json", Access: httpapi.Public, Methods: methods{"GET": a.openAPI}},
+		{Path: "/bot", Access: httpapi.Public, Methods: methods{"GET": a.bot}},
+		{Path: botauth.DirectoryPath, Access: httpapi.Public, Methods: methods{"GET": a.directory}},
 		{Path: "/metrics", Access: httpapi.Readers, Methods: methods{"GET": a.metrics}},
 		{Path: "/api/v1/seeds/orchestrate", Access: httpapi.Readers, Methods: methods{"POST": a.orchestrate}},
 		{Path: "/api/v1/seeds/status", Access: httpapi.Readers, Methods: methods{"GET": a.status}},

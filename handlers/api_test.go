@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/newsfork/seed-engine/botauth"
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/classify/embedded"
 	"github.com/newsfork/seed-engine/collector"
@@ -100,6 +101,8 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 	if err != nil {
 		panic(err)
 	}
+	s.Signing.Agent = "https://example.com" // where httptest sends its requests
+	s.Signing.Keys = []botauth.Key{signingKey}
 	if change != nil {
 		change(s)
 	}
@@ -161,11 +164,20 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 				Reserved: 14 << 20, Refused: map[string]int{"memory": 3},
 				Dropped: map[string]int{"memory": 1}, Recovered: map[string]int{"handler": 1}}, nil
 		},
-		Local: func() bool { return true },
-		Now:   now,
+		Signer: &botauth.Signer{Keys: s.Signing.Keys, Agent: s.Signing.Agent, Sign: botauth.Native, Now: now},
+		Local:  func() bool { return true },
+		Now:    now,
 	}
 	return f
 }
+
+var signingKey = func() botauth.Key {
+	key, err := botauth.NewKey()
+	if err != nil {
+		panic(err)
+	}
+	return key
+}()
 
 // shards are the objects of the frontier.
 type shards struct {

@@ -158,7 +158,7 @@ func (a frontierRoutes) item(i *frontier.Item) contract.FrontierItem {
 		Type: i.Type, Priority: i.Priority,
 		Title: contract.Text(i.Title), LastMod: contract.AtMillis(i.LastMod.Millis()), ETag: contract.Text(i.ETag),
 		LastModified: contract.Text(i.LastModified),
-		CrawlDelay:   seconds(i.CrawlDelay), UserAgent: a.Settings.UserAgent, Partition: i.Partition,
+		CrawlDelay:   seconds(i.CrawlDelay), UserAgent: a.Settings.ScraperUserAgent, Partition: i.Partition,
 		Reason: contract.Text(i.Reason), Fetched: contract.AtMillis(i.Fetched.Millis()),
 	}
 	if i.Kind == frontier.KindPage {

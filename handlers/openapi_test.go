@@ -15,6 +15,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/newsfork/seed-engine/botauth"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/httpapi"
@@ -190,16 +191,18 @@ var damagedShard = "/api/v1/frontier/shards/" + (frontier.Remotes{Shards: 3}).Of
 
 // requests maps every operation to a request that succeeds, and one that finds nothing if it has a 404.
 var requests = map[string][2]request{
-	"index":       {{"/", ""}},
-	"health":      {{"/health", ""}},
-	"live":        {{"/health/live", ""}},
-	"ready":       {{"/health/ready", ""}},
-	"schema":      {{"/schemas/alarm_change.schema.json", ""}, {"/schemas/none", ""}},
-	"openapi":     {{"/openapi.json", ""}},
-	"metrics":     {{"/metrics", ""}},
-	"orchestrate": {{"/api/v1/seeds/orchestrate", "{}"}},
-	"listDataset": {{"/api/v1/datasets/sg/news/2026-01-28", ""}},
-	"upload":      {{"/api/v1/datasets/sg/news/2026-01-28/raw_0009", "[]"}},
+	"index":        {{"/", ""}},
+	"health":       {{"/health", ""}},
+	"live":         {{"/health/live", ""}},
+	"ready":        {{"/health/ready", ""}},
+	"schema":       {{"/schemas/alarm_change.schema.json", ""}, {"/schemas/none", ""}},
+	"openapi":      {{"/openapi.json", ""}},
+	"bot":          {{"/bot", ""}},
+	"keyDirectory": {{botauth.DirectoryPath, ""}, {"https://other.example" + botauth.DirectoryPath, ""}},
+	"metrics":      {{"/metrics", ""}},
+	"orchestrate":  {{"/api/v1/seeds/orchestrate", "{}"}},
+	"listDataset":  {{"/api/v1/datasets/sg/news/2026-01-28", ""}},
+	"upload":       {{"/api/v1/datasets/sg/news/2026-01-28/raw_0009", "[]"}},
 	"deleteRawFile": {{"/api/v1/datasets/sg/news/2026-01-28/raw_0002", ""},
 		{"/api/v1/datasets/sg/news/2026-01-28/raw_0099", ""}},
 	"status":  {{"/api/v1/seeds/status?by=partition&by=error_type&trend=24&country=sg", ""}},

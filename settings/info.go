@@ -39,11 +39,12 @@ type Info struct {
 	Origins         []string
 	CategoryDefault string // "": articles that fit no category have none
 	Retention       time.Duration
+	Signing         Signing
 }
 
 // InfoSecrets are the secrets among the Info service's settings; see Secrets.
 var InfoSecrets = []string{"ALERT_WEBHOOK_URL", "API_TOKEN", "API_TOKEN_PREVIOUS", "NAVER_CLIENT_ID",
-	"NAVER_CLIENT_SECRET", "NEWSDATA_API_KEY", "SEED_ENGINE_TOKEN", "REDIS_URL"}
+	"NAVER_CLIENT_SECRET", "NEWSDATA_API_KEY", "SEED_ENGINE_TOKEN", "REDIS_URL", "SIGNING_KEY"}
 
 // maxLines caps the feeds or queries that a variable lists.
 const maxLines = 200
@@ -82,6 +83,7 @@ func ReadInfo(get func(name string) (string, bool)) (*Info, error) {
 		Origins:            r.origins("CORS_ORIGINS"),
 		CategoryDefault:    r.oneOf("INFO_CATEGORY_DEFAULT", "", "environment", "energy", "ai"),
 		Retention:          time.Duration(r.number("INFO_RETENTION_DAYS", 365, 1, 3650)) * 24 * time.Hour,
+		Signing:            r.signing(),
 	}
 	if (s.NaverID == "") != (s.NaverSecret == "") {
 		r.fail("NAVER_CLIENT_SECRET", s.NaverSecret, "a value together with NAVER_CLIENT_ID, or neither")

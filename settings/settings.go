@@ -52,6 +52,9 @@ type Settings struct {
 	APITokenPrevious string
 	ScraperToken     string // leases, reports and puts URLs of the frontier, and reads
 	ReadToken        string
+	Signing          Signing
+	ScraperUserAgent string // which scrapers are asked to send
+	OperatorContact  string // mail address or URL shown on the page about the bot, or ""
 }
 
 // Development is the environment in which the API needs no token.
@@ -63,7 +66,7 @@ const DefaultUserAgent = "NewsforkBot/1.0 (+https://newsfork.com/bot)"
 // Secrets are the settings whose values appear in no message, log line or configuration file; they are set with
 // `wrangler secret put`. A webhook's URL is a secret because anyone who has it can post.
 var Secrets = []string{"ALERT_WEBHOOK_URL", "FEED_WEBHOOK_URL", "FEED_WEBHOOK_SECRET", "API_TOKEN",
-	"API_TOKEN_PREVIOUS", "SCRAPER_TOKEN", "READ_TOKEN"}
+	"API_TOKEN_PREVIOUS", "SCRAPER_TOKEN", "READ_TOKEN", "SIGNING_KEY"}
 
 // minSecret is the minimum length of a signing secret, and of a token outside development, in characters.
 const minSecret = 16
@@ -108,10 +111,14 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 		APITokenPrevious:       r.text("API_TOKEN_PREVIOUS", ""),
 		ScraperToken:           r.text("SCRAPER_TOKEN", ""),
 		ReadToken:              r.text("READ_TOKEN", ""),
+		Signing:                r.signing(),
+		OperatorContact:        r.contact("OPERATOR_CONTACT"),
 	}
-	if productToken(s.UserAgent) == "" {
-		r.fail("USER_AGENT", s.UserAgent,
-			`a text that begins with a product token of letters, "_" or "-", such as "NewsforkBot/1.0"`)
+	s.ScraperUserAgent = r.text("SCRAPER_USER_AGENT", s.UserAgent)
+	for _, name := range []string{"USER_AGENT", "SCRAPER_USER_AGENT"} {
+		if v := r.text(name, s.UserAgent); productToken(v) == "" {
+			r.fail(name, v, `a text that begins with a product token of letters, "_" or "-", such as "NewsforkBot/1.0"`)
+		}
 	}
 	if u := s.FeedWebhookURL; s.Environment != Development && u != "" &&
 		!strings.HasPrefix(strings.ToLower(u), "https://") {
@@ -217,5 +224,16 @@ func (r *reader) webURL(name string) string {
 		u.Scheme != "http") {
 		r.fail(name, v, "an absolute http or https URL without a user name")
 	}
+	return v
+}
+
+// contact reads a mail address or a web address.
+func (r *reader) contact(name string) string {
+	v := r.text(name, "")
+	if user, host, mail := strings.Cut(v, "@"); v == "" || isWebURL(v) ||
+		mail && user != "" && strings.Contains(host, ".") && !strings.ContainsAny(v, " \"<>:/") {
+		return v
+	}
+	r.fail(name, v, "a mail address, or an absolute http or https URL")
 	return v
 }

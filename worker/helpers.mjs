@@ -249,6 +249,32 @@ async function fetchStart({ env, data, get }, exchange, method, url, timeout, se
   return answer;
 }
 
+// Imported signing keys by their JWK. Unlike I/O objects, they may be used by any event.
+const signingKeys = new Map();
+const maxSigningKeys = 16; // more than a key set has
+
+async function signingKey(jwk) {
+  const known = signingKeys.get(jwk);
+  if (known) return known;
+  const { kty, crv, x, d } = JSON.parse(jwk);
+  const key = await crypto.subtle.importKey("jwk", { kty, crv, x, d }, "Ed25519", false, ["sign"]);
+  const published = await crypto.subtle.importKey("jwk", { kty, crv, x }, "Ed25519", false, ["verify"]);
+  // importKey accepts an x that does not belong to d.
+  const proof = new Uint8Array(32);
+  const signature = await crypto.subtle.sign("Ed25519", key, proof);
+  if (!(await crypto.subtle.verify("Ed25519", published, signature, proof)))
+    throw new Error(`the key's "x" is not the public key of its "d"`);
+  if (signingKeys.size >= maxSigningKeys) signingKeys.clear();
+  signingKeys.set(jwk, key);
+  return key;
+}
+
+/** Returns the Ed25519 signature of data by a private JWK. */
+async function sign({ data }, jwk) {
+  const text = data.slice();
+  return new Uint8Array(await crypto.subtle.sign("Ed25519", await signingKey(jwk), text));
+}
+
 async function cancel({ get }, handle) {
   await get(handle).cancel();
 }
@@ -276,5 +302,6 @@ export const helpers = {
   socketWrite,
   socketExpire,
   fetchStart,
+  sign,
   cancel,
 };

@@ -65,6 +65,7 @@ there is one line a page: {"file" or "url", "page"}, where page is what classify
 	cobra.CheckErr(cmd.MarkFlagDirname("web"))
 	asJSON := flags.Bool("json", false, "print the whole document")
 	pages := flags.Bool("page", false, "show the evidence of single pages, URLs or saved files")
+	signing := addSigningFlags(cmd)
 	verbose := flags.Bool("verbose", false, "print each request and its answer on standard error")
 	cmd.RunE = func(cmd *cobra.Command, targets []string) error {
 		switch {
@@ -84,6 +85,10 @@ there is one line a page: {"file" or "url", "page"}, where page is what classify
 		}
 		if *verbose {
 			web = narrated{web, cmd.ErrOrStderr()}
+		}
+		web, err := signing.sign(web)
+		if err != nil {
+			return err
 		}
 		if *pages {
 			visitor := pageVisitor{agent: cmp.Or(*agent, settings.DefaultUserAgent), web: web, clock: clock}

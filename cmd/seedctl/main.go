@@ -71,6 +71,8 @@ func newRoot() *cobra.Command {
 		pauseCommand(),
 		resumeCommand(),
 		reconcileCommand(),
+		keygenCommand(),
+		directoryCommand(),
 		group("completion", "completion of commands, flags and values for a shell",
 			bashCommand(), zshCommand(), fishCommand()),
 		versionCommand(),

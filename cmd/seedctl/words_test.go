@@ -19,7 +19,7 @@ var readers = map[string][]string{
 	"classify": {"--site "}, "inspect": {"a.example --web "},
 	"frontier put": {"--country sg --category news --date 2026-01-28 "}, "frontier report": {"--lease x "},
 	"frontier remove": {"--country sg --category news --date 2026-01-28 "}, "frontier import": {""},
-	"feed": {"--cursor-file "}, "changes": {"--cursor-file "},
+	"feed": {"--cursor-file "}, "changes": {"--cursor-file "}, "keygen": {"-o "},
 }
 
 // TestFiles_Unreadable: every command says in the same words which file is missing, is a directory or none, and

@@ -32,6 +32,7 @@ func main() {
 		Sleep:      bindings.Clock{}.Sleep,
 		Extend:     worker.ExtendDeadline,
 		Transport:  bindings.Transport{},
+		Sign:       bindings.Sign,
 		Webhook:    func(userAgent string) alarms.Webhook { return bindings.Webhook{UserAgent: userAgent} },
 		Engine:     bindings.Transport{Service: "SEED_ENGINE"},
 		Local:      func() bool { return settings.Local(time.Now) },

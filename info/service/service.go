@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/alarms"
+	"github.com/newsfork/seed-engine/botauth"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/httpapi"
@@ -41,6 +42,7 @@ type Platform struct {
 	Hyperdrive func() string          // connection string; "" if not bound
 	Dial       func(ctx context.Context, address string, encrypted bool) (net.Conn, error)
 	Transport  fetch.Transport // to the web
+	Sign       botauth.Sign
 	Webhook    func(userAgent string) alarms.Webhook
 	Engine     fetch.Transport // the service binding SEED_ENGINE
 	Variable   func(name string) (value string, ok bool)
@@ -250,8 +252,9 @@ type collecting struct {
 func NewCollector(p Platform) *Collector {
 	return &Collector{once(p, false, func(a *parts) *collecting {
 		c := &collect.Collector{
-			Sources: a.sources(), Store: a.store, Cache: a.cache, Transport: p.Transport,
-			Via:       map[string]fetch.Transport{},
+			Sources: a.sources(), Store: a.store, Cache: a.cache, Transport: a.web(),
+			// Providers know their callers by keys.
+			Via:       map[string]fetch.Transport{info.Naver: p.Transport, info.NewsData: p.Transport, info.Seed: p.Transport},
 			UserAgent: a.settings.UserAgent, Default: info.Category(a.settings.CategoryDefault),
 			Retention: a.settings.Retention,
 			Owner:     a.owner, Log: p.Log, Now: p.Now, Sleep: p.Sleep,
@@ -284,6 +287,16 @@ func NewCollector(p Platform) *Collector {
 			Environment: a.settings.Environment, Owner: a.owner, Log: p.Log, Now: p.Now,
 		}}
 	})}
+}
+
+// web returns the transport to websites, which signs if the settings say so.
+func (a *parts) web() fetch.Transport {
+	s := a.settings.Signing
+	if s.Form == "" {
+		return a.Transport
+	}
+	signer := &botauth.Signer{Keys: s.Keys, Agent: s.Agent, Form: s.Form, Sign: a.Sign, Now: a.Now}
+	return &fetch.Signed{Transport: a.Transport, Signer: signer, Log: a.Log}
 }
 
 // sources returns the sources that have a key or URL.
