@@ -4,10 +4,15 @@ package robots
 // Efficient string matching, 1975).
 type automaton struct {
 	states trie[byte]
-	starts [256]int32 // children of the root, by label
-	fails  []int32    // state of the longest other suffix of what a state stands for
-	found  []int32    // longest word that a state ends with, or -1
-	words  []word
+	// The first states, of which nearly all steps start, have rows of width next states, by the class of the next byte.
+	rows    []int32
+	width   int
+	classes [256]uint8 // of bytes; 0 for those that are in no word
+	fails   []int32    // state of the longest other suffix of what a state stands for
+	found   []int32    // longest word that a state ends with, or -1
+	words   []word
+	linked  []int32 // of each word
+	ranks   []int32
 }
 
 // word is a string to be found. Words of chains that end at one place are linked, the longest first.
@@ -23,6 +28,9 @@ type word struct {
 
 // maxListed bounds how often a byte of a path is the end of a word of which all places are listed.
 const maxListed = 16
+
+// maxRows bounds the next states that an automaton keeps ready.
+const maxRows = 1 << 17
 
 // newAutomaton finds words, by their text, which is not empty.
 func newAutomaton(words map[string]*word) *automaton {
@@ -41,10 +49,9 @@ func newAutomaton(words map[string]*word) *automaton {
 	for i, text := range texts {
 		a.found[a.states.end(text)] = int32(i)
 	}
-	low, high := a.states.children(0)
-	for s := low; s < high; s++ {
-		a.starts[a.states.labels[s]] = s
-	}
+	a.classify()
+	full := min(count, maxRows/a.width)
+	a.rows = make([]int32, 0, full*a.width)
 	// A state's suffix is shorter, so it comes before.
 	for s := range int32(count) {
 		a.link(s)
@@ -52,8 +59,41 @@ func newAutomaton(words map[string]*word) *automaton {
 		for child := low; s > 0 && child < high; child++ {
 			a.fails[child] = a.step(a.fails[s], a.states.labels[child])
 		}
+		if int(s) < full {
+			a.addRow(s)
+		}
+	}
+	a.linked, a.ranks = make([]int32, len(a.words)), make([]int32, len(a.words))
+	for i, w := range a.words {
+		a.linked[i], a.ranks[i] = w.linked, w.rank
 	}
 	return a
+}
+
+// classify gives each byte that is in a word a class of its own.
+func (a *automaton) classify() {
+	a.width = 1
+	for _, c := range a.states.labels[1:] {
+		if a.classes[c] == 0 && a.width < 256 {
+			a.classes[c] = uint8(a.width)
+			a.width++
+		}
+	}
+}
+
+// addRow adds the row of a state: that of its suffix, but for its children.
+func (a *automaton) addRow(state int32) {
+	at := len(a.rows)
+	if state == 0 {
+		a.rows = append(a.rows, make([]int32, a.width)...)
+	} else {
+		suffix := int(a.fails[state]) * a.width
+		a.rows = append(a.rows, a.rows[suffix:suffix+a.width]...)
+	}
+	low, high := a.states.children(state)
+	for child := low; child < high; child++ {
+		a.rows[at+int(a.classes[a.states.labels[child]])] = child
+	}
 }
 
 // link completes what a state finds by what its suffix finds.
@@ -80,11 +120,13 @@ func (a *automaton) link(state int32) {
 	}
 }
 
-// step returns the state after one more byte. It dominates the cost of a path, and calls are slow in WebAssembly, so
-// it searches for the child itself.
+// step returns the state after one more byte.
 func (a *automaton) step(state int32, c byte) int32 {
 	labels, first := a.states.labels, a.states.first
-	for state > 0 {
+	for {
+		if row := int(state) * a.width; row < len(a.rows) {
+			return a.rows[row+int(a.classes[c])]
+		}
 		low, high := first[state], first[state+1]
 		for high-low > 4 {
 			if middle := int32(uint32(low+high) / 2); labels[middle] <= c {
@@ -100,5 +142,4 @@ func (a *automaton) step(state int32, c byte) int32 {
 		}
 		state = a.fails[state]
 	}
-	return a.starts[c]
 }

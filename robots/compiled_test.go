@@ -176,3 +176,21 @@ func FuzzCompiled(f *testing.F) {
 		compare(t, rules, []string{url, url[:len(url)/2], url + url, "/" + url, url + "/" + url + url})
 	})
 }
+
+// TestAutomaton_BeyondRows: words that are longer than the states with rows are found too, and what they end with.
+func TestAutomaton_BeyondRows(t *testing.T) {
+	long := strings.Repeat("abcdefg", 40_000/7)
+	g := Parse([]byte("User-agent: *\nDisallow: /*" + long + "x\nDisallow: /*fgabz\nDisallow: /*" + long + "*q*r\n")).Agent("Bot")
+	if a := g.matcher.words; len(a.rows) >= len(a.states.labels)*a.width {
+		t.Fatal("all states have rows")
+	}
+	for path, allowed := range map[string]bool{
+		"/" + long: true, "/" + long + "x": false, "/a" + long + "x/y": false, "/" + long[1:] + "x": true,
+		"/" + long + "abz": false, "/" + long[:30_000] + "z": true, "/" + long + long + "x": false,
+		"/" + long + "/q/r": false, "/" + long + "/r/q": true, "/" + long[:39_000] + long + "qr": false,
+	} {
+		if g.Allowed(path) != allowed {
+			t.Errorf("a path of %d bytes that ends with %q: allowed %v", len(path), path[len(path)-5:], !allowed)
+		}
+	}
+}

@@ -215,6 +215,9 @@ func (m *matcher) matchEnd(path string) int32 {
 	return unmatched
 }
 
+// bytesPerStep is the number of bytes of a path that are read in a step of Group.Cost.
+const bytesPerStep = 2
+
 // match returns the rank of the rule that decides about a path, and the number of steps that took.
 func (m *matcher) match(path string) (rank int32, steps int) {
 	best := int32(unmatched)
@@ -227,14 +230,14 @@ func (m *matcher) match(path string) (rank int32, steps int) {
 	}
 	best = min(best, m.matchEnd(path))
 	if m.words == nil {
-		return best, len(path)
+		return best, 1 + len(path)/bytesPerStep
 	}
 	s, ok := m.pool.Get().(*search)
 	if !ok {
 		s = &search{m: m}
 	}
 	defer m.pool.Put(s)
-	s.path, s.best, s.steps = path, best, len(path)
+	s.path, s.best, s.steps = path, best, 1+len(path)/bytesPerStep
 	s.findWords()
 	s.matchChains(start)
 	s.forget()

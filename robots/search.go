@@ -12,7 +12,7 @@ type search struct {
 	best int32 // rank of the best rule so far
 
 	steps int     // of Group.Cost
-	ends  []int32 // longest word that ends at each byte of the path but the first, or -1
+	ends  []int32 // longest word of chains that ends at each byte of the path but the first, or less than 0
 
 	// The words of chains that occur, and by the number of a word where it first and last begins. That is
 	// never at 0, where the path has its slash.
@@ -36,29 +36,38 @@ func (s *search) findWords() {
 	if s.first == nil {
 		s.first, s.last = make([]int32, len(a.words)), make([]int32, len(a.words))
 	}
-	s.ends = s.ends[:0]
-	state := int32(0)
-	for i := 1; i < len(s.path); i++ {
-		state = a.step(state, s.path[i])
+	ends := slices.Grow(s.ends[:0], len(s.path)-1)[:len(s.path)-1]
+	s.ends = ends
+	rows, width, state := a.rows, a.width, 0
+	slow := 0
+	for i := range ends {
+		c := s.path[i+1]
+		if row := state * width; row < len(rows) { // calls are slow in WebAssembly
+			state = int(rows[row+int(a.classes[c])])
+		} else {
+			state = int(a.step(int32(state), c))
+			slow++
+		}
 		w := a.found[state]
-		s.ends = append(s.ends, w)
+		ends[i] = w
 		if w < 0 {
 			continue
 		}
-		s.best = min(s.best, a.words[w].rank)
-		for w = a.words[w].linked; w >= 0 && s.first[w] == 0; w = a.words[w].shorter {
-			s.first[w] = int32(i + 1 - len(a.words[w].text))
+		s.best = min(s.best, a.ranks[w])
+		w = a.linked[w]
+		ends[i] = w
+		for ; w >= 0 && s.first[w] == 0; w = a.words[w].shorter {
+			s.first[w] = int32(i + 2 - len(a.words[w].text))
 			s.found = append(s.found, w)
 		}
 	}
+	s.steps += slow
 	if len(s.found) == 0 {
 		return
 	}
 	for i := len(s.ends) - 1; i >= 0; i-- {
-		if w := s.ends[i]; w >= 0 {
-			for w = a.words[w].linked; w >= 0 && s.last[w] == 0; w = a.words[w].shorter {
-				s.last[w] = int32(i + 2 - len(a.words[w].text))
-			}
+		for w := s.ends[i]; w >= 0 && s.last[w] == 0; w = a.words[w].shorter {
+			s.last[w] = int32(i + 2 - len(a.words[w].text))
 		}
 	}
 	s.steps += 2 * len(s.found)
