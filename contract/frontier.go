@@ -22,6 +22,28 @@ type FrontierReleased struct {
 	Released int `json:"released"` // items that come back
 }
 
+// Reasons why a host is not given to a visitor.
+const (
+	VisitBusy       = "busy" // somebody else has its domain, or it is not ready
+	VisitExcluded   = "excluded"
+	VisitUnresolved = "unresolved" // its name did not resolve
+)
+
+// FrontierVisit answers POST /api/v1/frontier/visit.
+type FrontierVisit struct {
+	Granted    bool    `json:"granted"`
+	Reason     *string `json:"reason"` // busy, excluded or unresolved; null if granted
+	ExpiresAt  *Time   `json:"expires_at"`
+	ReadyAt    *Time   `json:"ready_at"`            // no request before; null for at once
+	Delay      float64 `json:"delay_seconds"`       // between two requests to the host
+	RetryAfter *int64  `json:"retry_after_seconds"` // null if granted, or if it is not worth a retry
+}
+
+// FrontierVisitEnded answers POST /api/v1/frontier/visit/end.
+type FrontierVisitEnded struct {
+	Ended bool `json:"ended"` // false if the visit was over
+}
+
 // FrontierItem is a leased URL.
 type FrontierItem struct {
 	ID           string    `json:"id"`

@@ -183,6 +183,8 @@ func (a *API) routes() []httpapi.Route {
 			Methods: methods{"POST": shards.renewLease}},
 		{Path: "/api/v1/frontier/lease/{lease_id}/release", Access: httpapi.Scrapers,
 			Methods: methods{"POST": shards.releaseLease}},
+		{Path: "/api/v1/frontier/visit", Access: httpapi.Scrapers, Methods: methods{"POST": shards.beginVisit}},
+		{Path: "/api/v1/frontier/visit/end", Access: httpapi.Scrapers, Methods: methods{"POST": shards.endVisit}},
 		{Path: "/api/v1/frontier/report", Access: httpapi.Scrapers, Methods: methods{"POST": shards.reportURLs}},
 		{Path: "/api/v1/frontier/urls", Access: httpapi.Scrapers,
 			Methods: methods{"POST": shards.putURLs, "DELETE": shards.removeURLs}},

@@ -222,6 +222,8 @@ var requests = map[string][2]request{
 	"leaseURLs":    {{"/api/v1/frontier/lease", `{"max":1,"lease_seconds":60}`}},
 	"renewLease":   {{"/api/v1/frontier/lease/{lease}/renew", `{"lease_seconds":60}`}},
 	"releaseLease": {{"/api/v1/frontier/lease/{lease}/release", ""}},
+	"beginVisit":   {{"/api/v1/frontier/visit", `{"host":"www.v.example","visitor":"visitor-1","seconds":60}`}},
+	"endVisit":     {{"/api/v1/frontier/visit/end", `{"host":"www.v.example","visitor":"visitor-1"}`}},
 	"reportURLs": {{"/api/v1/frontier/report",
 		`{"lease_id":"0.1","results":[{"id":"0.1.0000000001-000000000001","status":200,` +
 			`"urls":[{"url":"https://a.example/b"}]}]}`}},
@@ -370,6 +372,7 @@ func TestOpenAPI_Answers(t *testing.T) {
 // Every operation reports that its stores are down.
 func TestStores_Failing(t *testing.T) {
 	needs := map[string]string{ // of operations: d1, r2, the frontier's shards, static files
+		"beginVisit": "r2 shards", "endVisit": "shards",
 		"leaseURLs": "r2 shards", "reportURLs": "shards assets", "renewLease": "shards", "releaseLease": "shards",
 		"putURLs":       "r2 shards assets",
 		"frontierStats": "shards", "frontierURL": "shards", "frontierHosts": "shards",

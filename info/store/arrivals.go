@@ -19,7 +19,7 @@ const MaxArrivals = 1000
 
 // lastArrival returns the last time of arrival. Statements after it in a batch see every article that arrived by
 // then.
-func (s *Store) lastArrival() ledger.Statement {
+func lastArrival(s *Store) ledger.Statement {
 	return s.statement(`SELECT changed_at AS arrived FROM news_cache WHERE name = 'arrivals'`)
 }
 
@@ -29,7 +29,7 @@ func arrivedBy(r ledger.Result) info.Cursor {
 }
 
 // window is a query for the first MaxArrivals after a position.
-func (s *Store) window(c *conditions, from *info.Cursor) string {
+func window(s *Store, c *conditions, from *info.Cursor) string {
 	if from == nil {
 		from = &info.Cursor{}
 	}
@@ -38,10 +38,10 @@ func (s *Store) window(c *conditions, from *info.Cursor) string {
 }
 
 // windowEnd returns the last article of a full window, and no row for one that is not full.
-func (s *Store) windowEnd(from *info.Cursor) ledger.Statement {
+func windowEnd(s *Store, from *info.Cursor) ledger.Statement {
 	var c conditions
-	window := s.window(&c, from)
-	return s.statement(`SELECT `+s.arrived+` AS arrived, id FROM (`+window+`) AS arrivals
+	all := window(s, &c, from)
+	return s.statement(`SELECT `+s.arrived+` AS arrived, id FROM (`+all+`) AS arrivals
 ORDER BY created_at, id LIMIT 1 OFFSET `+c.arg(int64(MaxArrivals-1)), c.args...)
 }
 
@@ -50,12 +50,12 @@ ORDER BY created_at, id LIMIT 1 OFFSET `+c.arg(int64(MaxArrivals-1)), c.args...)
 func (s *Store) arrivals(ctx context.Context, q info.Query) (info.Page, error) {
 	const op = "store.Page"
 	var c conditions
-	window := s.window(&c, q.From)
+	all := window(s, &c, q.From)
 	filter := q
 	filter.From = nil
 	s.filter(&c, &filter, "news_articles.")
-	results, err := s.batch(ctx, op, s.lastArrival(), s.windowEnd(q.From), s.statement(`SELECT `+s.columns+`, `+
-		s.arrived+` AS arrived FROM (`+window+`) AS news_articles`+c.where()+`
+	results, err := s.batch(ctx, op, lastArrival(s), windowEnd(s, q.From), s.statement(`SELECT `+s.columns+`, `+
+		s.arrived+` AS arrived FROM (`+all+`) AS news_articles`+c.where()+`
 ORDER BY news_articles.created_at, news_articles.id LIMIT `+c.arg(int64(q.Limit+1)), c.args...))
 	if err != nil {
 		return info.Page{}, err
@@ -88,11 +88,11 @@ ORDER BY news_articles.created_at, news_articles.id LIMIT `+c.arg(int64(q.Limit+
 func (s *Store) Count(ctx context.Context, q info.Query) (n int, more bool, err error) {
 	const op = "store.Count"
 	var c conditions
-	window := s.window(&c, q.From)
+	all := window(s, &c, q.From)
 	filter := q
 	filter.From = nil
 	s.filter(&c, &filter, "news_articles.")
-	results, err := s.batch(ctx, op, s.windowEnd(q.From), s.statement(`SELECT count(*) AS n FROM (`+window+
+	results, err := s.batch(ctx, op, windowEnd(s, q.From), s.statement(`SELECT count(*) AS n FROM (`+all+
 		`) AS news_articles`+c.where(), c.args...))
 	if err != nil {
 		return 0, false, err

@@ -172,7 +172,7 @@ func (s *Store) Page(ctx context.Context, q info.Query) (info.Page, error) {
 	}
 	var c conditions
 	s.filter(&c, &q, "news_articles.")
-	results, err := s.batch(ctx, op, s.lastArrival(), s.statement(`SELECT `+s.columns+` FROM news_articles`+
+	results, err := s.batch(ctx, op, lastArrival(s), s.statement(`SELECT `+s.columns+` FROM news_articles`+
 		c.where()+order(&q, "news_articles.")+` LIMIT `+c.arg(int64(q.Limit+1)), c.args...))
 	if err != nil {
 		return info.Page{}, err
