@@ -19,8 +19,8 @@ const (
 	maxRobotsAge    = 24 * time.Hour // RFC 9309, 2.4
 )
 
-// visitOwner is the prefix of visitors' names among the owners of domains. Those of collectors are random texts without
-// a dash.
+// visitOwner is the prefix of visitors' names among the owners of domains. Those of collectors are random texts
+// without a dash.
 const visitOwner = "visit-"
 
 // visitor names a visit: the host and whoever visits it.
@@ -35,7 +35,8 @@ func (v *visitor) check() (domain, owner string, err error) {
 		return "", "", err
 	}
 	if n := len(v.Visitor); n < 8 || n > 64 {
-		return "", "", contract.Invalid("visitor", "must have 8 to 64 characters, got %d; make up a name for each visit", n)
+		return "", "", contract.Invalid("visitor",
+			"must have 8 to 64 characters, got %d; make up a name for each visit", n)
 	}
 	domain, ok := contract.RegistrableDomain(v.Host)
 	if !ok {
@@ -97,7 +98,8 @@ func (a frontierRoutes) beginVisit(w http.ResponseWriter, r *http.Request) error
 		// If this fails, the visit ends by itself.
 		_, err := a.Frontier.Of(domain).Release(r.Context(), frontier.ReleaseRequest{Domain: domain, Owner: owner})
 		if err != nil {
-			a.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain", domain)
+			a.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(),
+				"registrable_domain", domain)
 		}
 		return refuseVisit(w, reason, wait)
 	}

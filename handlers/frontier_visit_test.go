@@ -33,7 +33,8 @@ func TestFrontierVisit(t *testing.T) {
 	if l := lease(t, f, `{"max":10,"lease_seconds":60}`); len(l.Items) != 0 {
 		t.Errorf("a scraper was given a host that is visited: %+v", l.Items)
 	}
-	if v := visit(t, f, host, two); v.Granted || *v.Reason != contract.VisitBusy || v.RetryAfter == nil || *v.RetryAfter > 60 {
+	if v := visit(t, f, host, two); v.Granted || *v.Reason != contract.VisitBusy || v.RetryAfter == nil ||
+		*v.RetryAfter > 60 {
 		t.Errorf("two visitors at once: %+v", v)
 	}
 	if v := visit(t, f, host, one); !v.Granted {
@@ -41,13 +42,15 @@ func TestFrontierVisit(t *testing.T) {
 	}
 	asked := f.now.UTC().Format(time.RFC3339)
 	expires := f.now.Add(time.Hour).UTC().Format(time.RFC3339)
-	if !endVisit(t, f, host, one, fmt.Sprintf(`,"asked_at":%q,"crawl_delay_seconds":20,"robots_expires_at":%q`, asked, expires)) {
+	if !endVisit(t, f, host, one,
+		fmt.Sprintf(`,"asked_at":%q,"crawl_delay_seconds":20,"robots_expires_at":%q`, asked, expires)) {
 		t.Error("the visit was over")
 	}
 	if endVisit(t, f, host, one, "") {
 		t.Error("a visit ended twice")
 	}
-	if v := visit(t, f, host, two); !v.Granted || v.ReadyAt == nil || v.ReadyAt.Before(f.now.Add(15*time.Second)) || v.Delay != 20 {
+	if v := visit(t, f, host, two); !v.Granted || v.ReadyAt == nil || v.ReadyAt.Before(f.now.Add(15*time.Second)) ||
+		v.Delay != 20 {
 		t.Errorf("after a visit, with a crawl delay of 20 s: %+v", v)
 	}
 	endVisit(t, f, host, two, "")
@@ -66,7 +69,8 @@ func TestFrontierVisit(t *testing.T) {
 func TestFrontierVisit_Refused(t *testing.T) {
 	f := newFixture(t, nil)
 	f.do(t, "PUT", "/api/v1/exclusions/domain/out.example", `{}`)
-	if v := visit(t, f, "www.out.example", "visitor-1"); v.Granted || *v.Reason != contract.VisitExcluded || v.RetryAfter != nil {
+	if v := visit(t, f, "www.out.example", "visitor-1"); v.Granted || *v.Reason != contract.VisitExcluded ||
+		v.RetryAfter != nil {
 		t.Errorf("%+v", v)
 	}
 	visit(t, f, "gone.example", "visitor-1")
@@ -75,9 +79,10 @@ func TestFrontierVisit_Refused(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	visit(t, f, "slow.example", "visitor-1")
-	endVisit(t, f, "slow.example", "visitor-1", fmt.Sprintf(`,"asked_at":%q,"retry_after_seconds":600,"throttled":true`,
-		f.now.UTC().Format(time.RFC3339)))
-	if v := visit(t, f, "slow.example", "visitor-1"); v.Granted || *v.Reason != contract.VisitBusy || *v.RetryAfter < 500 {
+	endVisit(t, f, "slow.example", "visitor-1",
+		fmt.Sprintf(`,"asked_at":%q,"retry_after_seconds":600,"throttled":true`, f.now.UTC().Format(time.RFC3339)))
+	if v := visit(t, f, "slow.example", "visitor-1"); v.Granted || *v.Reason != contract.VisitBusy ||
+		*v.RetryAfter < 500 {
 		t.Errorf("within a Retry-After of ten minutes: %+v", v)
 	}
 	f.do(t, "POST", "/api/v1/pipeline/pause", `{}`)
@@ -85,7 +90,8 @@ func TestFrontierVisit_Refused(t *testing.T) {
 		t.Errorf("while the pipeline is paused: %+v", v)
 	}
 	for _, body := range []string{`{}`, `{"host":"UPPER.example","visitor":"visitor-1","seconds":60}`,
-		`{"host":"a.example","visitor":"short","seconds":60}`, `{"host":"a.example","visitor":"visitor-1","seconds":4}`,
+		`{"host":"a.example","visitor":"short","seconds":60}`,
+		`{"host":"a.example","visitor":"visitor-1","seconds":4}`,
 		`{"host":"a.example","visitor":"visitor-1"}`} {
 		if w := f.do(t, "POST", "/api/v1/frontier/visit", body); w.status != 400 {
 			t.Errorf("%s: %d", body, w.status)
