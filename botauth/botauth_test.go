@@ -208,7 +208,8 @@ func TestCheckDirectory(t *testing.T) {
 		"no proof":     func(_, _ *string, h http.Header, _ *time.Time) { h.Del("Signature-Input") },
 		"no signature": func(_, _ *string, h http.Header, _ *time.Time) { h.Del("Signature") },
 		"a swapped proof": func(_, _ *string, h http.Header, _ *time.Time) {
-			h.Set("Signature", strings.NewReplacer("binding0", "binding1", "binding1", "binding0").Replace(h.Get("Signature")))
+			swap := strings.NewReplacer("binding0", "binding1", "binding1", "binding0")
+			h.Set("Signature", swap.Replace(h.Get("Signature")))
 		},
 	} {
 		host, now := "bot.newsfork.example", s.Now()

@@ -74,7 +74,9 @@ func checkProof(host string, header http.Header, digest, x, id string, now time.
 		_, rest, _ := strings.Cut(header.Get("Signature"), name+"=:")
 		text, _, _ := strings.Cut(rest, ":")
 		signature, err := base64.StdEncoding.DecodeString(text)
-		base := `"@authority";req: ` + host + "\n" + `"content-digest": ` + digest + "\n" + `"@signature-params": ` + params
+		base := `"@authority";req: ` + host + "\n" +
+			`"content-digest": ` + digest + "\n" +
+			`"@signature-params": ` + params
 		if err != nil || !ed25519.Verify(public, []byte(base), signature) {
 			return fmt.Errorf("its proof is not valid for %s", host)
 		}

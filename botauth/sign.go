@@ -48,9 +48,9 @@ type Signer struct {
 	Now   func() time.Time
 }
 
-// Request returns the header fields that sign a request to an authority, the lower-case host of an https URL without its
-// default port (RFC 9421, 2.2.3). Signatures cover no more than that: the requests have no body and are valid for two
-// minutes, whereas a path that an intermediary normalises would make them invalid.
+// Request returns the header fields that sign a request to an authority, the lower-case host of an https URL without
+// its default port (RFC 9421, 2.2.3). Signatures cover no more than that: the requests have no body and are valid for
+// two minutes, whereas a path that an intermediary normalises would make them invalid.
 func (s *Signer) Request(ctx context.Context, authority string) (http.Header, error) {
 	agent, component, field := s.agent()
 	created := s.Now().Unix()

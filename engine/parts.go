@@ -53,7 +53,8 @@ func assemble(p Platform) (*parts, error) {
 		Sleep: sleep}
 	continued := *steps
 	continued.MaxTime = orchestrator.MaxTimeQueued
-	signer := &botauth.Signer{Keys: s.Signing.Keys, Agent: s.Signing.Agent, Form: s.Signing.Form, Sign: p.Sign, Now: now}
+	signer := &botauth.Signer{Keys: s.Signing.Keys, Agent: s.Signing.Agent, Form: s.Signing.Form, Sign: p.Sign,
+		Now: now}
 	web := p.Transport
 	if s.Signing.Form != "" {
 		web = &fetch.Signed{Transport: p.Transport, Signer: signer, Log: p.Log}

@@ -16,26 +16,36 @@ const exampleKey = `{"kty":"OKP","crv":"Ed25519","d":"n4Ni-HpISpVObnQMW0wOhCKROa
 
 func TestSigning(t *testing.T) {
 	const agent = "https://bot.newsfork.com"
+	vars := func(pairs ...string) map[string]string {
+		m := map[string]string{}
+		for i := 0; i < len(pairs); i += 2 {
+			m[pairs[i]] = pairs[i+1]
+		}
+		return m
+	}
+	signed := func(form string) map[string]string {
+		return vars("SIGNING_KEY", exampleKey, "SIGNATURE_AGENT", agent, "SIGN_REQUESTS", form)
+	}
 	for name, c := range map[string]struct {
 		vars  map[string]string
 		field string // of the expected error
 		form  botauth.Form
 	}{
-		"off":               {map[string]string{}, "", ""},
-		"key only":          {map[string]string{"SIGNING_KEY": exampleKey}, "", ""},
-		"registered":        {map[string]string{"SIGNING_KEY": exampleKey, "SIGNATURE_AGENT": agent, "SIGN_REQUESTS": "off"}, "", ""},
-		"string":            {map[string]string{"SIGNING_KEY": exampleKey, "SIGNATURE_AGENT": agent, "SIGN_REQUESTS": "string"}, "", botauth.String},
-		"dictionary":        {map[string]string{"SIGNING_KEY": exampleKey, "SIGNATURE_AGENT": agent, "SIGN_REQUESTS": "dictionary"}, "", botauth.Dictionary},
-		"no key":            {map[string]string{"SIGNATURE_AGENT": agent, "SIGN_REQUESTS": "string"}, "SIGN_REQUESTS", ""},
-		"no agent":          {map[string]string{"SIGNING_KEY": exampleKey, "SIGN_REQUESTS": "string"}, "SIGN_REQUESTS", ""},
-		"unknown form":      {map[string]string{"SIGN_REQUESTS": "on"}, "SIGN_REQUESTS", ""},
-		"malformed key":     {map[string]string{"SIGNING_KEY": `{"kty":"RSA"}`}, "SIGNING_KEY", ""},
-		"plain http":        {map[string]string{"SIGNATURE_AGENT": "http://bot.newsfork.com"}, "SIGNATURE_AGENT", ""},
-		"capital letters":   {map[string]string{"SIGNATURE_AGENT": "https://Bot.newsfork.com"}, "SIGNATURE_AGENT", ""},
-		"a quote":           {map[string]string{"SIGNATURE_AGENT": `https://bot.newsfork.com/"x`}, "SIGNATURE_AGENT", ""},
-		"example key":       {map[string]string{"SIGNING_KEY": exampleKey, "ENVIRONMENT": "staging"}, "SIGNING_KEY", ""},
-		"scraper without a": {map[string]string{"SCRAPER_USER_AGENT": "1.0"}, "SCRAPER_USER_AGENT", ""},
-		"contact":           {map[string]string{"OPERATOR_CONTACT": "ask us"}, "OPERATOR_CONTACT", ""},
+		"off":               {nil, "", ""},
+		"key only":          {vars("SIGNING_KEY", exampleKey), "", ""},
+		"registered":        {signed("off"), "", ""},
+		"string":            {signed("string"), "", botauth.String},
+		"dictionary":        {signed("dictionary"), "", botauth.Dictionary},
+		"no key":            {vars("SIGNATURE_AGENT", agent, "SIGN_REQUESTS", "string"), "SIGN_REQUESTS", ""},
+		"no agent":          {vars("SIGNING_KEY", exampleKey, "SIGN_REQUESTS", "string"), "SIGN_REQUESTS", ""},
+		"unknown form":      {vars("SIGN_REQUESTS", "on"), "SIGN_REQUESTS", ""},
+		"malformed key":     {vars("SIGNING_KEY", `{"kty":"RSA"}`), "SIGNING_KEY", ""},
+		"plain http":        {vars("SIGNATURE_AGENT", "http://bot.newsfork.com"), "SIGNATURE_AGENT", ""},
+		"capital letters":   {vars("SIGNATURE_AGENT", "https://Bot.newsfork.com"), "SIGNATURE_AGENT", ""},
+		"a quote":           {vars("SIGNATURE_AGENT", `https://bot.newsfork.com/"x`), "SIGNATURE_AGENT", ""},
+		"example key":       {vars("SIGNING_KEY", exampleKey, "ENVIRONMENT", "staging"), "SIGNING_KEY", ""},
+		"scraper without a": {vars("SCRAPER_USER_AGENT", "1.0"), "SCRAPER_USER_AGENT", ""},
+		"contact":           {vars("OPERATOR_CONTACT", "ask us"), "OPERATOR_CONTACT", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := settings.Read(from(c.vars))

@@ -115,7 +115,7 @@ type signingFlags struct {
 func addSigningFlags(cmd *cobra.Command) signingFlags {
 	flags := cmd.Flags()
 	s := signingFlags{
-		key:        flags.String("signing-key", "", "sign requests with the private key in `FILE`, as keygen writes it"),
+		key:        flags.String("signing-key", "", "sign requests with the private key in `FILE`"),
 		agent:      flags.String("signature-agent", "", "`URL` of the host that publishes the key"),
 		dictionary: flags.Bool("dictionary", false, "send Signature-Agent as a dictionary"),
 	}

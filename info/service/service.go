@@ -254,7 +254,8 @@ func NewCollector(p Platform) *Collector {
 		c := &collect.Collector{
 			Sources: a.sources(), Store: a.store, Cache: a.cache, Transport: a.web(),
 			// Providers know their callers by keys.
-			Via:       map[string]fetch.Transport{info.Naver: p.Transport, info.NewsData: p.Transport, info.Seed: p.Transport},
+			Via: map[string]fetch.Transport{info.Naver: p.Transport, info.NewsData: p.Transport,
+				info.Seed: p.Transport},
 			UserAgent: a.settings.UserAgent, Default: info.Category(a.settings.CategoryDefault),
 			Retention: a.settings.Retention,
 			Owner:     a.owner, Log: p.Log, Now: p.Now, Sleep: p.Sleep,
