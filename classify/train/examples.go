@@ -3,6 +3,8 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -74,6 +76,10 @@ const (
 // them what pages of a type are called.
 const inferredTexts = "train/inferred.tsv"
 
+// unseenDomains are the hashes of domains with which quality is measured outside: nothing of them is learned, chosen
+// or measured by here, so that it stays unseen.
+const unseenDomains = "train/unseen.txt"
+
 // everyFold is the fold of examples that every fold trains on.
 const everyFold = -1
 
@@ -92,6 +98,7 @@ func domainOf(u string) string {
 	if p, err := url.Parse(u); err == nil {
 		host = p.Hostname()
 	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
 	if err != nil {
 		return host
@@ -117,6 +124,13 @@ func readExamples(dir fs.FS) ([]*example, error) {
 	heldDomains := map[string]bool{}
 	for _, e := range held {
 		heldDomains[domainOf(e.url)] = true
+	}
+	never, err := readUnseen(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := never.refuse(heldOut, held); err != nil {
+		return nil, err
 	}
 	outlines := map[string]bool{}
 	for _, e := range all {
@@ -153,6 +167,9 @@ func readExamples(dir fs.FS) ([]*example, error) {
 		return nil, err
 	}
 	all = append(all, more...)
+	if err := never.refuse("the examples", all); err != nil {
+		return nil, err
+	}
 	for _, e := range all {
 		e.fold = foldOf(e.url)
 	}
@@ -167,6 +184,54 @@ func readExamples(dir fs.FS) ([]*example, error) {
 		e.extract(&r)
 	}
 	return all, nil
+}
+
+// unseen are hashes of domains, see unseenDomains.
+type unseen map[string]bool
+
+func readUnseen(dir fs.FS) (unseen, error) {
+	data, err := fs.ReadFile(dir, unseenDomains)
+	if err != nil {
+		return nil, err
+	}
+	never := unseen{}
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if raw, err := hex.DecodeString(line); err != nil || len(raw) != 8 {
+			return nil, fmt.Errorf("%s: %q is not 16 hex digits", unseenDomains, line)
+		}
+		never[line] = true
+	}
+	if len(never) == 0 {
+		return nil, fmt.Errorf("%s: no domains", unseenDomains)
+	}
+	return never, nil
+}
+
+// has reports whether a URL's domain is one of them.
+func (never unseen) has(u string) bool {
+	sum := sha256.Sum256([]byte(domainOf(u)))
+	return never[hex.EncodeToString(sum[:8])]
+}
+
+// refuse fails if any of the examples has such a domain, and says how many do.
+func (never unseen) refuse(from string, examples []*example) error {
+	first, n := "", 0
+	for _, e := range examples {
+		if never.has(e.url) {
+			if n++; n == 1 {
+				first = e.url
+			}
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: %d of %d are of domains that stay unseen (%s), the first is %s: take them out", from, n,
+		len(examples), unseenDomains, first)
 }
 
 func (e *example) hasText() bool { return e.title != "" || e.anchor != "" }

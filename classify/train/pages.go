@@ -48,6 +48,13 @@ func readPages(dir fs.FS, name string) ([]*pageExample, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	never, err := readUnseen(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := never.refuse(name, rows); err != nil {
+		return nil, err
+	}
 	var all []*pageExample
 	for line := range bytes.Lines(data) {
 		e := rows[len(all)]

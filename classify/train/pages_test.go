@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"strings"
@@ -23,7 +24,7 @@ func TestPages_Learnt(t *testing.T) {
 		fmt.Fprintf(&lines, `{"url":"https://www.d%d.example/a1010","label":%q,"page":{"text":"a %s among others","words":40}}`+"\n",
 			i, label, word)
 	}
-	dir := fstest.MapFS{pagesSet: {Data: []byte(lines.String())}}
+	dir := fstest.MapFS{pagesSet: {Data: []byte(lines.String())}, unseenDomains: oneUnseen()}
 	all, err := readPages(dir, pagesSet)
 	if err != nil || len(all) != 120 {
 		t.Fatalf("%d pages, %v", len(all), err)
@@ -63,12 +64,20 @@ func TestPages_Learnt(t *testing.T) {
 	}
 }
 
+// oneUnseen is a list of the domain unseen.example.
+func oneUnseen() *fstest.MapFile {
+	sum := sha256.Sum256([]byte("unseen.example"))
+	return &fstest.MapFile{Data: fmt.Appendf(nil, "%x\n", sum[:8])}
+}
+
 func TestPages_Refused(t *testing.T) {
 	for name, line := range map[string]string{
 		"no page": `{"url":"https://a.example/x","label":"news"}`,
 		"no type": `{"url":"https://a.example/x","label":"nonsense","page":{}}`,
+		"unseen":  `{"url":"https://www.unseen.example/x","label":"news","page":{}}`,
 	} {
-		if all, err := readPages(fstest.MapFS{pagesSet: {Data: []byte(line)}}, pagesSet); err == nil {
+		dir := fstest.MapFS{pagesSet: {Data: []byte(line)}, unseenDomains: oneUnseen()}
+		if all, err := readPages(dir, pagesSet); err == nil {
 			t.Errorf("%s: %v", name, all)
 		}
 	}

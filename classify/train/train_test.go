@@ -2,10 +2,14 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
+	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/classify/internal/lexicon"
@@ -40,9 +44,9 @@ func TestTraining(t *testing.T) {
 		figures
 		gain float64 // of the texts over the URLs alone
 	}{
-		firstTexts:  {figures{n: 600, accuracy: 0.64, secondary: 0.73}, 0.02},
+		firstTexts:  {figures{n: 500, accuracy: 0.64, secondary: 0.73}, 0.02},
 		secondTexts: {figures{n: 1200, accuracy: 0.61, secondary: 0.75}, 0.08},
-		thirdTexts:  {figures{n: 4900, accuracy: 0.635, secondary: 0.755}, 0.02},
+		thirdTexts:  {figures{n: 4400, accuracy: 0.635, secondary: 0.755}, 0.02},
 		fourthTexts: {figures{n: 9000, accuracy: 0.635, secondary: 0.755}, 0.04},
 	} {
 		of := func(o origin) figures {
@@ -110,7 +114,7 @@ func testCalibrated(t *testing.T, predictions []*prediction) {
 		for lang, n := range urls {
 			f := measure(filter(sure, func(p *prediction) bool { return p.lang == lang }), (*prediction).best)
 			if deviation := math.Sqrt(0.9 * 0.1 / float64(max(f.n, 1))); n >= 50 && f.n >= 10 &&
-				f.accuracy < 0.9-deviation {
+				f.accuracy < 0.9-deviation-1e-9 {
 				t.Errorf("of predictions of 0.9 and more in %s: %s", lang, f)
 			}
 		}
@@ -139,6 +143,48 @@ func TestExamples_Addresses(t *testing.T) {
 		row("https://example.org/information.htm?id=12027@morfOrgScience", "", ""),
 	} {
 		if _, err := parseLabelled(good); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestUnseen_Refuse: rows of domains that quality is measured with outside are refused, with their number, whatever the
+// host below the domain and its case are; a broken list is no empty one.
+func TestUnseen_Refuse(t *testing.T) {
+	sum := sha256.Sum256([]byte("example.co.uk"))
+	list := func(text string) fs.FS { return fstest.MapFS{unseenDomains: {Data: []byte(text)}} }
+	never, err := readUnseen(list(fmt.Sprintf("# comment\n%x\n", sum[:8])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = never.refuse("rows", []*example{{url: "https://example.org/"}, {url: "https://WWW.Example.co.uk/a"},
+		{url: "http://b.example.co.uk:8080/"}, {url: "https://b.example.co.uk./"}, {url: "https://anexample.co.uk/"}})
+	if err == nil || !strings.Contains(err.Error(), "3 of 5") || !strings.Contains(err.Error(), "WWW.Example.co.uk/a") {
+		t.Errorf("%v", err)
+	}
+	if err := never.refuse("rows", []*example{{url: "https://example.org/"}}); err != nil {
+		t.Error(err)
+	}
+	for _, broken := range []string{"", "# none\n", "example.co.uk\n", "0123456789abcdef0\n"} {
+		if _, err := readUnseen(list(broken)); err == nil {
+			t.Errorf("%q is a list of domains", broken)
+		}
+	}
+}
+
+// TestUnseen_Rows: none of the files has such a row: the list has domains, and reading refuses none.
+func TestUnseen_Rows(t *testing.T) {
+	never, err := readUnseen(os.DirFS(".."))
+	if err != nil || len(never) < 1000 {
+		t.Fatalf("%d domains, %v", len(never), err)
+	}
+	for _, name := range []string{firstSet, secondSet, thirdSet, firstTexts, secondTexts, thirdTexts, fourthTexts,
+		heldOut} {
+		rows, err := readLabelled(os.DirFS(".."), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := never.refuse(name, rows); err != nil {
 			t.Error(err)
 		}
 	}
