@@ -43,7 +43,20 @@ const (
 	MaxSearch      = 100 // characters
 	maxTerms       = 8
 	shortestPrefix = 3 // characters of a word of an alphabet
+	// MaxBeginnings is the highest number of terms with Prefix in a search. Each costs as much as a page, since the
+	// words that begin so have to be found first.
+	MaxBeginnings = 2
 )
+
+// Beginnings returns the number of terms with Prefix.
+func (s Search) Beginnings() (n int) {
+	for _, t := range s {
+		if t.Prefix {
+			n++
+		}
+	}
+	return n
+}
 
 // ParseSearch parses words that a reader typed. A final "*" stands for any ending. Long input is cut; words beyond
 // the limit are ignored.

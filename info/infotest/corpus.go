@@ -22,7 +22,7 @@ const (
 
 // Searches are of all kinds, including common words that rarely occur together or became rare.
 var Searches = []string{
-	Common, Latin, Uncommon, Rare, Absent, "환", "cli*", "climat*",
+	Common, Latin, Uncommon, Rare, Absent, "환", "cli*", "climat*", "climat* polic*",
 	Common + " " + Uncommon, Bygone, Common + " " + Bygone,
 	Common + " " + Other, Common + " " + Other + " " + Latin,
 	"정부산", // its parts are in most articles, but never in a row

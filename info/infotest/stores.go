@@ -42,6 +42,7 @@ var StoreCases = []StoreCase{
 	{"what is new since a cursor", newer},
 	{"what is new while many write", arrivalRace},
 	{"search", search},
+	{"a snippet that comes later is searched", laterSnippet},
 	{"pages of a search", searchPages},
 	{"searches for beginnings", beginnings},
 	{"a search that takes many looks", manyLooks},
@@ -536,6 +537,47 @@ func beginnings(t T, s *store.Store) {
 		all, _ := scroll(t, s, info.Query{Category: info.All, Search: info.ParseSearch(q), Limit: 7}, nil)
 		expect(t, q, ids(all), append([]string{}, want...))
 	}
+}
+
+func laterSnippet(t T, s *store.Store) {
+	a, b, c := Article(info.Naver, 1, noon), Article(info.Naver, 2, noon), Article(info.Naver, 3, noon)
+	a.Title, b.Title, c.Title, c.Snippet = "태양광 발전", "풍력 발전", "수소", "처음"
+	put(t, s, a, b, c)
+	finds := func(what, q string, want ...string) {
+		t.Helper()
+		found := ids(page(t, s, info.Query{Category: info.All, Search: info.ParseSearch(q), Limit: 10}).Articles)
+		slices.Sort(found)
+		expect(t, what+", "+q, found, append([]string{}, want...))
+	}
+	// From another source, under another title and id and with another time; one is new.
+	from := func(x info.Article, title, snippet string) info.Article {
+		y := Article(info.NewsData, 7, noon.Add(-100*time.Hour))
+		y.Key, y.Title, y.Snippet = x.Key, title, snippet
+		y.ID += x.ID
+		return y
+	}
+	d := Article(info.Feed, 4, noon)
+	d.Title, d.Snippet = "배터리", "재활용 recycling"
+	put(t, s, from(a, "Solar", "재활용 recycling plant"), from(c, "Hydrogen", "나중"), d)
+	finds("the snippet", "재활용", d.ID, a.ID)
+	finds("the snippet", "recycling plant", a.ID)
+	finds("its beginning", "recycl*", d.ID, a.ID)
+	finds("with the title", "태양광 recycling", a.ID)
+	finds("the title", "태양광", a.ID)
+	finds("another's title", "Solar")
+	finds("one without", "풍력", b.ID)
+	finds("a snippet that was refused", "나중")
+	finds("the one that it had", "처음", c.ID)
+	put(t, s, from(a, "Solar", "again"))
+	finds("a second snippet", "again")
+	_, err := s.SetDeleted(ctx, b.ID, true)
+	must(t, "SetDeleted", err)
+	put(t, s, from(b, "Wind", "바람"))
+	finds("one that was taken down", "바람")
+	n, err := s.Prune(ctx, noon.Add(time.Hour), 10)
+	must(t, "Prune", err)
+	expect(t, "removed", n, 4)
+	finds("removed", "재활용")
 }
 
 func searchPages(t T, s *store.Store) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -34,9 +35,8 @@ type row struct {
 	AITag          string       `json:"ai_tag"`
 	PublishedAt    epoch.Millis `json:"published_at"`
 
-	// SearchID is set for new articles only.
-	SearchID int64  `json:"search_id,omitempty"`
-	Grams    string `json:"grams,omitempty"`
+	SearchID int64  `json:"search_id,omitempty"` // if the article is new
+	Grams    string `json:"grams,omitempty"`     // if the article is new, or takes the snippet
 }
 
 // New is an article to store. Tried is when its page was last fetched for a thumbnail; zero means never.
@@ -73,6 +73,40 @@ func searchID(at epoch.Millis, id string) int64 {
 	return int64(at)<<idBits | int64(h.Sum32()&(1<<idBits-1))
 }
 
+// bareArticle is a stored article without a snippet.
+type bareArticle struct {
+	Key         string       `json:"url_key"`
+	Title       string       `json:"title"`
+	PublishedAt epoch.Millis `json:"published_at"`
+}
+
+// completed prepares rows with snippets for stored articles that lack one: the search index gets what the articles
+// will contain, under their own titles and times.
+func (s *Store) completed(ctx context.Context, op string, rows []row) error {
+	with := map[string]*row{}
+	for i, r := range rows {
+		if r.Snippet != "" {
+			with[r.Key] = &rows[i]
+		}
+	}
+	if len(with) == 0 {
+		return nil
+	}
+	keys := slices.Sorted(maps.Keys(with))
+	results, err := s.batch(ctx, op, s.statement(`SELECT url_key, title, `+s.millis("published_at")+` AS published_at
+FROM news_articles WHERE url_key IN (`+s.list+`) AND snippet = '' AND `+s.live, encode(keys)))
+	if err != nil {
+		return err
+	}
+	bare, err := decode[bareArticle](op, results[0])
+	for _, b := range bare {
+		r := with[b.Key]
+		whole := info.Article{Title: b.Title, Snippet: r.Snippet}
+		r.Grams = s.indexed(info.Grams(whole.Searchable()), b.PublishedAt)
+	}
+	return err
+}
+
 // maxBatch is the number of articles in a transaction. It keeps the parameter below D1's limit of 2 MB even with
 // the longest texts.
 const maxBatch = 25
@@ -99,6 +133,9 @@ func (s *Store) Upsert(ctx context.Context, articles []New) (Saved, error) {
 			}
 			ids[r.SearchID] = true
 			rows[i] = r
+		}
+		if err := s.completed(ctx, op, rows); err != nil {
+			return saved, err
 		}
 		list := encode(rows)
 		var statements []ledger.Statement

@@ -11,6 +11,10 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
+// bare selects the stored articles that are about to get a snippet.
+const bare = `FROM json_each(?1) CROSS JOIN news_articles AS a ON a.url_key = value->>'url_key'
+WHERE a.snippet = '' AND a.is_deleted = 0 AND a.search_id IS NOT NULL AND value->>'snippet' <> ''`
+
 var d1 = dialect{
 	name: "d1",
 	now:  `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
@@ -21,6 +25,7 @@ var d1 = dialect{
 	yes:     "1",
 	list:    `SELECT value FROM json_each(?1)`,
 	instant: func(placeholder string) string { return placeholder },
+	millis:  func(column string) string { return column },
 	arrived: "created_at",
 	tried:   func() string { return "thumbnail_tried" },
 	indexed: func(grams []string, at epoch.Millis) string {
@@ -29,6 +34,10 @@ var d1 = dialect{
 	search: searchD1,
 	upsert: []string{
 		`UPDATE news_cache SET changed_at = max({now}, changed_at + 1) WHERE name = 'arrivals'`,
+
+		// Articles that lack a snippet are indexed again, before they get it.
+		`DELETE FROM news_search WHERE rowid IN (SELECT a.search_id ` + bare + `)`,
+		`INSERT INTO news_search (rowid, grams) SELECT a.search_id, value->>'grams' ` + bare,
 
 		// The index before the articles, with exactly those articles that the next statement inserts. It skips
 		// search ids that are taken.
@@ -71,7 +80,7 @@ RETURNING created_at = updated_at AS inserted`,
 
 		`UPDATE news_cache SET changed_at = {now} WHERE name = 'feeds' AND changes() > 0`,
 	},
-	saved: 2,
+	saved: 4,
 	prune: []string{
 		`DELETE FROM news_search WHERE rowid IN
 (SELECT search_id FROM news_articles WHERE published_at < ?1 AND search_id IS NOT NULL ORDER BY published_at, id

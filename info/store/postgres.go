@@ -31,6 +31,7 @@ var postgres = dialect{
 		return "(" + pgEpoch + placeholder + "::bigint * interval '1 millisecond')"
 	},
 	arrived: "(extract(epoch from created_at) * 1000)::bigint",
+	millis:  func(column string) string { return "(extract(epoch from " + column + ") * 1000)::bigint" },
 	tried:   func() string { return "coalesce((extract(epoch from thumbnail_tried) * 1000)::bigint, 0)" },
 	indexed: func(grams []string, _ epoch.Millis) string { return vector(grams) },
 	search:  searchPostgres,
@@ -51,6 +52,8 @@ WHERE NOT EXISTS (SELECT 1 FROM news_articles AS a WHERE a.id = n.id AND a.url_k
 ORDER BY url_key
 ON CONFLICT (url_key) DO UPDATE SET
 snippet = CASE news_articles.snippet WHEN '' THEN excluded.snippet ELSE news_articles.snippet END,
+grams = CASE WHEN news_articles.snippet = '' AND excluded.snippet <> '' THEN excluded.grams
+ELSE news_articles.grams END,
 source_icon_url = coalesce(news_articles.source_icon_url, excluded.source_icon_url),
 thumbnail_url = coalesce(news_articles.thumbnail_url, excluded.thumbnail_url),
 thumbnail_tried = greatest(news_articles.thumbnail_tried, excluded.thumbnail_tried),

@@ -101,6 +101,7 @@ type dialect struct {
 	indexed func(grams []string, publishedAt epoch.Millis) string
 	list    string // query: the values of a JSON list of strings in a column "value"
 	instant func(placeholder string) string
+	millis  func(column string) string
 	search  func(s *Store, q *info.Query) ledger.Statement // see searched
 }
 

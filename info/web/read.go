@@ -219,6 +219,10 @@ func query(values url.Values) (q info.Query, err error) {
 		if q.Search = info.ParseSearch(v); len(q.Search) == 0 {
 			return q, invalid("APPLICATION_ERROR", "Nothing in %s can be searched for. Send words.", quoted(v))
 		}
+		if q.Search.Beginnings() > info.MaxBeginnings {
+			return q, invalid("APPLICATION_ERROR", "Too many beginnings in %s. At most %d words may end in * or be a "+
+				"single Korean, Chinese or Japanese character.", quoted(v), info.MaxBeginnings)
+		}
 	}
 	var wrong unprocessable
 	if v, ok := last("limit"); ok {

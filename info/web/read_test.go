@@ -400,6 +400,8 @@ func TestNews_InvalidParameters(t *testing.T) {
 		"?limit=0&has_image=2": "422 greater_than_equal query limit Input should be greater than or equal " +
 			"to 1; bool_parsing query has_image Input should be a valid boolean, unable to interpret input",
 		"?category=all&source=all&limit=50&cursor=&q=": "200",
+		"?q=climat*+polic*+%ED%99%98":                  "400 APPLICATION_ERROR",
+		"?q=a*+b*+c*+d*+climat*+polic*+solar":          "200",
 		"?has_image=False&utm=x&limit=1&limit=50":      "200",
 		"?cursor=1769601600000":                        "200",
 	} {
