@@ -47,3 +47,12 @@ func (d Database) Batch(_ context.Context, statements []ledger.Statement) ([]led
 	}
 	return results, nil
 }
+
+// Size returns the size of the database in bytes.
+func (d Database) Size(context.Context) (int64, error) {
+	answer, _, err := worker.Ask("d1Size", nil, d.name)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(answer, 10, 64)
+}

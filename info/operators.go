@@ -56,6 +56,14 @@ type Status struct {
 	Alarms    []contract.Alarm `json:"alarms"` // those that fire
 	UpdatedAt *contract.Time   `json:"updated_at"`
 	Cache     CacheStatus      `json:"cache"`
+	Database  DatabaseStatus   `json:"database"`
+}
+
+// DatabaseStatus is the size of the database.
+type DatabaseStatus struct {
+	Name  string `json:"name"`  // d1 or postgres
+	Bytes int64  `json:"bytes"` // 0 if unknown
+	Limit int64  `json:"limit_bytes"`
 }
 
 // CacheStatus shows whether the cache has the last change.

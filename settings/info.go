@@ -39,6 +39,8 @@ type Info struct {
 	Origins         []string
 	CategoryDefault string // "": articles that fit no category have none
 	Retention       time.Duration
+	MaxArticles     int   // older ones are deleted
+	DatabaseBytes   int64 // what the database can hold
 	Signing         Signing
 }
 
@@ -82,6 +84,8 @@ func ReadInfo(get func(name string) (string, bool)) (*Info, error) {
 		PublicURL:          strings.TrimRight(r.webURL("PUBLIC_URL"), "/"),
 		Origins:            r.origins("CORS_ORIGINS"),
 		CategoryDefault:    r.oneOf("INFO_CATEGORY_DEFAULT", "", "environment", "energy", "ai"),
+		MaxArticles:        int(r.number("INFO_MAX_ARTICLES", 2_000_000, 1000, 1_000_000_000)),
+		DatabaseBytes:      r.number("INFO_DATABASE_MB", 10_000, 10, 100_000_000) * 1_000_000,
 		Retention:          time.Duration(r.number("INFO_RETENTION_DAYS", 365, 1, 3650)) * 24 * time.Hour,
 		Signing:            r.signing(),
 	}

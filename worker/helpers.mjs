@@ -175,6 +175,12 @@ async function d1Batch({ env, data }, name, timeout) {
   return results.map(({ meta, results }) => `${meta.changes}\n${JSON.stringify(results)}`).join("\n");
 }
 
+/** Returns the size of a database in bytes. */
+async function d1Size({ env }, name) {
+  const { meta } = await bound(env, name, "D1").prepare("SELECT 1").run();
+  return String(meta.size_after ?? 0);
+}
+
 /** Runs an operation of the named Durable Object. Rejects with a TimeoutError after timeout ms. */
 async function objectCall({ env, data }, binding, name, operation, timeout) {
   const object = bound(env, binding, "Durable Object").getByName(name, { locationHint: env.LOCATION || "apac" });
@@ -295,6 +301,7 @@ export const helpers = {
   queueSend,
   queueMetrics,
   d1Batch,
+  d1Size,
   objectCall,
   kvGet,
   kvPut,

@@ -31,6 +31,7 @@ type Store interface {
 	DeadLetters(ctx context.Context, source string, limit int) ([]store.Letter, error)
 	Resolve(ctx context.Context, source, request string) (bool, error)
 	Prune(ctx context.Context, before time.Time, limit int) (int, error)
+	Nth(ctx context.Context, n int) (time.Time, error)
 	Forget(ctx context.Context) error
 }
 
@@ -46,10 +47,12 @@ type Collector struct {
 	// Default is the category of articles that fit none; "" leaves them without.
 	Default   info.Category
 	Retention time.Duration // how long articles are kept after publication
-	Owner     string        // names this run in leases
-	Log       *slog.Logger
-	Now       func() time.Time
-	Sleep     func(ctx context.Context, d time.Duration) error
+	// MaxArticles is the number of articles that are kept; 0: all of them.
+	MaxArticles int
+	Owner       string // names this run in leases
+	Log         *slog.Logger
+	Now         func() time.Time
+	Sleep       func(ctx context.Context, d time.Duration) error
 }
 
 const (

@@ -710,6 +710,27 @@ func TestCollect_StoreGone(t *testing.T) {
 	}
 }
 
+// Beyond the number that is kept, the oldest articles are deleted.
+func TestDaily_Number(t *testing.T) {
+	w := newWorld(t, naver("x"))
+	w.pages[naverURL] = page{body: fixture(t, "naver_page1_ok.json")}
+	w.run(info.Naver)
+	before := w.articles()
+	for _, n := range []int{0, 11, 10, 6} {
+		w.MaxArticles = n
+		if err := w.Daily(ctx); err != nil {
+			t.Fatal(err)
+		}
+		want := 10
+		for n == 6 && before[want-1].PublishedAt.Before(before[n-1].PublishedAt) { // those of one minute go together
+			want--
+		}
+		if got := w.articles(); len(got) != want || got[len(got)-1].ID != before[want-1].ID {
+			t.Errorf("%d of %d are left", len(got), n)
+		}
+	}
+}
+
 // Articles older than the retention are not stored, day after day, and do not return after a takedown.
 func TestCollect_TooOld(t *testing.T) {
 	feed := "https://f.example/rss"

@@ -12,7 +12,7 @@ const (
 	maxReplays = 200 // per source and day
 	replaying  = 5 * time.Minute
 	pruneBatch = 500
-	maxPruned  = 20_000 // per day
+	maxPruned  = 100_000 // per day
 )
 
 // Replay repeats failed requests of a source, or of all sources that are on for "", oldest failure first.
@@ -86,12 +86,8 @@ func (c *Collector) replay(ctx, hurried context.Context, s info.Source, done *in
 func (c *Collector) Daily(ctx context.Context) error {
 	_, err := c.Replay(ctx, "")
 	removed := 0
-	for err == nil && c.Retention > 0 && removed < maxPruned {
-		var n int
-		n, err = c.Store.Prune(ctx, c.Now().Add(-c.Retention), pruneBatch)
-		if removed += n; n < pruneBatch {
-			break
-		}
+	if err == nil {
+		removed, err = c.prune(ctx)
 	}
 	if err == nil {
 		err = c.Store.Forget(ctx)
@@ -101,4 +97,28 @@ func (c *Collector) Daily(ctx context.Context) error {
 	}
 	c.refresh(ctx)
 	return contract.Wrap(contract.Storage, "collect.Daily", err)
+}
+
+// prune deletes articles that are older than the retention or beyond the number that is kept.
+func (c *Collector) prune(ctx context.Context) (removed int, err error) {
+	var before time.Time
+	if c.Retention > 0 {
+		before = c.Now().Add(-c.Retention)
+	}
+	if c.MaxArticles > 0 {
+		oldest, err := c.Store.Nth(ctx, c.MaxArticles)
+		if err != nil {
+			return 0, err
+		}
+		if oldest.After(before) {
+			before = oldest
+		}
+	}
+	for !before.IsZero() && removed < maxPruned {
+		n, err := c.Store.Prune(ctx, before, pruneBatch)
+		if removed += n; n < pruneBatch || err != nil {
+			return removed, err
+		}
+	}
+	return removed, nil
 }

@@ -693,6 +693,16 @@ func prune(t T, s *store.Store) {
 		removed = append(removed, n)
 	}
 	expect(t, "removed", removed, []int{3, 1, 0})
+	for n, want := range map[int]time.Time{1: list[0].PublishedAt, 6: list[5].PublishedAt, 7: {}} {
+		at, err := s.Nth(ctx, n)
+		must(t, "Nth", err)
+		expect(t, fmt.Sprintf("article %d", n), at, want)
+	}
+	size, err := s.Size(ctx)
+	must(t, "Size", err)
+	if size < 10_000 {
+		t.Errorf("the database has %d bytes", size)
+	}
 	expect(t, "left", ids(page(t, s, info.Query{Category: info.All, Limit: 50}).Articles), ids(list[:6]))
 	expect(t, "found", len(page(t, s, info.Query{Category: info.All, Search: info.ParseSearch("기사"),
 		Limit: 50}).Articles), 6)

@@ -257,15 +257,15 @@ func NewCollector(p Platform) *Collector {
 			Via: map[string]fetch.Transport{info.Naver: p.Transport, info.NewsData: p.Transport,
 				info.Seed: p.Transport},
 			UserAgent: a.settings.UserAgent, Default: info.Category(a.settings.CategoryDefault),
-			Retention: a.settings.Retention,
-			Owner:     a.owner, Log: p.Log, Now: p.Now, Sleep: p.Sleep,
+			Retention: a.settings.Retention, MaxArticles: a.settings.MaxArticles,
+			Owner: a.owner, Log: p.Log, Now: p.Now, Sleep: p.Sleep,
 		}
 		if p.Bound(engineBinding) {
 			c.Via[info.Seed] = p.Engine
 		}
 		o := &web.Operating{
 			Collector: c, Records: a.store, Environment: a.settings.Environment, Log: p.Log, Now: p.Now,
-			Extend: p.Extend,
+			Extend: p.Extend, Limit: a.settings.DatabaseBytes,
 			Guard: httpapi.Guard{
 				Realm: "info-collector", Token: a.settings.APIToken, Previous: a.settings.APITokenPrevious,
 				Local: func() bool { return a.settings.Environment == settings.Development && p.Local() },
@@ -283,7 +283,7 @@ func NewCollector(p Platform) *Collector {
 			}
 		}
 		return &collecting{c, o.Handler(), &watch.Watch{
-			Sources: o.Intervals, Store: a.store, Webhook: p.Webhook(a.settings.UserAgent),
+			Sources: o.Intervals, Store: a.store, Limit: a.settings.DatabaseBytes, Webhook: p.Webhook(a.settings.UserAgent),
 			URL:         a.settings.AlertWebhookURL,
 			Environment: a.settings.Environment, Owner: a.owner, Log: p.Log, Now: p.Now,
 		}}

@@ -354,6 +354,23 @@ func (s *Store) SetDeleted(ctx context.Context, id string, deleted bool) (found 
 	return len(rows) > 0, err
 }
 
+// Nth returns the time of publication of the n-th newest article, or zero if there are fewer.
+func (s *Store) Nth(ctx context.Context, n int) (time.Time, error) {
+	const op = "store.Nth"
+	results, err := s.batch(ctx, op, s.statement(`SELECT `+s.millis("published_at")+` AS at FROM news_articles
+WHERE `+s.live+order(&info.Query{}, "news_articles.")+` LIMIT 1 OFFSET CAST(?1 AS BIGINT)`, int64(n-1)))
+	if err != nil {
+		return time.Time{}, err
+	}
+	rows, err := decode[struct {
+		At epoch.Millis `json:"at"`
+	}](op, results[0])
+	if err != nil || len(rows) == 0 {
+		return time.Time{}, err
+	}
+	return rows[0].At.Time(), nil
+}
+
 // Prune deletes up to limit articles published before a time, oldest first.
 func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (removed int, err error) {
 	var statements []ledger.Statement

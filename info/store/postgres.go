@@ -76,6 +76,7 @@ marked AS (UPDATE news_cache SET changed_at = {now} WHERE name = 'feeds' AND EXI
 SELECT inserted FROM saved`,
 	},
 	saved: 1,
+	size:  `SELECT pg_database_size(current_database()) AS bytes`,
 	prune: []string{
 		`DELETE FROM news_articles WHERE id IN (SELECT id FROM news_articles
 WHERE published_at < ` + pgEpoch + `?1::bigint * interval '1 millisecond' ORDER BY published_at, id LIMIT ?2::bigint)

@@ -62,6 +62,35 @@ func (s *base) Ping(ctx context.Context) error {
 	return err
 }
 
+// Sized is a DB that knows its size otherwise than by a statement.
+type Sized interface {
+	// Size returns the size in bytes.
+	Size(ctx context.Context) (int64, error)
+}
+
+// Size returns the size of the database in bytes, or 0 if it is unknown.
+func (s *base) Size(ctx context.Context) (int64, error) {
+	const op = "store.Size"
+	if sized, ok := s.db.(Sized); ok {
+		n, err := sized.Size(ctx)
+		return n, ledger.Fault(op, err)
+	}
+	if s.size == "" {
+		return 0, nil
+	}
+	results, err := s.batch(ctx, op, s.statement(s.size))
+	if err != nil {
+		return 0, err
+	}
+	rows, err := decode[struct {
+		Bytes int64 `json:"bytes"`
+	}](op, results[0])
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	return rows[0].Bytes, nil
+}
+
 func (s *base) batch(ctx context.Context, op string, statements ...ledger.Statement) ([]ledger.Result, error) {
 	err := ctx.Err()
 	var results []ledger.Result
@@ -91,6 +120,7 @@ type dialect struct {
 	// saved is the index in upsert of the statement that returns a row per article inserted or updated.
 	saved int
 	prune []string
+	size  string // query: the database's size in a column "bytes"; "": see Sized
 	// columns are those of an article, with times in milliseconds.
 	columns string
 	live    string // condition: the article is not deleted

@@ -5,7 +5,10 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -184,5 +187,48 @@ func TestUpsert_LongestTexts(t *testing.T) {
 	if saved, err := store.NewD1(openD1(t)).Upsert(context.Background(), articles); err != nil ||
 		saved.Inserted != 50 {
 		t.Errorf("%+v %v", saved, err)
+	}
+}
+
+// An article of the usual length costs no more than this, with its share of ten indexes and of the search index.
+func TestD1_BytesPerArticle(t *testing.T) {
+	const articles, most = 4000, 4100
+	db := openD1(t)
+	s := store.NewD1(db)
+	r := rand.New(rand.NewPCG(1, 2))
+	frequent := rand.NewZipf(r, 1.1, 5, 20_000) // as words are
+	words := make([]string, 20_001)
+	for i := range words {
+		for range 2 + r.IntN(3) {
+			words[i] += string(rune('가' + r.IntN(700)*15))
+		}
+	}
+	text := func(chars int) string {
+		var b strings.Builder
+		for b.Len() < 3*chars {
+			b.WriteString(words[frequent.Uint64()] + " ")
+		}
+		return strings.TrimSpace(b.String())
+	}
+	for list := range slices.Chunk(slices.Collect(infotest.Corpus(articles, time.Now())), 25) {
+		rows := make([]store.New, len(list))
+		for i, a := range list {
+			a.Title, a.Snippet = text(35), text(130)
+			a.URL = fmt.Sprintf("https://www.press%d.co.kr/news/articleView.html?idxno=%d", r.IntN(200), r.IntN(1e7))
+			a.Key = info.Key(a.URL) + a.ID
+			a.Evidence = []info.Match{{Category: a.Category, Keyword: "기후변화", Field: "title", Points: 4}}
+			if a.ThumbnailURL != "" {
+				a.ThumbnailURL = fmt.Sprintf("https://cdn.press.co.kr/news/photo/202601/%d_%d.jpg", r.IntN(1e7), i)
+			}
+			rows[i].Article = a
+		}
+		if _, err := s.Upsert(context.Background(), rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	size, err := s.Size(context.Background())
+	t.Logf("%d bytes an article", size/articles)
+	if err != nil || size/articles > most {
+		t.Errorf("%d bytes an article, not %d; %v", size/articles, most, err)
 	}
 }

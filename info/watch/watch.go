@@ -1,5 +1,5 @@
-// Package watch has the alarms of the Info service, three per source: it fails, it has been silent for too long,
-// its daily calls are nearly used up.
+// Package watch has the alarms of the Info service: the database is nearly full; and three per source: it fails, it has
+// been silent for too long, its daily calls are nearly used up.
 package watch
 
 import (
@@ -25,6 +25,7 @@ const (
 	// was due.
 	staleAfter   = 15 * time.Minute
 	quotaPercent = 80 // of the calls of a day
+	fullPercent  = 70 // of what the database can hold
 )
 
 // Sources maps each source that is on to its collection interval.
@@ -112,10 +113,33 @@ func excerpt(s string) string {
 	return s
 }
 
-// Judge returns all alarms of all sources in a fixed order. Those of sources that are off are ok.
-func Judge(on Sources, list []store.Source, saved []ledger.SavedAlarm, now time.Time) []contract.Alarm {
+// Database is the size of a database and what it can hold, in bytes; 0 if unknown.
+type Database struct{ Bytes, Limit int64 }
+
+// full returns the alarm of a database that is nearly full.
+func (d Database) full() contract.Alarm {
+	a := contract.Alarm{Text: "Info service: the size of the database is unknown"}
+	a.Name, a.Unit, a.Threshold, a.State = "database_full", "percent", fullPercent, contract.AlarmOK
+	if d.Bytes > 0 && d.Limit > 0 {
+		v := math.Floor(float64(d.Bytes)/float64(d.Limit)*1000) / 10
+		a.Value, a.Text = &v, fmt.Sprintf("Info service: the database has %d of %d MB", d.Bytes/1e6, d.Limit/1e6)
+		if v >= fullPercent {
+			a.State = contract.AlarmFiring
+		}
+	}
+	return a
+}
+
+// Judge returns all alarms in a fixed order, those of sources first. Those of sources that are off are ok.
+func Judge(on Sources, list []store.Source, d Database, saved []ledger.SavedAlarm, now time.Time) []contract.Alarm {
 	before := byName(saved)
 	var judged []contract.Alarm
+	add := func(a contract.Alarm) {
+		if s, ok := before(a.Key()); ok && s.State == a.State {
+			a.Since = contract.At(s.Since)
+		}
+		judged = append(judged, a)
+	}
 	for _, name := range info.Sources {
 		interval, isOn := on[name]
 		i := slices.IndexFunc(list, func(s store.Source) bool { return s.Name == name })
@@ -136,12 +160,10 @@ func Judge(on Sources, list []store.Source, saved []ledger.SavedAlarm, now time.
 					a.State = contract.AlarmFiring
 				}
 			}
-			if s, ok := before(a.Key()); ok && s.State == a.State {
-				a.Since = contract.At(s.Since)
-			}
-			judged = append(judged, a)
+			add(a)
 		}
 	}
+	add(d.full())
 	return judged
 }
 
@@ -155,6 +177,7 @@ type Store interface {
 	Expect(ctx context.Context, sources []string, now time.Time) error
 	Sources(ctx context.Context) ([]store.Source, error)
 	Alarms(ctx context.Context) ([]ledger.SavedAlarm, error)
+	Size(ctx context.Context) (int64, error)
 	Acquire(ctx context.Context, name, owner string, ttl time.Duration) (bool, error)
 	Release(ctx context.Context, name, owner string) error
 }
@@ -163,6 +186,7 @@ type Store interface {
 type Watch struct {
 	Sources     Sources
 	Store       Store
+	Limit       int64 // what the database can hold, in bytes
 	Webhook     alarms.Webhook
 	URL         string // of the webhook; "": changes are only logged
 	Environment string
@@ -206,9 +230,13 @@ func (w *Watch) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	size, err := w.Store.Size(ctx)
+	if err != nil {
+		return err
+	}
 	r := alarms.Reporter{Records: w.Store, Webhook: w.Webhook, URL: w.URL, Environment: w.Environment, Log: w.Log,
 		Now: w.Now}
-	return r.Report(ctx, Judge(w.Sources, list, saved, now), byName(saved))
+	return r.Report(ctx, Judge(w.Sources, list, Database{size, w.Limit}, saved, now), byName(saved))
 }
 
 // unexpected reports whether one of the names has no recorded expectation.

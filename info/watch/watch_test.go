@@ -68,7 +68,7 @@ func TestJudge(t *testing.T) {
 		{"one that is off", store.Source{Name: info.Feed, Failures: 9, SucceededAt: ago(time.Hour)}, ""},
 	} {
 		var fires []string
-		judged := watch.Judge(on, []store.Source{c.s}, nil, noon)
+		judged := watch.Judge(on, []store.Source{c.s}, watch.Database{}, nil, noon)
 		for _, a := range judged {
 			if a.State == contract.AlarmFiring {
 				fires = append(fires, fmt.Sprintf("%s %.0f", a.Name, *a.Value))
@@ -77,8 +77,19 @@ func TestJudge(t *testing.T) {
 				}
 			}
 		}
-		if got := strings.Join(fires, ", "); got != c.want || len(judged) != 12 {
+		if got := strings.Join(fires, ", "); got != c.want || len(judged) != 13 {
 			t.Errorf("%s: %q, not %q", c.what, got, c.want)
+		}
+	}
+}
+
+func TestJudge_Database(t *testing.T) {
+	for size, want := range map[int64]string{0: "ok", 6_999_000_000: "ok", 7_000_000_000: "firing",
+		11_000_000_000: "firing"} {
+		judged := watch.Judge(nil, nil, watch.Database{Bytes: size, Limit: 10_000_000_000}, nil, noon)
+		a := judged[len(judged)-1]
+		if a.Key() != "database_full" || a.State != want || (a.Value == nil) != (size == 0) {
+			t.Errorf("%d bytes: %+v", size, a)
 		}
 	}
 }

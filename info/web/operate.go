@@ -33,6 +33,8 @@ type Records interface {
 	SetDeleted(ctx context.Context, id string, deleted bool) (bool, error)
 	Cached(ctx context.Context) (store.Cached, error)
 	Alarms(ctx context.Context) ([]ledger.SavedAlarm, error)
+	Size(ctx context.Context) (int64, error)
+	Name() string
 	Ping(ctx context.Context) error
 }
 
@@ -42,6 +44,7 @@ type Operating struct {
 	Records     Records
 	Configured  []string      // names of the sources that are on
 	Intervals   watch.Sources // how often these are collected
+	Limit       int64         // what the database can hold, in bytes
 	Guard       httpapi.Guard
 	Environment string
 	Log         *slog.Logger
@@ -208,8 +211,8 @@ func (o *Operating) delete(w http.ResponseWriter, r *http.Request, deleted bool)
 }
 
 // firing returns the alarms that fire.
-func (o *Operating) firing(list []store.Source, saved []ledger.SavedAlarm) []contract.Alarm {
-	return slices.DeleteFunc(watch.Judge(o.Intervals, list, saved, o.Now()),
+func (o *Operating) firing(list []store.Source, size int64, saved []ledger.SavedAlarm) []contract.Alarm {
+	return slices.DeleteFunc(watch.Judge(o.Intervals, list, watch.Database{Bytes: size, Limit: o.Limit}, saved, o.Now()),
 		func(a contract.Alarm) bool { return a.State != contract.AlarmFiring })
 }
 
@@ -226,6 +229,10 @@ func (o *Operating) status(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	size, err := o.Records.Size(r.Context())
+	if err != nil {
+		return err
+	}
 	now := o.Now()
 	sources := []info.SourceStatus{}
 	for _, name := range info.Sources {
@@ -238,9 +245,10 @@ func (o *Operating) status(w http.ResponseWriter, r *http.Request) error {
 		sources = append(sources, s)
 	}
 	return succeed(w, info.Status{
-		Sources: sources, Alarms: o.firing(list, saved), UpdatedAt: contract.At(now.UTC()),
+		Sources: sources, Alarms: o.firing(list, size, saved), UpdatedAt: contract.At(now.UTC()),
 		Cache: info.CacheStatus{ChangedAt: contract.At(cached.ChangedAt),
 			RefreshedAt: contract.At(cached.RefreshedAt)},
+		Database: info.DatabaseStatus{Name: o.Records.Name(), Bytes: size, Limit: o.Limit},
 	})
 }
 
@@ -267,6 +275,10 @@ func (o *Operating) metrics(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	saved, err := o.Records.Alarms(r.Context())
+	if err != nil {
+		return err
+	}
+	size, err := o.Records.Size(r.Context())
 	if err != nil {
 		return err
 	}
@@ -299,8 +311,14 @@ func (o *Operating) metrics(w http.ResponseWriter, r *http.Request) error {
 	quotas(func(q info.Quota) int { return q.Used })
 	family("calls_allowed", "Calls that the provider's window allows.")
 	quotas(func(q info.Quota) int { return q.Allowed })
+	if size > 0 {
+		family("database_bytes", "Size of the database.")
+		text.Sample(float64(size))
+	}
+	family("database_limit_bytes", "What the database can hold.")
+	text.Sample(float64(o.Limit))
 	family("alarm_firing", "1 while the alarm fires.")
-	for _, a := range watch.Judge(o.Intervals, list, saved, now) {
+	for _, a := range watch.Judge(o.Intervals, list, watch.Database{Bytes: size, Limit: o.Limit}, saved, now) {
 		text.Sample(prometheus.Flag(a.State == contract.AlarmFiring), "alarm", a.Name, "source", a.Source)
 	}
 	text.WriteAnswer(w)

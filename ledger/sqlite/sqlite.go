@@ -109,6 +109,22 @@ func (d *DB) Batch(ctx context.Context, statements []ledger.Statement) (results 
 	return results, nil
 }
 
+// Size returns the size of the database in bytes.
+func (d *DB) Size(ctx context.Context) (int64, error) {
+	results, err := d.Batch(ctx, []ledger.Statement{{SQL: `SELECT page_count * page_size AS bytes
+FROM pragma_page_count, pragma_page_size`}})
+	if err != nil {
+		return 0, err
+	}
+	var rows []struct {
+		Bytes int64 `json:"bytes"`
+	}
+	if err := json.Unmarshal(results[0].Rows, &rows); err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	return rows[0].Bytes, nil
+}
+
 func (d *DB) run(s ledger.Statement) (r ledger.Result, err error) {
 	if len(s.SQL) > ledger.MaxSQLBytes {
 		return r, fmt.Errorf("statement too long: %d bytes", len(s.SQL))
