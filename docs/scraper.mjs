@@ -18,6 +18,11 @@ const MAX_LINKS = 200; // reported of one page
 const MAX_FOUND = 5000; // links of one report
 const MAX_REPORT = 900_000; // bytes of one report; the engine takes 1 MB
 const MAX_REDIRECTS = 5; // of a robots.txt
+const MAX_TEXTS = 10_000; // whose pages are remembered
+const MIN_TEXT = 200; // characters of a text that says which page it is
+const LEASE = Number(process.env.LEASE_SECONDS ?? 300);
+const MAX_LEASE = 900;
+const MARGIN = 30_000; // ms before the end of a lease in which no request begins
 const HOST_ERRORS = { ENOTFOUND: "unresolved", EPRIVATE: "private_address" }; // by code: errors of a host, not of a page
 const DECODERS = { br: createBrotliDecompress, deflate: createInflate, gzip: createGunzip };
 
@@ -30,15 +35,24 @@ const RESERVED = {
   ipv6: networks("::/3", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "4000::/2", "8000::/1"),
 };
 
-let lease; // what is not reported yet
+const texts = new Map(); // by digest: the page that showed the text first
+let lease; // with what is done and not reported yet
+let stopping = false;
 for (const signal of ["SIGINT", "SIGTERM"])
   process.once(signal, async () => {
-    if (lease?.lease_id) await call(`lease/${lease.lease_id}/release`, {}); // others need not wait for its end
+    stopping = true;
+    if (lease?.lease_id) {
+      await report();
+      await call(`lease/${lease.lease_id}/release`, {}); // others need not wait for its end
+    }
     process.exit();
   });
 
 for (;;) {
-  lease = await call("lease", { max: 50, per_host: 5, lease_seconds: 300 });
+  const sent = Date.now();
+  lease = await call("lease", { max: 50, per_host: 5, lease_seconds: LEASE });
+  // By this machine's clock, which need not agree with the engine's.
+  Object.assign(lease, { ends: sent + LEASE * 1000, done: [], accepted: 0, added: 0 });
   if (lease.items.length === 0) {
     console.error(`nothing to fetch for ${lease.retry_after_seconds} s`);
     if (untilIdle && lease.retry_after_seconds > 30) break;
@@ -47,14 +61,9 @@ for (;;) {
   }
   // Hosts side by side, the pages of one host one after another.
   const hosts = Map.groupBy(lease.items, (item) => item.host).values();
-  const results = await Promise.all(Array.from(hosts, (items) => visit(items, Date.parse(lease.expires_at))));
-  let [accepted, added] = [0, 0];
-  for (const part of divide(results.flat())) {
-    const counts = await call("report", { lease_id: lease.lease_id, results: part });
-    accepted += counts.accepted;
-    added += counts.added;
-  }
-  console.error(`${lease.items.length} leased, ${accepted} reported, ${added} new URLs found`);
+  await Promise.all(Array.from(hosts, visit));
+  await report();
+  console.error(`${lease.items.length} leased, ${lease.accepted} reported, ${lease.added} new URLs found`);
 }
 
 /** Divides results into reports that the engine takes. */
@@ -86,39 +95,77 @@ async function call(operation, body) {
     }).catch((error) => error);
     const { success, data, error } = answer instanceof Error ? { error: answer } : await answer.json();
     if (success) return data;
-    if (answer.status && answer.status !== 503) throw new Error(`${operation}: ${error.field ?? ""} ${error.message}`);
+    if (answer.status && answer.status !== 503)
+      throw Object.assign(new Error(`${operation}: ${error.field ?? ""} ${error.message}`), { status: answer.status });
     console.error(`${operation}: ${error.message}; again in ${wait} s`);
     await sleep(wait * 1000);
   }
 }
 
-/** Fetches the items of one host, a request at a time at the host's delay. Gives their results. */
-async function visit(items, leaseEnds) {
-  const results = [];
+/** Whether a request may begin after a wait, in seconds: a lease that runs short is renewed, if it can be. */
+async function inTime(wait) {
+  const fits = () => Date.now() + wait * 1000 < lease.ends - MARGIN;
+  for (let i = 0; i < 2 && !fits() && wait < MAX_LEASE - 60; i++) {
+    lease.renewal ??= renew(Math.max(LEASE, Math.ceil(wait) + 60));
+    await lease.renewal; // another host's, perhaps, which may be too short
+  }
+  return fits() && !stopping;
+}
+
+/** Renews the lease, which the engine does for up to an hour. Hosts that are finished are freed before. */
+async function renew(seconds) {
+  try {
+    await report();
+    const { expires_at } = await call(`lease/${lease.lease_id}/renew`, { lease_seconds: seconds });
+    lease.ends += Date.parse(expires_at) - Date.parse(lease.expires_at);
+    lease.expires_at = expires_at;
+  } catch (error) {
+    if (error.status !== 409) throw error; // it is over
+  }
+  lease.renewal = undefined;
+}
+
+/** Reports what was done. */
+async function report() {
+  for (const part of divide(lease.done.splice(0))) {
+    const counts = await call("report", { lease_id: lease.lease_id, results: part });
+    lease.accepted += counts.accepted;
+    lease.added += counts.added;
+  }
+}
+
+/** Fetches the items of one host, a request at a time at the host's delay, and notes their results. */
+async function visit(items) {
   let rules;
+  let last; // result
+  const done = (item, result) =>
+    lease.done.push({ ...(last = result), id: item.id, crawl_delay_seconds: rules?.delay });
   try {
     rules = await robots(items[0]);
   } catch (error) {
-    return items.map(({ id }) => ({ id, error: HOST_ERRORS[error.code] }));
+    for (const item of items) done(item, { error: HOST_ERRORS[error.code] });
+    return;
   }
   const delay = Math.max(items[0].crawl_delay_seconds, rules?.delay ?? 0); // seconds
   for (const item of items) {
-    await sleep(Math.min(delay * 1000, Math.max(leaseEnds - Date.now(), 0))); // since the request before, the first of which was for robots.txt
-    const tired = [429, 503].includes(results.at(-1)?.status); // the host wants to be left alone
-    if (tired || Date.now() > leaseEnds - 30_000) break;
-    if (!rules) results.push({ id: item.id, error: "robots_unknown" });
-    else if (!allowed(rules, item.url)) results.push({ id: item.id, error: "robots_disallowed" });
-    else results.push(await follow(await fetchPage(item), item, rules, delay));
+    const tired = [429, 503].includes(last?.status); // the host wants to be left alone
+    if (tired || last?.error === "not_fetched" || !(await inTime(delay))) {
+      if (!last && !stopping) await sleep(lease.ends - MARGIN - Date.now()); // it would only be leased once more
+      done(item, { error: "not_fetched" });
+      continue;
+    }
+    await sleep(delay * 1000); // since the request before, the first of which was for robots.txt
+    if (!rules) done(item, { error: "robots_unknown" });
+    else if (!allowed(rules, item.url)) done(item, { error: "robots_disallowed" });
+    else done(item, await follow(await fetchPage(item), item, rules, delay));
   }
-  const left = items.slice(results.length).map(({ id }) => ({ id, error: "not_fetched" }));
-  return [...results, ...left].map((result) => ({ ...result, crawl_delay_seconds: rules?.delay }));
 }
 
 /** Follows a redirect on the same host, as a request of its own: as a found URL, http and https of a page are one. */
 async function follow(result, item, rules, delay) {
   const url = result.redirected_to;
-  if (!url || !allowed(rules, url)) return result;
-  await sleep(Math.min(delay, 900) * 1000);
+  if (!url || !allowed(rules, url) || !(await inTime(delay))) return result;
+  await sleep(delay * 1000);
   return { redirected_to: url, ...(await fetchPage({ ...item, url })) };
 }
 
@@ -129,6 +176,16 @@ function plainText(html) {
     .replace(/<[^>]*>/g, " ")
     .replace(/\s+/g, " ")
     .trim();
+}
+
+/** The page that showed the same text first: another one, or undefined. */
+function original(text, digest, url) {
+  if (text.length < MIN_TEXT) return undefined; // many pages have next to none
+  const first = texts.get(digest) ?? url;
+  texts.delete(digest);
+  texts.set(digest, first);
+  if (texts.size > MAX_TEXTS) texts.delete(texts.keys().next().value);
+  return first === url ? undefined : first;
 }
 
 /** Fetches a page and says what the frontier wants to know about it. */
@@ -144,7 +201,9 @@ async function fetchPage(item) {
       result.etag = etag ?? "";
       result.last_modified = lastModified ?? "";
       result.sha256 = createHash("sha256").update(answer.text).digest("hex");
-      result.text_sha256 = createHash("sha256").update(plainText(answer.text)).digest("hex");
+      const text = plainText(answer.text);
+      result.text_sha256 = createHash("sha256").update(text).digest("hex");
+      result.duplicate_of = original(text, result.text_sha256, item.url);
       result.urls = links(answer.text, item.url);
       console.log(JSON.stringify({ url: item.url, type: item.type, bytes: answer.text.length, sha256: result.sha256 }));
     } else if (location && URL.canParse(location, item.url)) {

@@ -24,7 +24,10 @@ const MAX_REPORT = 900_000; // characters; the engine takes 1 MB
 const MAX_ROBOTS = 512_000; // bytes; what comes after them is not read (RFC 9309)
 const MAX_KEPT = 10_000; // robots.txt files, and hosts with the time of their last answer
 const MAX_LEASE = 500; // items
+const MIN_TEXT = 200; // characters of a text that says which page it is
+const RENEW = 30_000; // ms before a lease runs short at which it is renewed
 const TIMEOUT = 20_000; // ms
+const STOP = 5000; // ms for which the pages under way are waited for when the program is stopped
 const URL_LENGTH = 2083; // bytes
 
 // Networks that are not public (IANA's special-purpose registries), by family: a list of both would find IPv4 in ::/3.
@@ -63,10 +66,19 @@ interface Item {
   user_agent: string;
 }
 
-interface Lease {
+interface Leased {
   lease_id: string;
+  expires_at: string;
   items: Item[];
   retry_after_seconds: number;
+}
+
+/** A lease: until when requests may begin, by this machine's clock, which need not agree with the engine's. */
+interface Lease {
+  id: string;
+  expiresAt: string; // by the engine's
+  ends: number;
+  hosts: number; // that are not reported
 }
 
 type Result = { id: string } & Record<string, unknown>;
@@ -77,7 +89,7 @@ type Headers = Record<string, string | string[] | undefined>;
 interface Page {
   item: Item;
   request: Request;
-  ends: number; // of its lease
+  lease: Lease;
   links: Set<string>;
   result: Record<string, unknown>;
   settle: () => void;
@@ -90,6 +102,8 @@ export class Frontier implements IRequestManager {
   readonly #client = new Client();
   readonly #rules = new Map<string, { read: number; rules: Rules }>(); // by origin
   readonly #asked = new Map<string, number>(); // by host: when it answered last
+  readonly #texts = new Map<string, string>(); // by digest: the page that showed the text first
+  readonly #leases = new Set<Lease>();
   readonly #ready: Page[] = [];
   readonly #pages = new Map<string, Page>(); // under way, by the request's key
   readonly #current = new AsyncLocalStorage<Page>(); // the page whose handler runs
@@ -97,10 +111,13 @@ export class Frontier implements IRequestManager {
   #counts = { leased: 0, handled: 0 };
   #running?: Promise<void>;
   #over = false;
+  #stopping = false;
   #refused?: Error;
 
   constructor(options: FrontierOptions = {}) {
     this.#options = { proxyUrl: process.env.https_proxy ?? process.env.HTTPS_PROXY, ...options };
+    for (const signal of ["SIGINT", "SIGTERM"] as const)
+      process.once(signal, () => void this.#stop().finally(() => process.exit()));
   }
 
   /**
@@ -134,7 +151,9 @@ export class Frontier implements IRequestManager {
           const text = context.$("body").clone();
           text.find("script, style, nav, header, footer, aside, iframe").remove();
           const plain = text.text().replace(/\s+/g, " ").trim();
-          page.result.text_sha256 = createHash("sha256").update(plain).digest("hex");
+          const digest = createHash("sha256").update(plain).digest("hex");
+          page.result.text_sha256 = digest;
+          page.result.duplicate_of = this.#original(plain, digest, page.item.url);
         }
         if (/html|xml/.test(context.contentType.type)) await this.#current.run(page, async () => handler(context));
       },
@@ -145,7 +164,7 @@ export class Frontier implements IRequestManager {
 
   async fetchNextRequest<T extends Record<string, unknown>>(): Promise<Request<T> | null> {
     for (let page; (page = this.#ready.shift());) {
-      if (Date.now() < page.ends) {
+      if (Date.now() < page.lease.ends) {
         this.#client.onAnswer(page.item.url, page.result);
         return page.request as Request<T>;
       }
@@ -216,6 +235,14 @@ export class Frontier implements IRequestManager {
     for (let request; (request = await this.fetchNextRequest());) yield request;
   }
 
+  /** The page that showed the same text first: another one, or undefined. Many pages have next to no text. */
+  #original(text: string, digest: string, url: string) {
+    if (text.length < MIN_TEXT) return undefined;
+    const first = this.#texts.get(digest) ?? url;
+    keep(this.#texts, digest, first);
+    return first === url ? undefined : first;
+  }
+
   #settle(page: Page) {
     this.#pages.delete(page.request.uniqueKey);
     this.#counts.handled++;
@@ -228,30 +255,39 @@ export class Frontier implements IRequestManager {
     const { hosts = 16, perHost = 5, leaseSeconds = 300, untilIdle } = this.#options;
     const { country, category, types, kinds } = this.#options;
     for (;;) {
-      if (this.#refused) return;
+      if (this.#refused || this.#stopping) return;
       const spare = hosts - this.#visits;
       if (spare * 4 < hosts) {
         await sleep(1000); // too few for a call
         continue;
       }
-      // Counted from before the call, by this machine's clock: it need not agree with the engine's on expires_at.
-      const ends = Date.now() + leaseSeconds * 1000 - MARGIN;
+      const sent = Date.now();
       const wanted = { country, category, types, kinds };
       const limits = { max: Math.min(spare * perHost, MAX_LEASE), per_host: perHost, lease_seconds: leaseSeconds };
       const visits = this.#visits;
       const {
-        lease_id: lease,
+        lease_id: id,
+        expires_at: expiresAt,
         items,
         retry_after_seconds: again,
-      } = await this.#call<Lease>("lease", {
+      } = await this.#call<Leased>("lease", {
         ...wanted,
         ...limits,
       });
-      for (const group of Map.groupBy(items, (item) => item.host).values()) {
+      const groups = [...Map.groupBy(items, (item) => item.host).values()];
+      const lease = { id, expiresAt, ends: sent + leaseSeconds * 1000 - MARGIN, hosts: groups.length };
+      if (groups.length > 0) {
+        this.#leases.add(lease);
+        this.#keep(lease).catch((error) => (this.#refused = error));
+      }
+      for (const group of groups) {
         this.#visits++;
-        this.#visit(lease, group, ends)
+        this.#visit(lease, group)
           .catch((error) => (this.#refused = error))
-          .finally(() => this.#visits--);
+          .finally(() => {
+            this.#visits--;
+            if (--lease.hosts === 0) this.#leases.delete(lease);
+          });
       }
       if (items.length > 0) await sleep(1000);
       else if (visits > 0) await sleep(Math.min(again, 5) * 1000);
@@ -261,25 +297,55 @@ export class Frontier implements IRequestManager {
     this.#over = true;
   }
 
+  /** Renews a lease shortly before it runs short, as long as pages of it are left; the engine does that for an hour. */
+  async #keep(lease: Lease) {
+    const { leaseSeconds = 300 } = this.#options;
+    for (;;) {
+      await pause(Math.max(lease.ends - RENEW - Date.now(), 0));
+      if (!this.#leases.has(lease) || this.#stopping) return;
+      const renewed = await this.#call<{ expires_at: string }>(`lease/${lease.id}/renew`, {
+        lease_seconds: leaseSeconds,
+      }).catch((error: Error) => {
+        if (error.cause !== 409) throw error; // it is over
+      });
+      const more = renewed ? Date.parse(renewed.expires_at) - Date.parse(lease.expiresAt) : 0;
+      if (!renewed || more < 1000) return;
+      lease.expiresAt = renewed.expires_at;
+      lease.ends += more;
+    }
+  }
+
+  /** Reports what was fetched, and gives the rest back, so that others need not wait for the end of the leases. */
+  async #stop() {
+    this.#stopping = true;
+    const leases = [...this.#leases];
+    for (const lease of leases) lease.ends = 0;
+    const reported = (async () => {
+      while (this.#visits > 0) await sleep(50);
+    })();
+    await Promise.race([reported, sleep(STOP)]);
+    await Promise.all(leases.map(({ id }) => this.#call(`lease/${id}/release`, {})));
+  }
+
   /** Fetches the items of one host one after another, and reports them together. */
-  async #visit(lease: string, items: Item[], ends: number) {
-    const host = new Host(items[0]!, ends, this.#asked);
+  async #visit(lease: Lease, items: Item[]) {
+    const host = new Host(items[0]!, lease, this.#asked);
     const results: Result[] = [];
     for (const item of items) {
-      const result = await this.#obtain(item, host, ends);
+      const result = await this.#obtain(item, host, lease);
       if (!result) break;
       results.push(result);
       if (result.status === 429 || result.status === 503) break; // it wants to be left alone
     }
     const left = items.slice(results.length).map(({ id }) => ({ id, error: "not_fetched" }));
     await this.#report(
-      lease,
+      lease.id,
       [...results, ...left].map((result) => ({ ...result, crawl_delay_seconds: host.crawlDelay })),
     );
   }
 
   /** Fetches an item as robots.txt allows it and the host's delay. Null when the lease is over. */
-  async #obtain(item: Item, host: Host, ends: number): Promise<Result | null> {
+  async #obtain(item: Item, host: Host, lease: Lease): Promise<Result | null> {
     let target: string | undefined;
     for (let i = 0; ; i++) {
       const page = { ...item, url: target ?? item.url };
@@ -288,7 +354,7 @@ export class Frontier implements IRequestManager {
       if (rules?.isDisallowed(page.url, host.product)) return { id: item.id, error: "robots_disallowed" };
       host.lengthen(rules?.getCrawlDelay(host.product) ?? 0);
       if (!(await host.turn())) return null;
-      const { location, ...result } = await this.#fetch(page, ends);
+      const { location, ...result } = await this.#fetch(page, lease);
       host.asked();
       // A redirect on the same host is followed: http and https of a page are the same to the frontier, so to report it as
       // a link would lose it. Another host's is a link: the frontier says when that host may be asked.
@@ -302,7 +368,7 @@ export class Frontier implements IRequestManager {
   }
 
   /** Has the crawler fetch a page, and waits for what becomes of it. */
-  async #fetch(item: Item, ends: number): Promise<Result> {
+  async #fetch(item: Item, lease: Lease): Promise<Result> {
     const headers = { "If-None-Match": item.etag, "If-Modified-Since": item.last_modified };
     const sent = Object.entries(headers).filter((header): header is [string, string] => Boolean(header[1]));
     const request = new Request({
@@ -311,7 +377,7 @@ export class Frontier implements IRequestManager {
       headers: { "User-Agent": item.user_agent, ...Object.fromEntries(sent) },
     });
     const { promise, resolve } = Promise.withResolvers<void>();
-    const page: Page = { item, request, ends, links: new Set(), result: {}, settle: resolve };
+    const page: Page = { item, request, lease, links: new Set(), result: {}, settle: resolve };
     this.#pages.set(item.id, page);
     this.#ready.push(page);
     this.#counts.leased++;
@@ -348,7 +414,9 @@ export class Frontier implements IRequestManager {
         const { success, data, error } = await answer.json().catch(() => ({}));
         if (success) return data;
         if (![429, 502, 503, 504].includes(answer.status))
-          throw new Error(`${operation}: ${answer.status} ${error?.field ?? ""} ${error?.message ?? ""}`);
+          throw new Error(`${operation}: ${answer.status} ${error?.field ?? ""} ${error?.message ?? ""}`, {
+            cause: answer.status,
+          });
       }
       await sleep(wait * 1000);
     }
@@ -397,20 +465,20 @@ class Host {
   readonly unreadable = new Set<string>(); // origins
   readonly read = new Set<string>(); // origins whose robots.txt was read in this visit
   readonly #host: string;
-  readonly #ends: number;
+  readonly #lease: Lease;
   readonly #answered: Map<string, number>;
   crawlDelay: number | undefined; // seconds, of robots.txt
   #delay: number; // ms
 
   constructor(
     { host, user_agent: agent, crawl_delay_seconds: delay }: Item,
-    ends: number,
+    lease: Lease,
     answered: Map<string, number>,
   ) {
     this.product = agent.split("/")[0]!;
     this.#host = host;
     this.#delay = delay * 1000;
-    this.#ends = ends;
+    this.#lease = lease;
     this.#answered = answered;
   }
 
@@ -429,10 +497,15 @@ class Host {
    */
   async turn(): Promise<boolean> {
     const free = (this.#answered.get(this.#host) ?? 0) + this.#delay;
-    const until = Math.min(free, this.#ends);
-    while (Date.now() < until) await sleep(until - Date.now() + 1);
-    return Date.now() < this.#ends;
+    const until = () => Math.min(free, this.#lease.ends); // which a renewal puts off
+    while (Date.now() < until()) await sleep(Math.min(until() - Date.now() + 1, 1000));
+    return Date.now() < this.#lease.ends;
   }
+}
+
+/** Waits, without keeping the program alive. */
+function pause(ms: number) {
+  return sleep(ms, undefined, { ref: false });
 }
 
 /** Puts a value into a cache of bounded size, as its newest. */

@@ -8,6 +8,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
@@ -17,7 +18,7 @@ from protego import Protego
 from scrapy import signals
 from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.spider import iterate_spider_output
-from twisted.internet.defer import DeferredList
+from twisted.internet.defer import DeferredList, succeed
 from twisted.internet.error import DNSLookupError
 from twisted.internet.interfaces import IResolverSimple
 from twisted.internet.threads import deferToThread
@@ -31,6 +32,8 @@ MAX_REDIRECTS = 5
 MAX_LINKS = 200  # reported of one page
 MAX_URL = 2083  # bytes
 MAX_REPORT = 900_000  # bytes; the engine takes 1 MB
+MIN_TEXT = 200  # characters of a text that says which page it is
+RENEW = 30  # seconds before a lease runs short at which it is renewed
 PUBLIC_IPV6 = ip_network("2000::/3")
 
 
@@ -53,6 +56,24 @@ SETTINGS = {
 }
 
 
+class LeaseOver(Exception):
+    """The engine renews a lease for an hour at most, and not after its end."""
+
+
+class Lease:
+    """A lease, and until when requests may begin. That is counted from before the call by this machine's clock, which need
+    not agree with the engine's on expires_at."""
+
+    def __init__(self, answer, ends):
+        self.id, self.expires_at, self.ends = answer["lease_id"], answer["expires_at"], ends
+
+    def prolong(self, expires_at):
+        """Takes over a new end, and says whether it is later than the one before."""
+        more = (instant(expires_at) - instant(self.expires_at)).total_seconds() if expires_at else 0
+        self.expires_at, self.ends = expires_at or self.expires_at, self.ends + max(more, 0)
+        return more > 1
+
+
 class FrontierClient:
     """Calls the frontier. What got no answer, or 503, is repeated: that does no harm."""
 
@@ -62,6 +83,16 @@ class FrontierClient:
 
     def lease(self, **wanted):
         return self._call("lease", wanted)
+
+    def renew(self, lease_id, seconds):
+        """Prolongs a lease. Gives its new end; None when it is over."""
+        try:
+            return self._call(f"lease/{lease_id}/renew", {"lease_seconds": seconds})["expires_at"]
+        except LeaseOver:
+            return None
+
+    def release(self, lease_id):
+        self._call(f"lease/{lease_id}/release", {})
 
     def report(self, lease_id, results):
         """Reports results, in as many calls as their size needs. Gives how many URLs were new."""
@@ -88,6 +119,8 @@ class FrontierClient:
                     return json.load(answer)["data"]
             except urllib.error.HTTPError as error:
                 why = error.read(10_000).decode(errors="replace")
+                if error.code == 409:
+                    raise LeaseOver(why) from None
                 if error.code not in (429, 502, 503, 504):
                     raise RuntimeError(f"{operation}: {error.code} {why}") from None
             except (OSError, ValueError) as error:
@@ -120,6 +153,7 @@ class FrontierSpider(scrapy.Spider):
         spider.until_idle = until_idle != "0"
         spider.robots = {}  # by origin: when it was read, its rules
         spider.asked = {}  # by host: when it answered last
+        spider.texts = {}  # by digest: the page that showed the text first
         spider.visits, spider.reporting = set(), 0
         spider.leasing, spider.timer, spider.over = False, None, False
         crawler.signals.connect(spider._open, signals.spider_opened)
@@ -145,7 +179,13 @@ class FrontierSpider(scrapy.Spider):
         """Gives back what was not fetched, so that others need not wait for the end of the lease."""
         self.over = True
         self.frontier.closing.set()
-        return DeferredList([visit.finish() for visit in list(self.visits)])
+        leases = {visit.lease.id for visit in self.visits}
+        reported = DeferredList([visit.finish() for visit in list(self.visits)])
+        return reported.addCallback(lambda _: DeferredList([self._release(lease_id) for lease_id in leases]))
+
+    def _release(self, lease_id):
+        released = deferToThread(self.frontier.release, lease_id)
+        return released.addErrback(lambda failure: self.logger.error(failure.getErrorMessage()))
 
     # ---- leases
 
@@ -166,19 +206,33 @@ class FrontierSpider(scrapy.Spider):
         by_host = {}
         for item in lease["items"]:
             by_host.setdefault(item["host"], []).append(item)
-        # Counted from before the call, by this machine's clock: it need not agree with the engine's on expires_at.
-        ends = sent + int(self.lease_seconds) - MARGIN
-        for items in by_host.values():
-            visit = Visit(self, lease["lease_id"], items, ends)
-            self.visits.add(visit)
-            visit.next()
+        if by_host and self.over:  # it was closed meanwhile
+            return self._release(lease["lease_id"])
         again = lease["retry_after_seconds"]
         if by_host:
+            taken = Lease(lease, sent + int(self.lease_seconds) - MARGIN)
+            visits = [Visit(self, taken, items) for items in by_host.values()]
+            self.visits.update(visits)
+            for visit in visits:
+                visit.next()
+            self._keep(taken)
             self._lease_in(5)
         elif self.until_idle and again > 30 and not self.visits and not self.reporting:
             self.over = True
         else:
             self._lease_in(again)
+
+    def _keep(self, lease):
+        """Renews a lease shortly before it runs short, as long as pages of it are left."""
+        if any(visit.lease is lease for visit in self.visits):
+            self._later(max(lease.ends - RENEW - time.monotonic(), 0), self._renew, lease)
+
+    def _renew(self, lease):
+        if self.over or not any(visit.lease is lease for visit in self.visits):
+            return
+        renewed = deferToThread(self.frontier.renew, lease.id, int(self.lease_seconds))
+        renewed.addCallback(lambda expires_at: lease.prolong(expires_at) and self._keep(lease))
+        renewed.addErrback(self._fail)
 
     def _lease_in(self, seconds):
         if self.timer and self.timer.active():
@@ -214,8 +268,8 @@ class FrontierSpider(scrapy.Spider):
 class Visit:
     """The items of one host, fetched one after another and reported together."""
 
-    def __init__(self, spider, lease_id, items, ends):
-        self.spider, self.lease_id, self.items, self.ends = spider, lease_id, items, ends
+    def __init__(self, spider, lease, items):
+        self.spider, self.lease, self.items = spider, lease, items
         self.results, self.unreadable, self.read = [], set(), set()
         self.redirects = 0  # in a row
         self.host, self.agent = items[0]["host"], items[0]["user_agent"]
@@ -243,22 +297,27 @@ class Visit:
         self.finish()
 
     def finish(self):
-        """Reports all items; those that were not fetched go to others."""
+        """Reports all items; those that were not fetched go to others. A spider that is closed releases them with its
+        leases."""
         if self not in self.spider.visits:
-            return
+            return succeed(None)
         self.spider.visits.discard(self)
-        results = self.results + [{"id": item["id"], "error": "not_fetched"} for item in self.items]
+        results = list(self.results)
+        if not self.spider.over:
+            results += [{"id": item["id"], "error": "not_fetched"} for item in self.items]
         if self.crawl_delay:
             results = [{**result, "crawl_delay_seconds": self.crawl_delay} for result in results]
-        return self.spider._report(self.lease_id, results)
+        return self.spider._report(self.lease.id, results) if results else succeed(None)
 
     def _send(self, url, callback, origin, headers={}):
-        """Sends a request when the host's delay is over, unless the lease is over before. Then the host is given back at
-        the end of the lease: nobody could ask it sooner, and it would only be leased once more."""
+        """Sends a request when the host's delay is over, unless the lease is over before and is not renewed. Then the host is
+        given back at the end of the lease: nobody could ask it sooner, and it would only be leased once more."""
         now = time.monotonic()
         wait = max(self.spider.asked.get(self.host, float("-inf")) + self.delay - now, 0)
-        if now + wait >= self.ends:
-            return self.spider._later(max(self.ends - now, 0), self.finish)
+        if now >= self.lease.ends:
+            return self.finish()
+        if now + wait >= self.lease.ends:
+            return self.spider._later(self.lease.ends - now, self._send, url, callback, origin, headers)
         request = scrapy.Request(
             url,
             callback,
@@ -314,6 +373,7 @@ class Visit:
                 result["sha256"] = hashlib.sha256(response.body).hexdigest()
                 if text := plain_text(response):
                     result["text_sha256"] = hashlib.sha256(text.encode()).hexdigest()
+                    result["duplicate_of"] = self._original(text, result["text_sha256"])
                 for output in iterate_spider_output(self.spider.parse(response)):
                     if isinstance(output, scrapy.Request):
                         links.append(output.url)
@@ -328,6 +388,15 @@ class Visit:
                 self.finish()
             else:
                 self.next()
+
+    def _original(self, text, digest):
+        """The page that showed the same text first: another one, or None. Many pages have next to no text."""
+        if len(text) < MIN_TEXT:
+            return None
+        url = self.items[0]["url"]
+        first = self.spider.texts.get(digest, url)
+        keep(self.spider.texts, digest, first)
+        return first if first != url else None
 
     def _follow(self, response):
         """Whether a redirect leads to the same host. It is followed as any other request, at the host's delay, if robots.txt
@@ -388,6 +457,11 @@ def keep(cache, key, value):
     cache[key] = value
     if len(cache) > MAX_KEPT:
         del cache[next(iter(cache))]
+
+
+def instant(text):
+    """The instant of an RFC 3339 text."""
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
 def product(agent):

@@ -50,13 +50,14 @@ function commands(example) {
 }
 
 /** Runs a command of a README in the example's directory, with the sample web behind the proxy. */
-async function run(command, example, env) {
+async function run(command, example, env, meanwhile = () => {}) {
   const child = spawn("bash", ["-c", command], {
     cwd: join(root, "examples", example),
     timeout: 180_000,
     env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}`, ...env },
   });
   const ended = new Promise((done) => child.on("close", done));
+  meanwhile(child);
   const [out, errors, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   return { code, output: out + errors };
 }
@@ -197,32 +198,50 @@ for (const [example, file] of [
   });
 
 /** A fake engine with scripted answers, and the proxy to the one site that it leases. */
-async function playEngine(leases, faults) {
-  const played = { asked: [], calls: [], reports: [], leased: 0 };
+async function playEngine(
+  leases,
+  faults,
+  { renewals = 0, seconds = 300, delay = 0.3, body = "<title>A page</title>" } = {},
+) {
+  const played = { asked: [], calls: [], reports: [], leased: 0, released: [] };
+  const expiry = (s) => new Date(Date.now() + 3_600_000 + s * 1000).toISOString(); // by a clock of its own
   const server = createServer(async (request, response) => {
     if (request.method === "GET") {
       const path = new URL(request.url).pathname; // a proxy is sent the whole URL
-      played.asked.push({ path, at: Date.now() });
+      played.asked.push({ path, at: Date.now(), etag: request.headers["if-none-match"] });
       const robots = path === "/robots.txt";
       response.writeHead(200, { "content-type": robots ? "text/plain" : "text/html" });
-      return response.end(robots ? "User-agent: *\nDisallow: /private\n" : "<title>A page</title>");
+      return response.end(robots ? "User-agent: *\nDisallow: /private\n" : body);
     }
     const operation = request.url.split("/").at(-1);
-    const body = await json(request);
+    const sent = await json(request);
     played.calls.push(operation);
     const fault = faults[operation]?.shift();
     if (fault === "lost") return request.socket.destroy(); // after it was processed
     if (fault) return response.writeHead(fault).end("<h1>no JSON</h1>");
-    if (operation === "report") played.reports.push(body);
+    if (operation === "report") played.reports.push(sent);
+    if (operation === "release") played.released.push(request.url.split("/").at(-2));
+    if (operation === "renew" && renewals-- <= 0) {
+      const error = { code: "lease_over", field: null, message: "the lease is over" };
+      return response.writeHead(409).end(JSON.stringify({ success: false, error }));
+    }
     const out = operation === "lease" && played.leased > played.reports.length; // the host is leased
     const paths = operation === "lease" && !out ? (leases.shift() ?? []) : [];
     if (paths.length > 0) played.leased++;
     const items = paths.map((path) => ({
       ...{ id: path, url: `http://patient.example${path}`, host: "patient.example", domain: "patient.example" },
-      ...{ kind: "page", crawl_delay_seconds: 0.3, user_agent: "NewsforkBot/1.0", etag: null, last_modified: null },
+      ...{
+        kind: "page",
+        crawl_delay_seconds: delay,
+        user_agent: "NewsforkBot/1.0",
+        etag: `"${path}"`,
+        last_modified: null,
+      },
     }));
-    const data = { lease_id: `lease ${leases.length}`, items, retry_after_seconds: items.length ? null : out ? 1 : 60 };
-    const answer = operation === "lease" ? data : { accepted: body.results.length, unknown: 0, added: 0 };
+    const again = items.length ? null : out ? 1 : 60;
+    const data = { lease_id: `lease-${leases.length}`, expires_at: expiry(seconds), items, retry_after_seconds: again };
+    const others = { accepted: sent.results?.length, unknown: 0, added: 0, expires_at: expiry(300), released: 0 };
+    const answer = operation === "lease" ? data : others;
     response
       .writeHead(200, { "content-type": "application/json" })
       .end(JSON.stringify({ success: true, data: answer }));
@@ -280,6 +299,45 @@ async function assertPatient(example, commandOf) {
     assert.equal(back.length, 9 - (short.asked.length - 1), output);
   } finally {
     short.close();
+  }
+
+  // The same lease is renewed, so that all of it is fetched, with the tags of the last time. All pages have one text.
+  const story = `<body><p>${"The same story, word by word. ".repeat(10)}</p></body>`;
+  const paths = ["/0", "/1", "/2", "/3"];
+  const renewed = await playEngine([paths], {}, { renewals: 1, seconds: 31, delay: 0.6, body: story });
+  try {
+    const { code, output } = await run(commandOf({ short: true }), example, envOf(renewed));
+    assert.equal(code, 0, output);
+    assert.ok(renewed.calls.includes("renew"), output);
+    const pages = renewed.asked.filter(({ path }) => path !== "/robots.txt");
+    assert.deepEqual(
+      pages.map(({ path, etag }) => [path, etag]),
+      paths.map((path) => [path, `"${path}"`]),
+      output,
+    );
+    const results = renewed.reports.flatMap((report) => report.results);
+    const first = "http://patient.example/0";
+    assert.deepEqual(
+      results.map(({ id, duplicate_of: of }) => [id, of]),
+      paths.map((path) => [path, path === "/0" ? undefined : first]),
+      output,
+    );
+    assert.equal(new Set(results.map((one) => one.text_sha256)).size, 1);
+  } finally {
+    renewed.close();
+  }
+
+  // A scraper that is stopped reports what it has fetched, and releases the rest.
+  const stopped = await playEngine([["/0", "/1"]], {}, { delay: 20 });
+  try {
+    const ended = run(`exec ${commandOf({})}`, example, envOf(stopped), (child) =>
+      until(() => stopped.asked.length >= 1, "a request", 60).then(() => child.kill("SIGTERM")),
+    );
+    const { output } = await ended;
+    assert.deepEqual(stopped.released, ["lease-0"], output);
+    assert.ok(stopped.asked.length <= 2, output);
+  } finally {
+    stopped.close();
   }
 }
 

@@ -102,19 +102,19 @@ const detour = `
   };
   syncBuiltinESMExports();`;
 
-function start(token = "reader", engineAddress = address) {
+function start(token = "reader", engineAddress = address, env = {}) {
   return spawn(
     process.execPath,
     ["--import", `data:text/javascript,${encodeURIComponent(detour)}`, join(root, "docs/scraper.mjs"), "--until-idle"],
     {
       timeout: 60_000,
-      env: { ...process.env, SEED_API_URL: engineAddress, SEED_API_TOKEN: token, SITES: sitesAddress },
+      env: { ...process.env, SEED_API_URL: engineAddress, SEED_API_TOKEN: token, SITES: sitesAddress, ...env },
     },
   );
 }
 
-async function scrape(token, engineAddress) {
-  const scraper = start(token, engineAddress);
+async function scrape(token, engineAddress, env) {
+  const scraper = start(token, engineAddress, env);
   const ended = new Promise((done) => scraper.on("close", done));
   const [out, errors, code] = await Promise.all([text(scraper.stdout), text(scraper.stderr), ended]);
   return { out, errors, code };
@@ -207,6 +207,81 @@ test("it reports an invalid token", async () => {
   const { errors, code } = await scrape("guess");
   assert.equal(code, 1);
   assert.match(errors, /lease: .*the token is not valid here; send the API_TOKEN/);
+});
+
+test("it renews a lease that runs short, sends conditions, and names copies", { timeout: 60_000 }, async () => {
+  const words = "The same story, word by word. ".repeat(10);
+  const body = (path) => `<nav>${path} ${asked(`twice.example${path}`)}</nav><p>${words}</p>`;
+  for (const path of ["/a", "/b"]) sites[`twice.example${path}`] = () => [200, { etag: `"${path}"` }, body(path)];
+  const conditions = [];
+  const note = (request) => conditions.push([request.headers["x-url"], request.headers["if-none-match"]]);
+  web.on("request", note);
+  const item = (path, more) => ({
+    ...{ id: path, url: `https://twice.example${path}`, host: "twice.example", domain: "twice.example", kind: "page" },
+    ...{ crawl_delay_seconds: 0.3, user_agent: "NewsforkBot/1.0", etag: null, last_modified: null, ...more },
+  });
+  const again = {
+    etag: '"old"',
+    last_modified: "Wed, 28 Jan 2026 09:00:00 GMT",
+    last_fetched_at: "2026-01-28T10:00:00Z",
+  };
+  const items = [item("/a"), item("/b", again), item("/c")];
+  const calls = [];
+  let leased = false;
+  // The engine gives a lease of 31 s, by a clock that is an hour ahead, and renews it once.
+  const expiry = (seconds) => new Date(Date.now() + 3_600_000 + seconds * 1000).toISOString();
+  const short = createServer(async (request, response) => {
+    const sent = await json(request);
+    const operation = request.url.split("/").at(-1);
+    calls.push([operation, sent]);
+    let data = { accepted: sent.results?.length, added: 0 };
+    if (operation === "lease")
+      data = {
+        lease_id: "1",
+        expires_at: expiry(sent.lease_seconds),
+        items: leased ? [] : items,
+        retry_after_seconds: 60,
+      };
+    leased = true;
+    const renewals = calls.filter(([one]) => one === "renew").length;
+    if (operation === "renew") {
+      const error = { code: "lease_over", field: null, message: "the lease is over" };
+      if (renewals > 1) return response.writeHead(409).end(JSON.stringify({ success: false, error }));
+      data = { expires_at: expiry(sent.lease_seconds) };
+    }
+    response.end(JSON.stringify({ success: true, data }));
+  });
+  await new Promise((listening) => short.listen(0, "127.0.0.1", listening));
+  sites["twice.example/robots.txt"] = [200, {}, "User-agent: *\nCrawl-delay: 1\n"];
+  try {
+    const { errors, code } = await scrape("reader", `http://127.0.0.1:${short.address().port}`, {
+      LEASE_SECONDS: "31",
+    });
+    assert.equal(code, 0, errors);
+    const results = calls.filter(([one]) => one === "report").flatMap(([, sent]) => sent.results);
+    assert.deepEqual(results.map(({ id, status, error }) => [id, status ?? error]).sort(), [
+      ["/a", 200],
+      ["/b", 200],
+      ["/c", 404],
+    ]);
+    const [a, b] = ["/a", "/b"].map((id) => results.find((one) => one.id === id));
+    assert.equal(a.text_sha256, b.text_sha256, "the navigation differs, the text does not");
+    assert.notEqual(a.sha256, b.sha256);
+    assert.deepEqual([a.duplicate_of, b.duplicate_of], [undefined, "https://twice.example/a"]);
+    assert.deepEqual(
+      conditions.filter(([url]) => url.endsWith("/b")),
+      [["https://twice.example/b", '"old"']],
+    );
+    assert.ok(
+      calls.some(([one]) => one === "renew"),
+      JSON.stringify(calls),
+    );
+    assert.equal(a.crawl_delay_seconds, 1);
+  } finally {
+    web.off("request", note);
+    short.closeAllConnections();
+    short.close();
+  }
 });
 
 test("pages of many links are reported in several reports", { timeout: 60_000 }, async () => {
