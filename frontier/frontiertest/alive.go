@@ -474,6 +474,10 @@ func sentOnce(t T, db DB) {
 	for range 11 * 60 {
 		s.wait(60_000)
 		sent += len(s.tickBehind(began))
+		due := s.stats().OldestDue[frontier.EntryLane] // else no alarm says that the queue stands still
+		if waits := s.now.Sub(began); due == 0 || s.now.Sub(due) < waits-20*60_000_000_000 {
+			t.Fatalf("%v after its message the entry point is said to be due since %d, now %d", waits, due, s.now)
+		}
 	}
 	expect(t, "messages while the queue stands still", sent, 0)
 	for range 16 {

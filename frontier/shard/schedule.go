@@ -174,12 +174,13 @@ func (t *ticker) decide(h *store.Host, second epoch.Seconds) (at epoch.Seconds) 
 	case max(busy, c.freeAt(h)) > c.now: // its owner may be done with it long before the end of the time
 		busy = min(busy, c.now.Add(c.settings.lookAgain(e.Method)))
 		return c.slot(max(busy, c.freeAt(h), c.now.Add(c.settings.tickSpacing())))
-	case t.waits(e, second):
-		return c.seconds().Add(c.settings.lookAgain(e.Method))
 	}
 	if t.late.Oldest == 0 || e.Due < t.late.Oldest {
 		again := c.settings.lookAgain(e.Method) + 2*c.settings.tickSpacing()
 		t.late = store.Overdue{Oldest: e.Due, At: c.seconds(), Until: c.seconds().Add(again)}
+	}
+	if t.waits(e, second) { // which is late as well: the queue stands still
+		return c.seconds().Add(c.settings.lookAgain(e.Method))
 	}
 	t.messages = append(t.messages, contract.RefreshMessage{Refresh: contract.Refresh{
 		Domain: m.Name, URL: h.URL(&e.Page), Method: e.Method, ETag: e.Etag, LastModified: e.Modified,
