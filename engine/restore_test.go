@@ -3,6 +3,7 @@ package engine_test
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -229,40 +230,50 @@ func TestRestore_DomainsMove(t *testing.T) {
 	}
 }
 
-// TestRestore_YoungDeployment: shards without a snapshot are moved, too.
+// TestRestore_YoungDeployment: shards without a snapshot are moved, too. Former ones have stored one with their first
+// tick, also while the pipeline is paused.
 func TestRestore_YoungDeployment(t *testing.T) {
-	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
-		w.Variables["FRONTIER_SHARDS"] = "3"
-		var domains []string
-		for i := range 40 {
-			domains = append(domains, fmt.Sprintf("young-%d.example", i))
-			verdictOf(t, w, domains[i], fmt.Sprintf("https://%s/a", domains[i]))
+	for _, c := range [][2]int{{3, 5}, {5, 3}} {
+		enginetest.Run(t, func(t *testing.T, w *enginetest.World) { moveYoung(t, w, c[0], c[1]) })
+	}
+}
+
+func moveYoung(t *testing.T, w *enginetest.World, from, to int) {
+	w.Variables["FRONTIER_SHARDS"] = strconv.Itoa(from)
+	var domains []string
+	for i := range 40 {
+		domains = append(domains, fmt.Sprintf("young-%d.example", i))
+		verdictOf(t, w, domains[i], fmt.Sprintf("https://%s/a", domains[i]))
+	}
+	w.Ask("POST", "/api/v1/pipeline/pause", "{}")
+	for n := to; n < from; n++ {
+		if _, err := w.Alarm(fmt.Sprint("shard-", n)); err != nil {
+			t.Fatal(err)
 		}
-		w.Ask("POST", "/api/v1/pipeline/pause", "{}")
-		w.Variables["FRONTIER_SHARDS"] = "5"
-		w.Deploy()
-		moved, want := int64(0), int64(0)
-		for _, domain := range domains {
-			if placement.ShardOf(domain, 3) != placement.ShardOf(domain, 5) {
-				want++
-			}
+	}
+	w.Variables["FRONTIER_SHARDS"] = strconv.Itoa(to)
+	w.Deploy()
+	moved, want := int64(0), int64(0)
+	for _, domain := range domains {
+		if placement.ShardOf(domain, from) != placement.ShardOf(domain, to) {
+			want++
 		}
-		for body, done := `{"live":true}`, false; !done; {
-			r := enginetest.Data[contract.Restored](w, "POST", "/api/v1/frontier/restore", body)
-			moved += r.Hosts
-			if done = r.Done; !done {
-				body = fmt.Sprintf(`{"live":true,"cursor":%q}`, *r.Cursor)
-			}
+	}
+	for body, done := `{"live":true}`, false; !done; {
+		r := enginetest.Data[contract.Restored](w, "POST", "/api/v1/frontier/restore", body)
+		moved += r.Hosts
+		if done = r.Done; !done {
+			body = fmt.Sprintf(`{"live":true,"cursor":%q}`, *r.Cursor)
 		}
-		if moved != want || want == 0 {
-			t.Errorf("%d hosts moved, want %d", moved, want)
+	}
+	if moved != want || want == 0 {
+		t.Errorf("%d hosts moved, want %d", moved, want)
+	}
+	for _, domain := range domains {
+		if v := verdictOf(t, w, domain, fmt.Sprintf("https://%s/a", domain)); v != frontier.Duplicate {
+			t.Errorf("%s: %s", domain, v)
 		}
-		for _, domain := range domains {
-			if v := verdictOf(t, w, domain, fmt.Sprintf("https://%s/a", domain)); v != frontier.Duplicate {
-				t.Errorf("%s: %s", domain, v)
-			}
-		}
-	})
+	}
 }
 
 // TestRestore_CursorExpires: a shard that was lost has lost its part of the feed and of the changes. Readers with a

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { registerHooks } from "node:module";
 import { join, resolve } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -44,6 +45,28 @@ test("what is deployed has the compatibility flags and date of the fixtures, and
         assert.equal(deployed.compatibility_date, fixture.compatibility_date, name);
         assert.equal(deployed.preview_urls, false, `${name}, ${env ?? "development"}`);
       }
+});
+
+// An object settles where it is first called from, and never moves; local runs ignore the hint.
+test("objects are placed by LOCATION, like buckets and databases", async () => {
+  const source = "export const connect = undefined;";
+  const hooks = registerHooks({
+    resolve: (name, context, next) =>
+      name === "cloudflare:sockets" ? { url: name, shortCircuit: true } : next(name, context),
+    load: (url, context, next) =>
+      url === "cloudflare:sockets" ? { format: "module", source, shortCircuit: true } : next(url, context),
+  });
+  const { helpers } = await import("../worker/helpers.mjs");
+  hooks.deregister();
+  const calls = [];
+  const call = async (LOCATION) => {
+    const FRONTIER = { getByName: (...args) => (calls.push(args), { call: async () => "answer" }) };
+    const data = new Uint8Array();
+    assert.equal(await helpers.objectCall({ env: { FRONTIER, LOCATION }, data }, "FRONTIER", "shard-3", "tick", "1000"), "answer");
+    return calls.pop();
+  };
+  assert.deepEqual(await call("weur"), ["shard-3", { locationHint: "weur" }]);
+  assert.deepEqual(await call(undefined), ["shard-3", { locationHint: "apac" }]);
 });
 
 test("the workflow deploys what was tested, with the project's own wrangler", () => {

@@ -290,6 +290,42 @@ func TestFollow_TooLate(t *testing.T) {
 	}
 }
 
+// TestFollow_EmptyBlockIsPruned: a block that was damaged, so that nothing can be read of it, had at least one record. Who
+// did not read that is told so when the block is deleted, and who read it is not.
+func TestFollow_EmptyBlockIsPruned(t *testing.T) {
+	w := newWorld(t)
+	for i := range 3 {
+		w.put("a.example", []frontier.NewPage{{URL: fmt.Sprintf("https://a.example/%d", i), Fresh: true}})
+		w.now += 9 * 86_400_000
+	}
+	var keys []int64
+	w.do(func() error {
+		rows, err := w.db.Run("SELECT key FROM feed ORDER BY key")
+		for err == nil && rows.Next() {
+			keys = append(keys, rows.Int())
+		}
+		if err == nil {
+			_, err = w.db.Run("UPDATE feed SET data = X'' WHERE key = ?1", keys[0])
+		}
+		return err
+	})
+	if len(keys) != 3 {
+		t.Fatalf("the feed has blocks %d, want three", keys)
+	}
+	for range 2 {
+		w.do(func() error { return pruned(w) })
+	}
+	for after, expired := range map[int64]bool{keys[0] - 1: true, keys[0]: false} {
+		w.do(func() error {
+			page, err := w.shard.Feed(w.now, frontier.FeedRequest{After: after, Limit: 10})
+			if page.Expired != expired || len(page.Items) != 2 {
+				t.Errorf("after %d: %d items, expired %t; want 2 and %t", after, len(page.Items), page.Expired, expired)
+			}
+			return err
+		})
+	}
+}
+
 // TestFollow_TooLateFromTheBeginning: a reader who has begun, and was then away for longer than the feed is kept,
 // is told so whatever shard the missing items are of, also one of which the first page had none.
 func TestFollow_TooLateFromTheBeginning(t *testing.T) {
