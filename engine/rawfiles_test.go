@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -131,6 +132,60 @@ func TestRawFile_ReplacedWhileRead(t *testing.T) {
 					t.Errorf("%+v", s)
 				}
 			})
+		})
+	}
+}
+
+// TestRawFile_ReplacedAtAnyTime: whoever replaces a file in the bucket, at any time of its processing, while events die, has
+// its last content processed by orchestrate alone, and that of a file that did not change is not processed again.
+func TestRawFile_ReplacedAtAnyTime(t *testing.T) {
+	for run := range 12 {
+		enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+			w.Web.Serve = (&enginetest.Sites{}).Serve
+			random := rand.New(rand.NewPCG(25, uint64(run)))
+			version := 0
+			replace := func() {
+				time.Sleep(2 * time.Second) // a key takes one write a second
+				version++
+				w.Put(raw(day, 1), records(fmt.Sprintf("full-%d.sg", version%7), fmt.Sprintf("full-%d.sg", 10+version)))
+			}
+			replace()
+			inside := false
+			w.Bucket.Fail = func(op, key string) error {
+				if !inside && version < 5 && strings.HasPrefix(key, raw(day, 1)) && random.IntN(3) == 0 {
+					inside = true
+					replace()
+					inside = false
+				}
+				return nil
+			}
+			deaths := 0
+			w.Kill = func(int) bool {
+				if deaths < 6 && random.IntN(25) == 0 {
+					deaths++
+					return true
+				}
+				return false
+			}
+			for range 4 {
+				w.Ask("POST", "/api/v1/seeds/orchestrate", "{}")
+				w.Drain()
+				time.Sleep(time.Minute)
+			}
+			w.Kill, w.Bucket.Fail = nil, nil
+			for range 2 {
+				orchestrate(w, "{}")
+				w.Drain()
+			}
+			if w.Document(day, fmt.Sprintf("full-%d.sg", 10+version)) == nil {
+				t.Errorf("run %d: version %d of the file was not processed", run, version)
+			}
+			if r := orchestrate(w, "{}"); r.Sent != 0 {
+				t.Errorf("run %d: the file is queued once more: %+v", run, r)
+			}
+			if s := w.Status("").Processing; s.FilesTotal != 1 || s.FilesProcessed != 1 || s.DomainsPending != 0 {
+				t.Errorf("run %d: %+v", run, s)
+			}
 		})
 	}
 }
