@@ -40,7 +40,7 @@ export const quietly = (args) => wrangler(args, { stdio: ["ignore", "pipe", "pip
 
 // How the platform says that something does not exist; any other failure is one. By its codes: bucket 10006, Worker 10007
 // and 10090, notifications 11015, queue 11000, D1 7404. Where wrangler looks a name up in a list, by wrangler's words.
-const missing = /\[code: (10006|10007|10090|11015|11000|7404)\]|Queue ".*" does not exist|Couldn't find a D1 DB/i;
+const missing = /\[code: (10006|10007|10090|11015|11000|7404)\]|Queue ".*" does not exist|Worker ".*" .*not found|Couldn't find a D1 DB/i;
 
 /** Reports whether something exists, by the command that looks for it; what it prints may have to show it. */
 export function exists(look, shown = () => true) {

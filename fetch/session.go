@@ -228,6 +228,14 @@ func (r *chain) follow(u *url.URL) error {
 	}
 }
 
+// validStatus returns a status as it is, or 500 for one of no class, which counts as a fault of the server (RFC 9110, 15).
+func validStatus(status int) int {
+	if status < 100 || status > 599 {
+		return http.StatusInternalServerError
+	}
+	return status
+}
+
 // redirect returns the Location of a redirect (RFC 9110, 15.4).
 func redirect(a *Answer) (location string, ok bool) {
 	switch a.Status {
@@ -324,7 +332,7 @@ func (r *chain) exchange(u *url.URL) error {
 	if limit == 0 {
 		limit = DefaultMaxBytes
 	}
-	a.Status, a.Header, a.answered = resp.Status, resp.Header, a.URL
+	a.Status, a.Header, a.answered = validStatus(resp.Status), resp.Header, a.URL
 	a.Body = &Body{url: a.URL, content: resp.Body, left: limit, done: leave}
 	occupied = true
 	if r.target.Method == http.MethodHead || a.Status == http.StatusNoContent || a.Status == http.StatusNotModified {

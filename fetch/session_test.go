@@ -112,6 +112,19 @@ func TestRequest(t *testing.T) {
 	}
 }
 
+// TestResponse_OddStatus: some sites refuse crawlers with a status that HTTP does not have.
+func TestResponse_OddStatus(t *testing.T) {
+	pages := map[string]fetchtest.Page{}
+	for status, want := range map[int]int{999: 500, 600: 500, 42: 500, 599: 599, 100: 100, 451: 451} {
+		url := fmt.Sprintf("https://herald.example/%d", status)
+		pages[url] = fetchtest.Page{Status: status}
+		w := newWorld(pages)
+		if a, _ := w.session.Fetch(t.Context(), fetch.Target{URL: url, Once: true, Timeout: time.Second}); a.Status != want {
+			t.Errorf("%d is %d, want %d", status, a.Status, want)
+		}
+	}
+}
+
 func TestRequest_NoCookies(t *testing.T) {
 	w := newWorld(map[string]fetchtest.Page{
 		"https://herald.example/": {Header: map[string]string{"Set-Cookie": "a=b"}}})

@@ -102,6 +102,9 @@ func (a frontierRoutes) readReport(r *http.Request) (report frontier.Report, ref
 	return report, refused, nil
 }
 
+// maxCrawlDelay is the longest Crawl-delay that counts, in seconds.
+const maxCrawlDelay = 24 * 60 * 60
+
 // reportResult is the outcome of one item.
 type reportResult struct {
 	ID           string            `json:"id"`
@@ -128,7 +131,9 @@ func (p *reportResult) result(field string, assess assessor, now time.Time) (res
 		RedirectedTo: p.RedirectedTo, Copy: p.DuplicateOf != "",
 	}
 	if p.Status != nil {
-		result.Status = *p.Status
+		if result.Status = *p.Status; result.Status > 599 { // RFC 9110 (15): of no class, so a fault of the server
+			result.Status = http.StatusInternalServerError
+		}
 	} else {
 		result.Unresolved, result.Forbidden, result.NoRobots, result.NotFetched = *p.Error == unresolved,
 			*p.Error == forbidden, *p.Error == noRobots, *p.Error == notFetched
@@ -137,7 +142,7 @@ func (p *reportResult) result(field string, assess assessor, now time.Time) (res
 		result.RetryAfter = *p.RetryAfter
 	}
 	if p.CrawlDelay != nil {
-		result.CrawlDelay = int64(*p.CrawlDelay * 1000)
+		result.CrawlDelay = int64(min(max(*p.CrawlDelay, 0), maxCrawlDelay) * 1000)
 	}
 	list, err := httpapi.DecodeList[foundURL](p.URLs, field+".urls")
 	if err != nil {
@@ -179,17 +184,12 @@ func (p *reportResult) check(field string) error {
 		return contract.Invalid(field+"error", "is longer than %d bytes; shorten it", maxErrorText)
 	}
 	if p.Status != nil {
-		if err := within(field+"status", p.Status, 100, 599); err != nil {
+		if err := within(field+"status", p.Status, 100, 999); err != nil {
 			return err
 		}
 	}
 	if p.RetryAfter != nil && *p.RetryAfter < 0 {
 		return contract.Invalid(field+"retry_after_seconds", "must not be negative, got %d", *p.RetryAfter)
-	}
-	if p.CrawlDelay != nil {
-		if err := within(field+"crawl_delay_seconds", p.CrawlDelay, 0, 1e9); err != nil {
-			return err
-		}
 	}
 	if p.FetchedAt != nil {
 		if _, err := time.Parse(time.RFC3339, *p.FetchedAt); err != nil {

@@ -385,7 +385,7 @@ func TestFrontier_Requests(t *testing.T) {
 		{"report", result(`{"status":200}`), "results[2].id"},
 		{"report", result(`{"id":"a"}`), "results[2].status"},
 		{"report", result(`{"id":"a","status":99}`), "results[2].status"},
-		{"report", result(`{"id":"a","status":600}`), "results[2].status"},
+		{"report", result(`{"id":"a","status":1000}`), "results[2].status"},
 		{"report", result(`{"id":"a","status":"200"}`), "results[2].status"},
 		{"report", result(`{"id":"a","status":200,"error":"x"}`), "results[2].error"},
 		{"report", result(`{"id":"a","error":""}`), "results[2].status"},
@@ -476,6 +476,36 @@ func TestReport_SurplusURLs(t *testing.T) {
 	got := get[contract.FrontierReported](t, f, "POST", "/api/v1/frontier/report", body)
 	if got.Accepted != 1 || got.Added != 1 || got.Refused != 7 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestReport_OddHosts: what a host says in its answer and its robots.txt, however odd, is not the scraper's fault, and must
+// not have its report refused: the page would come back, and with it the next refused report.
+func TestReport_OddHosts(t *testing.T) {
+	f := newFixture(t, nil)
+	put(t, f, "https://a.example/1", "https://b.example/1", "https://c.example/1")
+	l := lease(t, f, `{"max":3,"lease_seconds":600}`)
+	of := map[string]string{"a.example": `"status":999,"crawl_delay_seconds":-1`,
+		"b.example": `"status":200,"crawl_delay_seconds":1e300`, "c.example": `"status":600`}
+	var results []string
+	for _, i := range l.Items {
+		results = append(results, `{"id":`+encode(t, i.ID)+`,`+of[i.Host]+`}`)
+	}
+	got := get[contract.FrontierReported](t, f, "POST", "/api/v1/frontier/report",
+		`{"lease_id":`+encode(t, l.LeaseID)+`,"results":[`+strings.Join(results, ",")+`]}`)
+	if got.Accepted != 3 {
+		t.Errorf("%+v", got)
+	}
+	for host, want := range map[string]float64{"a.example": 0, "b.example": 86400} {
+		if h := get[contract.FrontierHost](t, f, "GET", "/api/v1/frontier/hosts/"+host, ""); h.Delay < want || h.Delay > want+1 {
+			t.Errorf("%s is asked every %v s, want %v", host, h.Delay, want)
+		}
+	}
+	for host, want := range map[string]string{"a.example": "waiting", "b.example": "fetched", "c.example": "waiting"} {
+		u := get[contract.FrontierURL](t, f, "GET", "/api/v1/frontier/url?url=https://"+host+"/1", "")
+		if u.State != want { // the status of no class is a server's fault (RFC 9110, 15)
+			t.Errorf("the page of %s is %s, want %s", host, u.State, want)
+		}
 	}
 }
 

@@ -62,7 +62,10 @@ test("objects are placed by LOCATION, like buckets and databases", async () => {
   const call = async (LOCATION) => {
     const FRONTIER = { getByName: (...args) => (calls.push(args), { call: async () => "answer" }) };
     const data = new Uint8Array();
-    assert.equal(await helpers.objectCall({ env: { FRONTIER, LOCATION }, data }, "FRONTIER", "shard-3", "tick", "1000"), "answer");
+    assert.equal(
+      await helpers.objectCall({ env: { FRONTIER, LOCATION }, data }, "FRONTIER", "shard-3", "tick", "1000"),
+      "answer",
+    );
     return calls.pop();
   };
   assert.deepEqual(await call("weur"), ["shard-3", { locationHint: "weur" }]);

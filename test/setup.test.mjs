@@ -1,10 +1,11 @@
 // make setup-…: each resource is created only if it is missing, and another failure does not count as missing.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { serveAccount } from "./cloudflare.mjs";
 import { home } from "./home.mjs";
 
 const root = resolve(fileURLToPath(new URL("..", import.meta.url)));
@@ -55,10 +56,11 @@ const nothing = {
       '✘ [ERROR] Queue "newsfork-seed-staging" does not exist. To create it, run: wrangler queues create newsfork-seed-staging',
     status: 1,
   },
-  "secret list": failed(
-    "workers/scripts/newsfork-seed-engine-staging/secrets",
-    "This Worker does not exist on your account. [code: 10007]",
-  ),
+  "secret list": {
+    output:
+      '✘ [ERROR] Worker "newsfork-seed-engine-staging" (env: staging) not found.\n\n  \n  If this is a new Worker, run `wrangler deploy` first to create it.\n  Otherwise, check that the Worker name is correct and you\'re logged into the right account.\n',
+    status: 1,
+  },
   "r2 bucket notification list": failed(
     "event_notifications/r2/newsfork-datasets-staging/configuration",
     "No event notification config found for bucket 'newsfork-datasets-staging': no configurations found for bucket. [code: 11015]",
@@ -197,5 +199,53 @@ describe("make teardown-staging", () => {
     assert.equal(run.status, 0, run.output);
     assert.deepEqual(removals(run), deletions);
     assert.deepEqual(removals(make("teardown-staging", { answers: nothing, ...confirmed })), []);
+  });
+});
+
+// The texts above are wrangler's; this is wrangler itself, against the platform's API.
+describe("the project's own wrangler on a fresh account", () => {
+  const run = (variables, ...args) =>
+    new Promise((ended) => {
+      let output = "";
+      const child = spawn("make", ["-s", ...args], {
+        cwd: root,
+        env: { ...process.env, API_TOKEN: "given-by-the-operator", ...variables },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (output += data));
+      child.on("close", (status) => ended({ status, output }));
+    });
+
+  test("sets up what is missing, and tears it down", async () => {
+    const config = readFileSync(join(root, "wrangler.jsonc"), "utf8");
+    const { account, variables, close } = await serveAccount();
+    try {
+      const made = await run(variables, "setup-staging");
+      assert.equal(made.status, 0, made.output);
+      assert.doesNotMatch(made.output, /WARNING|ERROR/);
+      const { buckets, databases, queues, secrets, rules, token } = account;
+      assert.deepEqual([...buckets], ["newsfork-datasets-staging"]);
+      assert.deepEqual(
+        databases.map(({ name }) => name),
+        ["newsfork-metadata-staging"],
+      );
+      assert.deepEqual(
+        queues.map((q) => q.queue_name),
+        ["newsfork-seed-staging", "newsfork-domain-staging", "newsfork-dlq-staging"],
+      );
+      assert.deepEqual([secrets.map(({ name }) => name), token], [["API_TOKEN"], "given-by-the-operator"]);
+      assert.deepEqual([rules[0].prefix, rules[0].suffix], ["raw/", ".json"]);
+
+      const gone = await run(variables, "teardown-staging", "DELETE=newsfork-seed-engine-staging");
+      assert.equal(gone.status, 0, gone.output);
+      assert.doesNotMatch(gone.output, /WARNING|ERROR/);
+      assert.deepEqual(
+        [account.buckets.size, account.databases, account.queues, account.secrets, account.rules],
+        [0, [], [], null, null],
+      );
+      assert.equal(readFileSync(join(root, "wrangler.jsonc"), "utf8"), config);
+    } finally {
+      close();
+    }
   });
 });

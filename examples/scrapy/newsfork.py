@@ -290,7 +290,8 @@ class Visit:
             elif not rules.can_fetch(item["url"], product(self.agent)):
                 self._done({"error": "robots_disallowed"})
             else:
-                self.crawl_delay = rules.crawl_delay(product(self.agent))
+                delay = rules.crawl_delay(product(self.agent)) or 0
+                self.crawl_delay = min(delay, DAY) if delay > 0 else None  # it may say inf or nan, which JSON has not
                 self.delay = max(self.delay, self.crawl_delay or 0)
                 headers = {"If-None-Match": item.get("etag"), "If-Modified-Since": item.get("last_modified")}
                 return self._send(item["url"], self._page, None, headers)
