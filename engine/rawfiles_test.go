@@ -136,8 +136,8 @@ func TestRawFile_ReplacedWhileRead(t *testing.T) {
 	}
 }
 
-// TestRawFile_ReplacedAtAnyTime: whoever replaces a file in the bucket, at any time of its processing, while events die, has
-// its last content processed by orchestrate alone, and that of a file that did not change is not processed again.
+// TestRawFile_ReplacedAtAnyTime: a file that is replaced in the bucket, at any time of its processing and while events
+// die, has its last content processed by orchestrate alone. It is not processed again afterwards.
 func TestRawFile_ReplacedAtAnyTime(t *testing.T) {
 	for run := range 12 {
 		enginetest.Run(t, func(t *testing.T, w *enginetest.World) {

@@ -228,7 +228,7 @@ func (r *chain) follow(u *url.URL) error {
 	}
 }
 
-// validStatus returns a status as it is, or 500 for one of no class, which counts as a fault of the server (RFC 9110, 15).
+// validStatus returns status, or 500 if it is of no class: that counts as a fault of the server (RFC 9110, 15).
 func validStatus(status int) int {
 	if status < 100 || status > 599 {
 		return http.StatusInternalServerError

@@ -119,7 +119,8 @@ func TestResponse_OddStatus(t *testing.T) {
 		url := fmt.Sprintf("https://herald.example/%d", status)
 		pages[url] = fetchtest.Page{Status: status}
 		w := newWorld(pages)
-		if a, _ := w.session.Fetch(t.Context(), fetch.Target{URL: url, Once: true, Timeout: time.Second}); a.Status != want {
+		a, _ := w.session.Fetch(t.Context(), fetch.Target{URL: url, Once: true, Timeout: time.Second})
+		if a.Status != want {
 			t.Errorf("%d is %d, want %d", status, a.Status, want)
 		}
 	}

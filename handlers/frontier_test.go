@@ -479,8 +479,8 @@ func TestReport_SurplusURLs(t *testing.T) {
 	}
 }
 
-// TestReport_OddHosts: what a host says in its answer and its robots.txt, however odd, is not the scraper's fault, and must
-// not have its report refused: the page would come back, and with it the next refused report.
+// TestReport_OddHosts: what a host says in its answer and its robots.txt, however odd, is not the scraper's fault, and
+// must not have its report refused: the page would come back, and with it the next refused report.
 func TestReport_OddHosts(t *testing.T) {
 	f := newFixture(t, nil)
 	put(t, f, "https://a.example/1", "https://b.example/1", "https://c.example/1")
@@ -497,7 +497,8 @@ func TestReport_OddHosts(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for host, want := range map[string]float64{"a.example": 0, "b.example": 86400} {
-		if h := get[contract.FrontierHost](t, f, "GET", "/api/v1/frontier/hosts/"+host, ""); h.Delay < want || h.Delay > want+1 {
+		h := get[contract.FrontierHost](t, f, "GET", "/api/v1/frontier/hosts/"+host, "")
+		if h.Delay < want || h.Delay > want+1 {
 			t.Errorf("%s is asked every %v s, want %v", host, h.Delay, want)
 		}
 	}

@@ -290,8 +290,8 @@ func TestFollow_TooLate(t *testing.T) {
 	}
 }
 
-// TestFollow_EmptyBlockIsPruned: a block that was damaged, so that nothing can be read of it, had at least one record. Who
-// did not read that is told so when the block is deleted, and who read it is not.
+// TestFollow_EmptyBlockIsPruned: a block that was damaged, so that nothing can be read of it, had at least one record.
+// Who did not read that is told so when the block is deleted, and who read it is not.
 func TestFollow_EmptyBlockIsPruned(t *testing.T) {
 	w := newWorld(t)
 	for i := range 3 {
