@@ -7,28 +7,28 @@ import (
 	"strconv"
 
 	"github.com/newsfork/seed-engine/contract"
-	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 	"github.com/newsfork/seed-engine/worker"
 )
 
-// Frontier is a frontier.Caller bound to the Durable Object class Frontier. Each shard is an object.
+// Frontier is a client.Caller bound to the Durable Object class Frontier. Each shard is an object.
 type Frontier struct{ binding string }
 
-var _ frontier.Caller = Frontier{}
+var _ client.Caller = Frontier{}
 
 // NewFrontier returns the shards bound under a name. Every call looks the binding up, because bindings
 // belong to an event.
 func NewFrontier(binding string) Frontier { return Frontier{binding} }
 
-// Call implements frontier.Caller. Its errors have the kind Storage or Timeout. The end of ctx does
+// Call implements client.Caller. Its errors have the kind Storage or Timeout. The end of ctx does
 // not stop a call under way.
 func (f Frontier) Call(ctx context.Context, shard, operation string, request []byte) ([]byte, error) {
 	const op = "frontier.Call"
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	timeout := strconv.FormatInt(frontier.CallTimeout.Milliseconds(), 10)
+	timeout := strconv.FormatInt(client.CallTimeout.Milliseconds(), 10)
 	answer, _, err := worker.Ask("objectCall", request, f.binding, shard, operation, timeout)
 	if worker.ErrorName(err) == "TimeoutError" {
 		return nil, contract.Wrap(contract.Timeout, op, err)

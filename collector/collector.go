@@ -14,6 +14,7 @@ import (
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/r2"
 )
 
@@ -21,7 +22,7 @@ import (
 type Collector struct {
 	Bucket    r2.Bucket
 	Transport fetch.Transport
-	Frontier  frontier.Remotes
+	Frontier  client.Frontier
 	Clock     fetch.Clock
 	Model     func(context.Context) (*classify.Model, error)
 	UserAgent string // sent with every request; its product token selects the group of robots.txt

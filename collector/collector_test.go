@@ -27,7 +27,7 @@ import (
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
-	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/r2"
 )
 
@@ -68,7 +68,7 @@ func newWorld(pages map[string]fetchtest.Page, change func(*collector.Limits)) *
 	time.Sleep(time.Until(time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)))
 	w := &world{web: &fetchtest.Web{Clock: clock{}, Pages: pages}, bucket: r2.NewMemory(), frontier: &shards{}}
 	w.Collector = &collector.Collector{Bucket: w.bucket, Transport: w.web,
-		Frontier: frontier.Remotes{Caller: w.frontier, Shards: 16}, Clock: clock{}, Model: embedded.Load,
+		Frontier: client.Frontier{Caller: w.frontier, Shards: 16}, Clock: clock{}, Model: embedded.Load,
 		UserAgent: "NewsforkBot/1.0 (+https://newsfork.com/bot)", Limits: limits, Log: slog.New(slog.DiscardHandler)}
 	return w
 }

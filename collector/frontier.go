@@ -18,6 +18,7 @@ import (
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/markup"
 	"github.com/newsfork/seed-engine/robots"
 )
@@ -110,9 +111,9 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, how *di
 	return nil
 }
 
-// put is like frontier.Remote.Put, with retries if the shard does not answer.
+// put is like client.Shard.Put, with retries if the shard does not answer.
 func (b *Batch) put(ctx context.Context, p frontier.Put) (answer frontier.PutAnswer, err error) {
-	err = b.persist(ctx, p.Domain, func(shard frontier.Remote) (err error) {
+	err = b.persist(ctx, p.Domain, func(shard client.Shard) (err error) {
 		answer, err = shard.Put(ctx, p)
 		return err
 	})
@@ -120,7 +121,7 @@ func (b *Batch) put(ctx context.Context, p frontier.Put) (answer frontier.PutAns
 }
 
 // persist calls the shard of a domain, with retries if it does not answer.
-func (b *Batch) persist(ctx context.Context, domain string, call func(frontier.Remote) error) error {
+func (b *Batch) persist(ctx context.Context, domain string, call func(client.Shard) error) error {
 	c := b.collector
 	for try := 1; ; try++ {
 		err := call(c.Frontier.Of(domain))
@@ -215,7 +216,7 @@ func (s *saving) announce(ctx context.Context, doc *contract.Document) error {
 	if s.visit.deferred(change) {
 		return nil
 	}
-	return s.batch.persist(ctx, doc.Domain, func(shard frontier.Remote) error {
+	return s.batch.persist(ctx, doc.Domain, func(shard client.Shard) error {
 		return shard.Changed(ctx, change)
 	})
 }

@@ -23,7 +23,7 @@ type Shards struct {
 	Now       func() time.Time
 }
 
-// Frontier is frontier.Remotes.
+// Frontier is client.Frontier.
 type Frontier interface {
 	Exclude(ctx context.Context, x frontier.Exclusion, excluded bool) error
 }

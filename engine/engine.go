@@ -16,7 +16,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/fetch"
-	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 	"github.com/newsfork/seed-engine/handlers"
@@ -34,7 +34,7 @@ type Platform struct {
 	DLQ       queues.Producer
 	Backlogs  func(context.Context) ([]contract.Backlog, []error) // of contract.QueueRoles, or the error for each
 	Database  ledger.DB
-	Frontier  frontier.Caller // calls CallShard in a shard's object
+	Frontier  client.Caller // calls CallShard in a shard's object
 	Transport fetch.Transport
 	Sign      botauth.Sign
 	Clock     fetch.Clock
@@ -109,7 +109,7 @@ func (e *Engine) CallShard(db store.DB, name string, now epoch.Millis, operation
 	if err != nil {
 		return shard.Failure(err)
 	}
-	number, ok := frontier.ShardNumber(name)
+	number, ok := client.ShardNumber(name)
 	if !ok {
 		return shard.Failure(contract.Invalid("shard", "%.40q is not the name of a shard", name))
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
-	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/processor"
 	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/settings"
@@ -18,7 +18,7 @@ import (
 // Inspector runs steps 2 and 3 for single URLs, without a Worker, stores and queues. All fields are required.
 type Inspector struct {
 	Transport fetch.Transport
-	Frontier  frontier.Caller
+	Frontier  client.Caller
 	Clock     fetch.Clock
 	Model     func(context.Context) (*classify.Model, error)
 	Variable  func(name string) (value string, ok bool) // see settings.Read
@@ -38,7 +38,7 @@ func (i *Inspector) Inspect(ctx context.Context, link string) (*contract.Documen
 		return nil, err
 	}
 	c := collector.Collector{
-		Bucket: bucket, Transport: i.Transport, Frontier: frontier.Remotes{Caller: i.Frontier, Shards: 1},
+		Bucket: bucket, Transport: i.Transport, Frontier: client.Frontier{Caller: i.Frontier, Shards: 1},
 		Clock: i.Clock, Model: i.Model,
 		UserAgent: s.UserAgent, Limits: limits(s), Log: i.Log,
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/newsfork/seed-engine/deadletters"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/frontier/idle"
 	"github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/handlers"
@@ -45,7 +46,7 @@ func assemble(p Platform) (*parts, error) {
 		return nil, err
 	}
 	p.Log = contract.SampleLog(p.Log, s.LogSample)
-	shards := frontier.Remotes{Caller: p.Frontier, Shards: s.FrontierShards, Idle: new(idle.Shards)}
+	shards := client.Frontier{Caller: p.Frontier, Shards: s.FrontierShards, Idle: new(idle.Shards)}
 	now, sleep := p.Clock.Now, p.Clock.Sleep
 	records := ledger.New(p.Database)
 	decisions := &controls.Store{Bucket: p.Bucket, Sleep: sleep}
@@ -164,7 +165,7 @@ func (d *documents) Review(ctx context.Context, domain string, lifted bool) erro
 }
 
 // readFrontier returns the readings for the alarms. No entry point is overdue while refreshes are off.
-func readFrontier(ctx context.Context, shards frontier.Remotes,
+func readFrontier(ctx context.Context, shards client.Frontier,
 	set *settings.Settings) (reading ledger.FrontierReading, err error) {
 	stats, err := shards.Stats(ctx)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/newsfork/seed-engine/engine/enginetest"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/frontier/placement"
 	"github.com/newsfork/seed-engine/frontier/sqlite"
 )
@@ -40,7 +41,7 @@ func (s shard) Call(_ context.Context, name, operation string, request []byte) (
 	return answer, err
 }
 
-func newShard(t *testing.T, variables map[string]string) frontier.Remote {
+func newShard(t *testing.T, variables map[string]string) client.Shard {
 	db, err := sqlite.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +54,7 @@ func newShard(t *testing.T, variables map[string]string) frontier.Remote {
 		Local:    func() bool { return true },
 		Log:      contract.NewLogger(t.Output()),
 	})
-	return frontier.Remotes{Caller: shard{e, db}, Shards: 1}.Shard(0)
+	return client.Frontier{Caller: shard{e, db}, Shards: 1}.Shard(0)
 }
 
 func TestShard_FollowsTheSettings(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 	"github.com/newsfork/seed-engine/markup"
 )
 
-// This file is what a shard can be asked: the requests and answers of its operations, which Remote lists. They cross
-// between Worker and shard as JSON with these fields. During a deploy both ends can be one version apart, so
-// operations and fields are only added.
+// This file is what a shard can be asked: the requests and answers of its operations, which client.Shard lists.
+// They cross between Worker and shard as JSON with these fields. During a deploy both ends can be one version
+// apart, so operations and fields are only added.
 
 // ---- Put: URLs to fetch
 

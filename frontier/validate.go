@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -22,6 +23,11 @@ func (r *LeaseRequest) Validate() error {
 		}
 	}
 	return nil
+}
+
+// Wants identifies everything that a lease asks for except Max.
+func (r *LeaseRequest) Wants() string {
+	return fmt.Sprintf("%s/%s/%q/%q", r.Country, r.Category, r.Types, r.Kinds)
 }
 
 func (r *Report) Validate() error {

@@ -4,34 +4,20 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"slices"
 
-	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 )
 
-func (e *WireError) received(op string) error {
-	switch e.Code {
-	case CodeUnknownOperation:
-		return contract.Wrap(contract.Storage, op, ErrUnknownOperation)
-	case CodeNewer:
-		return contract.Wrap(contract.Storage, op, ErrNewer)
-	}
-	kind := contract.Kind(e.Code)
-	if !slices.Contains(shardKinds, kind) {
-		kind = contract.Storage
-	}
-	return &contract.Error{Kind: kind, Op: op, Field: e.Field, Message: e.Message}
-}
+// This file is how an operation travels. A caller sends the name of an operation and its request in JSON; the shard
+// sends an Envelope in JSON with the answer or an error. The fields are those of the Go types. A receiver ignores
+// fields that it does not know, and shard/testdata/wire.txt keeps what earlier versions sent.
 
-// ErrNewer is given when the shard was written by a version that this program cannot read.
+// ErrUnknownOperation is returned when the shard runs an older version that lacks the operation, as for some minutes of
+// a deploy.
+var ErrUnknownOperation = errors.New("frontier: the shard runs an older version, which lacks the operation")
+
+// ErrNewer is returned when the shard was written by a newer version, which this program cannot read.
 var ErrNewer = errors.New("frontier: the shard was written by a newer version")
-
-// A shard is called by the name of an operation with a request in JSON, and answers with an envelope
-// in JSON that has an answer or an error. The fields are those of the Go types. Workers and shards of
-// two neighbouring versions call each other while a deploy is under way, so operations and fields are
-// only added: a receiver ignores fields that it does not have, and testdata/wire keeps what was sent
-// by the versions before.
 
 // Codes of errors in an envelope, besides the kinds of contract.
 const (

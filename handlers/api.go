@@ -12,6 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/orchestrator"
@@ -114,7 +115,7 @@ type API struct {
 	Reconciler   Reconciler
 	Restorer     Restorer
 	Webhook      FeedWebhook
-	Frontier     frontier.Remotes
+	Frontier     client.Frontier
 	Model        func(context.Context) (*classify.Model, error)
 	// Asset returns a static file that was deployed with the program.
 	Asset    func(ctx context.Context, path string) ([]byte, error)

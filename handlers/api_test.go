@@ -26,6 +26,7 @@ import (
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 	frontiersqlite "github.com/newsfork/seed-engine/frontier/sqlite"
@@ -137,12 +138,12 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 		Evidence: &collector.Collector{Bucket: f.bucket, Clock: fetch.SystemClock(), Model: embedded.Load,
 			UserAgent: s.UserAgent, Log: log},
 		Reconciler: &reconcile.Reconciler{Bucket: f.bucket, DeadLetters: deadLetters, Ledger: f.ledger, Now: now},
-		Webhook: &webhook.Sender{Frontier: frontier.Remotes{Caller: f.shards, Shards: 3}, Shards: 3,
+		Webhook: &webhook.Sender{Frontier: client.Frontier{Caller: f.shards, Shards: 3}, Shards: 3,
 			Exclusions: decisions.Exclusions, Ledger: f.ledger, DeadLetters: deadLetters,
 			URL:         "https://receiver.example/",
 			Environment: s.Environment, Log: log, Now: now},
-		Restorer: &reconcile.Restorer{Bucket: f.bucket, Frontier: frontier.Remotes{Caller: f.shards, Shards: 3}},
-		Frontier: frontier.Remotes{Caller: f.shards, Shards: 3},
+		Restorer: &reconcile.Restorer{Bucket: f.bucket, Frontier: client.Frontier{Caller: f.shards, Shards: 3}},
+		Frontier: client.Frontier{Caller: f.shards, Shards: 3},
 		Backlogs: func(context.Context) ([]contract.Backlog, []error) {
 			three := contract.Backlog{Messages: 3, Bytes: 300, Oldest: contract.At(f.now.Add(-time.Minute))}
 			return []contract.Backlog{three, three, {}}, []error{nil, nil, errors.New("the platform does not say")}
@@ -192,7 +193,7 @@ type shards struct {
 
 var errRefused = errors.New("refused")
 
-// Call implements frontier.Caller.
+// Call implements client.Caller.
 func (s *shards) Call(_ context.Context, name, operation string, request []byte) (answer []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

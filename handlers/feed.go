@@ -15,6 +15,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/httpapi"
 )
 
@@ -126,7 +127,7 @@ func (a *API) changes(w http.ResponseWriter, r *http.Request) error {
 		encodeJSON(httpapi.Envelope{Success: true, Data: page}))
 }
 
-func followed(f *frontier.Followed) contract.Followed {
+func followed(f *client.Followed) contract.Followed {
 	return contract.Followed{Unavailable: append([]string{}, f.Silent...), Expired: f.Expired}
 }
 
@@ -176,8 +177,8 @@ func preferred(accept string) string {
 }
 
 // follow reads the cursor of the feed or of the changes.
-func (q *query) follow(shards int) frontier.Cursor {
-	c, err := frontier.ParseCursor(q.text("cursor"), shards)
+func (q *query) follow(shards int) client.Cursor {
+	c, err := client.ParseCursor(q.text("cursor"), shards)
 	if err != nil {
 		q.fail(err)
 	}

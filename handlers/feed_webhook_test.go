@@ -8,12 +8,13 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/ledger"
 )
 
 // heldFrom and heldTo are the ends of the delivery of holdDelivery, and heldID is its id.
 var (
-	heldFrom, heldTo = frontier.Cursor{0, 0, 0}.String(), frontier.Cursor{1 << 50, 1 << 50, 1 << 50}.String()
+	heldFrom, heldTo = client.Cursor{0, 0, 0}.String(), client.Cursor{1 << 50, 1 << 50, 1 << 50}.String()
 	heldSum          = sha256.Sum256([]byte(heldFrom + " " + heldTo))
 	heldID           = hex.EncodeToString(heldSum[:16])
 )

@@ -11,6 +11,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/httpapi"
 )
 
@@ -225,7 +226,7 @@ func (a frontierRoutes) frontierStats(w http.ResponseWriter, r *http.Request) er
 	return nil
 }
 
-func statsOf(all *frontier.AllStats, now time.Time) contract.FrontierStats {
+func statsOf(all *client.AllStats, now time.Time) contract.FrontierStats {
 	answer := contract.FrontierStats{FrontierCounts: countsOf(&all.Total), Found: foundOf(all.Total.Found, now),
 		Shards: []contract.FrontierShard{}, Unavailable: []string{}}
 	for i := range all.Shards {

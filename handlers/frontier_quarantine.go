@@ -7,6 +7,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/httpapi"
 )
 
@@ -14,9 +15,9 @@ import (
 const maxQuarantineRows = 100
 
 // shardOf returns the shard that the path names.
-func (a frontierRoutes) shardOf(r *http.Request) (shard frontier.Remote, name string, err error) {
+func (a frontierRoutes) shardOf(r *http.Request) (shard client.Shard, name string, err error) {
 	name = r.PathValue("shard")
-	n, ok := frontier.ShardNumber(name)
+	n, ok := client.ShardNumber(name)
 	if !ok || n >= a.Frontier.Shards {
 		return shard, name, httpapi.NotFound("no such shard; use shard-0 to shard-%d", a.Frontier.Shards-1)
 	}
@@ -58,16 +59,16 @@ func (a frontierRoutes) quarantine(w http.ResponseWriter, r *http.Request) error
 }
 
 func (a frontierRoutes) dropRow(w http.ResponseWriter, r *http.Request) error {
-	return a.changeRow(w, r, "dropped", frontier.Remote.DropRow)
+	return a.changeRow(w, r, "dropped", client.Shard.DropRow)
 }
 
 func (a frontierRoutes) restoreRow(w http.ResponseWriter, r *http.Request) error {
-	return a.changeRow(w, r, "restored", frontier.Remote.RestoreRow)
+	return a.changeRow(w, r, "restored", client.Shard.RestoreRow)
 }
 
 // changeRow drops or restores a damaged row.
 func (a frontierRoutes) changeRow(w http.ResponseWriter, r *http.Request, done string,
-	change func(frontier.Remote, context.Context, int64) (bool, error)) error {
+	change func(client.Shard, context.Context, int64) (bool, error)) error {
 	if err := onlyQuery(r); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/frontier/placement"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 	"github.com/newsfork/seed-engine/settings"
@@ -781,7 +782,7 @@ func TestFrontier_Export(t *testing.T) {
 func TestFrontier_Quarantine(t *testing.T) {
 	f := newFixture(t, nil)
 	put(t, f, "https://a.example/1")
-	name := frontier.Remotes{Shards: 3}.Of("a.example").Name()
+	name := client.Frontier{Shards: 3}.Of("a.example").Name()
 	path := "/api/v1/frontier/shards/" + name + "/quarantine"
 	if q := get[contract.FrontierQuarantine](t, f, "GET", path, ""); q.Shard != name || q.Rows == nil ||
 		len(q.Rows) > 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/prometheus"
 )
@@ -40,7 +41,7 @@ func (a *API) metrics(w http.ResponseWriter, r *http.Request) error {
 	var controls contract.Controls
 	var statusErr, controlsErr error
 	var backlogs map[string]*contract.Backlog
-	var stats frontier.AllStats
+	var stats client.AllStats
 	var frontierErr error
 	var wg sync.WaitGroup
 	wg.Go(func() { stats, frontierErr = a.Frontier.Stats(r.Context()) })
@@ -125,7 +126,7 @@ func (e *exposition) status(s *ledger.Status) {
 	}
 }
 
-func (e *exposition) shards(all *frontier.AllStats) {
+func (e *exposition) shards(all *client.AllStats) {
 	e.Family("newsfork_seed_frontier_shard_up", "gauge",
 		"1 when a shard of the frontier answered; without it its numbers are missing.")
 	for _, s := range all.Shards {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/newsfork/seed-engine/botauth"
 	"github.com/newsfork/seed-engine/contract"
-	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/settings"
 )
@@ -187,7 +187,7 @@ func TestOpenAPI_Routes(t *testing.T) {
 type request struct{ target, body string }
 
 // damagedShard is the path of a shard that has a damaged row.
-var damagedShard = "/api/v1/frontier/shards/" + (frontier.Remotes{Shards: 3}).Of("damaged.sg").Name()
+var damagedShard = "/api/v1/frontier/shards/" + (client.Frontier{Shards: 3}).Of("damaged.sg").Name()
 
 // requests maps every operation to a request that succeeds, and one that finds nothing if it has a 404.
 var requests = map[string][2]request{

@@ -6,6 +6,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/httpapi"
 )
 
@@ -59,7 +60,7 @@ func (a frontierRoutes) snapshot(w http.ResponseWriter, r *http.Request) error {
 		httpapi.Succeed(w, http.StatusAccepted, answer)
 		return nil
 	}
-	n, ok := frontier.ShardNumber(*body.Shard)
+	n, ok := client.ShardNumber(*body.Shard)
 	if !ok {
 		return contract.Invalid("shard",
 			"%.80q is not the name of a shard; send a name such as \"shard-3\", or none for all",

@@ -16,6 +16,7 @@ import (
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 )
 
 const (
@@ -31,7 +32,7 @@ const (
 // Leases ensure that only one event at a time sends requests to the hosts of a registrable domain. The frontier grants
 // them to collectors and scrapers alike. A domain whose shard does not answer gets no requests.
 type Leases struct {
-	Frontier frontier.Remotes
+	Frontier client.Frontier
 	Queue    Requeuer // DOMAIN_QUEUE
 	Sleep    func(ctx context.Context, d time.Duration) error
 	Log      *slog.Logger
@@ -237,7 +238,7 @@ func (l *lease) release(ctx context.Context, o collector.Outcome) error {
 	if lost && len(changes) == 0 {
 		tries = 1
 	}
-	err := l.call(ctx, tries, func(shard frontier.Remote) error {
+	err := l.call(ctx, tries, func(shard client.Shard) error {
 		_, err := shard.Release(ctx, request)
 		return err
 	})
@@ -270,7 +271,7 @@ func (l *lease) announce(ctx context.Context, changes []frontier.Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	err := l.call(ctx, 2, func(shard frontier.Remote) error {
+	err := l.call(ctx, 2, func(shard client.Shard) error {
 		return shard.Changed(ctx, frontier.Changed{Domain: l.domain, Changes: changes})
 	})
 	if err != nil {
@@ -280,7 +281,7 @@ func (l *lease) announce(ctx context.Context, changes []frontier.Change) error {
 }
 
 // call calls the shard of the domain, with retries.
-func (l *lease) call(ctx context.Context, tries int, do func(frontier.Remote) error) (err error) {
+func (l *lease) call(ctx context.Context, tries int, do func(client.Shard) error) (err error) {
 	for try := 1; ; try++ {
 		if err = do(l.Frontier.Of(l.domain)); err == nil || try == tries || l.Sleep(ctx, time.Second) != nil {
 			return err

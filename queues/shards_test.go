@@ -8,6 +8,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/frontier/sqlite"
 )
@@ -32,9 +33,9 @@ func newShards(t *testing.T) *shards {
 	return &shards{db: db, calls: map[string]int{}}
 }
 
-func (s *shards) remotes() frontier.Remotes { return frontier.Remotes{Caller: s, Shards: 1} }
+func (s *shards) remotes() client.Frontier { return client.Frontier{Caller: s, Shards: 1} }
 
-// Call implements frontier.Caller.
+// Call implements client.Caller.
 func (s *shards) Call(_ context.Context, _, operation string, request []byte) (answer []byte, err error) {
 	if s.fail != nil {
 		if err := s.fail(operation); err != nil {

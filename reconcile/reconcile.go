@@ -13,7 +13,7 @@ import (
 
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
-	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/r2"
 )
@@ -50,7 +50,7 @@ type Reconciler struct {
 	Bucket      Bucket
 	DeadLetters DeadLetters
 	Ledger      Ledger
-	Frontier    frontier.Remotes
+	Frontier    client.Frontier
 	URLs        int // pages of a domain that are put
 	Now         func() time.Time
 	MaxPages    int // 0 means the constant

@@ -12,7 +12,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/deadletters"
-	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	twin "github.com/newsfork/seed-engine/frontier/sqlite"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/ledger/sqlite"
@@ -64,7 +64,7 @@ func newFixture(t *testing.T, limit int) *fixture {
 	deadLetters := &deadletters.Store{Ledger: l, Bucket: f.bucket, Log: slog.New(slog.DiscardHandler)}
 	f.Reconciler = &reconcile.Reconciler{Bucket: f.bucket, DeadLetters: deadLetters, Ledger: l,
 		Now: func() time.Time { return time.Now().Add(time.Hour) }, MaxPages: 2,
-		Frontier: frontier.Remotes{Caller: f.shards, Shards: 4}, URLs: 500}
+		Frontier: client.Frontier{Caller: f.shards, Shards: 4}, URLs: 500}
 	return f
 }
 

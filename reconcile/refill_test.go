@@ -9,6 +9,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 )
 
 // contracted stores the document and the checkpoint of a domain with an entry point and n articles, of which
@@ -99,7 +100,7 @@ func TestFrontier_Refilled(t *testing.T) {
 	if n := f.queued(t); n != 0 || state("https://small.sg/news/found") != "fetched" {
 		t.Errorf("again: %d were put back", n)
 	}
-	changes, err := f.Frontier.Changes(t.Context(), make(frontier.Cursor, f.Frontier.Shards), 10)
+	changes, err := f.Frontier.Changes(t.Context(), make(client.Cursor, f.Frontier.Shards), 10)
 	if err != nil {
 		t.Fatal(err)
 	}

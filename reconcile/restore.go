@@ -12,6 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/frontier/placement"
 	"github.com/newsfork/seed-engine/r2"
 )
@@ -26,7 +27,7 @@ const (
 // goes to the shard that its domain belongs to now, so snapshots from another number of shards can be restored, too.
 type Restorer struct {
 	Bucket   Bucket
-	Frontier frontier.Remotes
+	Frontier client.Frontier
 	MaxPages int // 0 means the constant
 }
 
@@ -45,7 +46,7 @@ type place struct {
 }
 
 func isShard(name string) bool {
-	_, ok := frontier.ShardNumber(name)
+	_, ok := client.ShardNumber(name)
 	return ok
 }
 
@@ -98,7 +99,7 @@ func (r *Restorer) step(ctx context.Context, at *place, out *contract.Restored) 
 			return r.after(ctx, at, err)
 		}
 		at.Name, at.Page = snapshotName(s), 1
-		if n, _ := frontier.ShardNumber(at.Shard); !at.Second || n >= r.Frontier.Shards { // else it was listed before
+		if n, _ := client.ShardNumber(at.Shard); !at.Second || n >= r.Frontier.Shards { // else it was listed before
 			out.Snapshots = append(out.Snapshots, contract.Snapshotted{Shard: at.Shard, Date: s.Date})
 		}
 		return false, nil
@@ -133,7 +134,7 @@ func (r *Restorer) parts(at *place, page frontier.Snapshot) map[int]frontier.Sna
 	if at.Only {
 		return all
 	}
-	n, _ := frontier.ShardNumber(at.Shard)
+	n, _ := client.ShardNumber(at.Shard)
 	own, has := all[n]
 	delete(all, n)
 	if at.Second {
@@ -165,7 +166,7 @@ func (r *Restorer) noSnapshot(ctx context.Context, shard string) error {
 
 // move moves the next page of a shard's content that belongs to other shards.
 func (r *Restorer) move(ctx context.Context, at *place, out *contract.Restored) (done bool, err error) {
-	n, _ := frontier.ShardNumber(at.Shard)
+	n, _ := client.ShardNumber(at.Shard)
 	page, err := r.Frontier.Shard(n).Export(ctx, at.From)
 	if err != nil {
 		return false, err
@@ -208,7 +209,7 @@ func (r *Restorer) next(ctx context.Context, at *place) (done bool, err error) {
 	}
 	last := -1
 	if at.Shard != "" {
-		last, _ = frontier.ShardNumber(at.Shard)
+		last, _ = client.ShardNumber(at.Shard)
 	}
 	for ; ; last = -1 {
 		for _, n := range numbers {
@@ -234,7 +235,7 @@ func (r *Restorer) snapshotted(ctx context.Context) (numbers []int, err error) {
 	dirs, err := r.dirs(ctx, r2.ListOptions{Prefix: contract.SnapshotRoot, Delimiter: "/"})
 	for _, dir := range dirs {
 		name := strings.TrimSuffix(strings.TrimPrefix(dir, contract.SnapshotRoot), "/")
-		if n, ok := frontier.ShardNumber(name); ok {
+		if n, ok := client.ShardNumber(name); ok {
 			numbers = append(numbers, n)
 		}
 	}
@@ -338,7 +339,7 @@ func split(s frontier.Snapshot, shards int) map[int]frontier.Snapshot {
 		return n, p
 	}
 	for _, h := range s.Hosts {
-		if domain := frontier.Registrable(h.Host); domain != "" { // the list of public suffixes may be another one now
+		if domain := client.Registrable(h.Host); domain != "" { // the list of public suffixes may be another one now
 			h.Domain = domain
 		}
 		n, p := part(h.Domain)

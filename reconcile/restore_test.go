@@ -14,6 +14,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/frontier/placement"
 	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/reconcile"
@@ -69,7 +70,7 @@ func TestRestore(t *testing.T) {
 		{"shard-1", "e.example", 1},
 	} {
 		got := shards{}
-		r := &reconcile.Restorer{Bucket: b, Frontier: frontier.Remotes{Caller: got, Shards: 4}, MaxPages: 2}
+		r := &reconcile.Restorer{Bucket: b, Frontier: client.Frontier{Caller: got, Shards: 4}, MaxPages: 2}
 		sum, cursor, calls := contract.Restored{}, "", 0
 		for ; !sum.Done; calls++ {
 			out, err := r.Run(t.Context(), c.shard, false, cursor)
@@ -119,7 +120,7 @@ func TestRestore_OwnSnapshotsFirst(t *testing.T) {
 	}
 	for _, pages := range []int{1, 20} {
 		var order []string
-		remotes := frontier.Remotes{Shards: 4, Caller: called(func(shard string, page frontier.Snapshot) {
+		remotes := client.Frontier{Shards: 4, Caller: called(func(shard string, page frontier.Snapshot) {
 			order = append(order, shard+" "+string(page.Hosts[0].Record))
 		})}
 		r := &reconcile.Restorer{Bucket: b, Frontier: remotes, MaxPages: pages}
@@ -161,7 +162,7 @@ func TestRestore_Nothing(t *testing.T) {
 	for _, n := range []int{0, 12} {
 		snapshot(t, b, fmt.Sprint("shard-", n), "2026-01-28", true, "a.example")
 	}
-	r := &reconcile.Restorer{Bucket: b, Frontier: frontier.Remotes{Shards: 4, Caller: called(nil)}}
+	r := &reconcile.Restorer{Bucket: b, Frontier: client.Frontier{Shards: 4, Caller: called(nil)}}
 	for _, c := range []struct {
 		shard string
 		live  bool
@@ -205,7 +206,7 @@ func TestRestore_TwoAttempts(t *testing.T) {
 	put(2, 1, 1, "a.example") // once more, when there is b.example before c.example; killed after a page
 	for _, pages := range []int{1, 20} {
 		got := shards{}
-		r := &reconcile.Restorer{Bucket: b, Frontier: frontier.Remotes{Caller: got, Shards: 1}, MaxPages: pages}
+		r := &reconcile.Restorer{Bucket: b, Frontier: client.Frontier{Caller: got, Shards: 1}, MaxPages: pages}
 		var days []string
 		for cursor := ""; ; {
 			out, err := r.Run(t.Context(), "shard-0", false, cursor)
@@ -236,7 +237,7 @@ func TestRestore_DamagedPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := shards{}
-	_, err := (&reconcile.Restorer{Bucket: b, Frontier: frontier.Remotes{Caller: got, Shards: 1}}).Run(t.Context(), "",
+	_, err := (&reconcile.Restorer{Bucket: b, Frontier: client.Frontier{Caller: got, Shards: 1}}).Run(t.Context(), "",
 		false, "")
 	if contract.KindOf(err) != contract.Storage || !strings.Contains(err.Error(), key) || len(got["shard-0"]) != 1 {
 		t.Error(err, got)
@@ -268,7 +269,7 @@ func TestRestore_AnotherListOfSuffixes(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := domains{}
-	remotes := frontier.Remotes{Caller: got, Shards: 16}
+	remotes := client.Frontier{Caller: got, Shards: 16}
 	r := &reconcile.Restorer{Bucket: b, Frontier: remotes}
 	if _, err := r.Run(t.Context(), "shard-0", false, ""); err != nil {
 		t.Fatal(err)

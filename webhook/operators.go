@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/newsfork/seed-engine/contract"
-	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/ledger"
 )
 
@@ -65,11 +65,11 @@ func (s *Sender) held(ctx context.Context, d *ledger.FeedDelivery) (*contract.Fe
 	if d.Pending == "" || d.Failures == 0 {
 		return nil, nil
 	}
-	from, err := frontier.ParseCursor(d.Cursor, s.Shards)
+	from, err := client.ParseCursor(d.Cursor, s.Shards)
 	if err != nil {
 		return nil, err
 	}
-	to, err := frontier.ParseCursor(d.Pending, s.Shards)
+	to, err := client.ParseCursor(d.Pending, s.Shards)
 	if err != nil {
 		return nil, err
 	}

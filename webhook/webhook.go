@@ -24,6 +24,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/deadletters"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/ledger"
 )
 
@@ -44,8 +45,8 @@ const (
 
 // Frontier reads the feed.
 type Frontier interface {
-	Feed(ctx context.Context, from frontier.Cursor, f frontier.FeedRequest) (frontier.AllFeed, error)
-	FeedBetween(ctx context.Context, from, to frontier.Cursor, limit int) (frontier.AllFeed, error)
+	Feed(ctx context.Context, from client.Cursor, f frontier.FeedRequest) (client.AllFeed, error)
+	FeedBetween(ctx context.Context, from, to client.Cursor, limit int) (client.AllFeed, error)
 }
 
 // Ledger keeps the state of the delivery.
@@ -151,7 +152,7 @@ func (r *drain) deliver(ctx context.Context) error {
 
 // next returns the pending delivery, or a new one, or nil if there is nothing to deliver.
 func (r *drain) next(ctx context.Context) (*contract.FeedDelivery, error) {
-	from, err := frontier.ParseCursor(r.state.Cursor, r.Shards)
+	from, err := client.ParseCursor(r.state.Cursor, r.Shards)
 	if err != nil {
 		return nil, err
 	}
@@ -172,8 +173,8 @@ func (r *drain) next(ctx context.Context) (*contract.FeedDelivery, error) {
 }
 
 // batch returns the delivery of a page that begins after from, without excluded items.
-func (s *Sender) batch(ctx context.Context, from frontier.Cursor,
-	page *frontier.AllFeed) (*contract.FeedDelivery, error) {
+func (s *Sender) batch(ctx context.Context, from client.Cursor,
+	page *client.AllFeed) (*contract.FeedDelivery, error) {
 	exclusions, err := s.Exclusions(ctx)
 	if err != nil {
 		return nil, err
@@ -192,11 +193,11 @@ func (s *Sender) batch(ctx context.Context, from frontier.Cursor,
 
 // pending reads the items of the pending delivery again. It returns nil if there is no pending delivery, if its items
 // have expired, or if a shard does not answer. In the last two cases the items go into a new delivery.
-func (r *drain) pending(ctx context.Context, from frontier.Cursor) *frontier.AllFeed {
+func (r *drain) pending(ctx context.Context, from client.Cursor) *client.AllFeed {
 	if r.state.Pending == "" {
 		return nil
 	}
-	to, err := frontier.ParseCursor(r.state.Pending, r.Shards)
+	to, err := client.ParseCursor(r.state.Pending, r.Shards)
 	if err != nil {
 		return nil
 	}
@@ -209,7 +210,7 @@ func (r *drain) pending(ctx context.Context, from frontier.Cursor) *frontier.All
 }
 
 // idOf returns the id of the delivery between two cursors, the same for every attempt.
-func idOf(from, to frontier.Cursor) string {
+func idOf(from, to client.Cursor) string {
 	sum := sha256.Sum256([]byte(from.String() + " " + to.String()))
 	return hex.EncodeToString(sum[:16])
 }

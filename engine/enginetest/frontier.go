@@ -13,6 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	rules "github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/frontier/sqlite"
 	"github.com/newsfork/seed-engine/queues"
@@ -74,12 +75,12 @@ func (s *Shards) Names() []string {
 }
 
 // Remotes returns a client of all shards for tests. Its calls are not counted.
-func (s *Shards) Remotes() frontier.Remotes {
+func (s *Shards) Remotes() client.Frontier {
 	set, err := settings.Read(s.world.variable)
 	if err != nil {
 		s.world.t.Fatal(err)
 	}
-	return frontier.Remotes{Caller: s, Shards: set.FrontierShards}
+	return client.Frontier{Caller: s, Shards: set.FrontierShards}
 }
 
 // Written returns the number of rows that the shards wrote, as the platform charges them.
@@ -90,7 +91,7 @@ func (s *Shards) Written() (rows int) {
 	return rows
 }
 
-// Call implements frontier.Caller.
+// Call implements client.Caller.
 func (s *Shards) Call(ctx context.Context, name, operation string, request []byte) ([]byte, error) {
 	s.mu.Lock()
 	frozen := s.frozen[name]
@@ -113,7 +114,7 @@ func (s *Shards) Call(ctx context.Context, name, operation string, request []byt
 // inVain waits until a caller's timeout, and returns its error.
 func (s *Shards) inVain(ctx context.Context) error {
 	select {
-	case <-time.After(frontier.CallTimeout):
+	case <-time.After(client.CallTimeout):
 		return &contract.Error{Kind: contract.Timeout, Op: "frontier.Call", Message: "no answer"}
 	case <-ctx.Done():
 		return ctx.Err()
@@ -292,7 +293,7 @@ type caller struct {
 	life *life
 }
 
-// Call implements frontier.Caller.
+// Call implements client.Caller.
 func (c caller) Call(ctx context.Context, shard, operation string, request []byte) ([]byte, error) {
 	if err := c.life.call("object.call"); err != nil {
 		return nil, contract.Wrap(contract.Storage, "frontier.Call", err)

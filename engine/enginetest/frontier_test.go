@@ -8,10 +8,11 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 )
 
 // pages puts one page for each domain, and returns the last error.
-func pages(t *testing.T, r frontier.Remotes, domains ...string) (err error) {
+func pages(t *testing.T, r client.Frontier, domains ...string) (err error) {
 	for _, domain := range domains {
 		_, e := r.Of(domain).Put(t.Context(), frontier.Put{
 			Domain: domain, Partition: contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"},
@@ -22,7 +23,7 @@ func pages(t *testing.T, r frontier.Remotes, domains ...string) (err error) {
 	return err
 }
 
-func urls(t *testing.T, r frontier.Remotes, domain string) int64 {
+func urls(t *testing.T, r client.Frontier, domain string) int64 {
 	t.Helper()
 	s, err := r.Of(domain).Stats(t.Context())
 	if err != nil {
@@ -38,7 +39,7 @@ func TestShard_FrozenIsATimeout(t *testing.T) {
 		w.Frontier.Freeze("shard-10")
 		start := time.Now()
 		err := pages(t, r, "newsfork.com")
-		if contract.KindOf(err) != contract.Timeout || time.Since(start) != frontier.CallTimeout {
+		if contract.KindOf(err) != contract.Timeout || time.Since(start) != client.CallTimeout {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 		if err := pages(t, r, "a.example"); err != nil {
@@ -79,7 +80,7 @@ func TestShard_CallsAreCounted(t *testing.T) {
 	Run(t, func(t *testing.T, w *World) {
 		w.Kill = func(nth int) bool { return nth == 2 }
 		died := w.event(t.Context(), func(_ context.Context, i *instance) {
-			r := frontier.Remotes{Caller: caller{w.Frontier, &i.life}, Shards: 16}
+			r := client.Frontier{Caller: caller{w.Frontier, &i.life}, Shards: 16}
 			if err := pages(t, r, "a.example"); err != nil {
 				t.Error(err)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 	"github.com/newsfork/seed-engine/test/cases"
@@ -127,7 +128,7 @@ const noon = 1_769_601_600_000
 type testShard struct {
 	t     T
 	db    DB
-	s     frontier.Remote
+	s     client.Shard
 	local shard.Shard
 	now   epoch.Millis
 	found frontier.FoundCounts // of the last report
@@ -138,11 +139,11 @@ var ctx = context.Background()
 func newShard(t T, db DB) *testShard {
 	s := &testShard{t: t, db: db, local: shard.Shard{DB: db,
 		Settings: shard.Settings{Delay: time.Second, URLsPerDomain: 100_000, Announcements: 100_000}}, now: noon}
-	s.s = frontier.Remotes{Caller: s, Shards: 1}.Shard(0)
+	s.s = client.Frontier{Caller: s, Shards: 1}.Shard(0)
 	return s
 }
 
-// Call implements frontier.Caller in the transaction of the test.
+// Call implements client.Caller in the transaction of the test.
 func (s *testShard) Call(_ context.Context, _, operation string, request []byte) ([]byte, error) {
 	return s.local.Serve(s.now, operation, request).Text, nil
 }

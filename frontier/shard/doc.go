@@ -3,7 +3,7 @@
 //
 // Each method of Shard is one operation, in a file of its own name. It opens a transaction of package store, which it
 // knows as a Store, asks for hosts and domains with few statements, and changes them; each changed row is written
-// once, at the end. The caller rolls back when there is an error. Serve runs the operations that a frontier.Remote
+// once, at the end. The caller rolls back when there is an error. Serve runs the operations that a client.Shard
 // asks for.
 //
 // # How a URL travels

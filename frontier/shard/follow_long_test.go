@@ -10,6 +10,7 @@ import (
 
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/frontier/placement"
 )
 
@@ -32,7 +33,7 @@ func TestFollow_Long(t *testing.T) {
 	for n, w := range s.worlds {
 		w.shard.Number, w.shard.Settings.Retention = n, 2*day
 	}
-	all := frontier.Remotes{Caller: s, Shards: shards}
+	all := client.Frontier{Caller: s, Shards: shards}
 	began := s.worlds[0].now
 	var written, read atomic.Int64
 	var stop atomic.Bool
@@ -83,8 +84,8 @@ func TestFollow_Long(t *testing.T) {
 	}
 
 	found, seen := map[string]bool{}, map[string]int{}
-	feed, _ := frontier.ParseCursor("", shards)
-	changes, _ := frontier.ParseCursor("", shards)
+	feed, _ := client.ParseCursor("", shards)
+	changes, _ := client.ParseCursor("", shards)
 	r := rand.New(rand.NewPCG(1, 2))
 	next := func(limit int) (more bool) {
 		page, err := all.Feed(t.Context(), feed, frontier.FeedRequest{Limit: limit})
@@ -141,7 +142,7 @@ func TestFollow_Long(t *testing.T) {
 	if len(found) != total || int64(total) != written.Load() || total < pages {
 		t.Errorf("%d were read, %d written", len(found), total)
 	}
-	first, err := all.Feed(t.Context(), make(frontier.Cursor, shards), frontier.FeedRequest{Limit: 200})
+	first, err := all.Feed(t.Context(), make(client.Cursor, shards), frontier.FeedRequest{Limit: 200})
 	if err != nil || len(first.Items) == 0 || first.Items[0].FoundAt < began.Add(day) && !testing.Short() {
 		t.Errorf("nothing was deleted: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/frontier/placement"
 )
 
@@ -12,7 +13,7 @@ import (
 // seen before is not, and what is older is forgotten.
 func TestStats_FoundLately(t *testing.T) {
 	s := newLogs(t, 3)
-	all := frontier.Remotes{Caller: s, Shards: 3}
+	all := client.Frontier{Caller: s, Shards: 3}
 	put := func(domain, path, kind string) {
 		w := s.worlds[placement.ShardOf(domain, 3)]
 		w.put(domain, []frontier.NewPage{{URL: "https://" + domain + path, Type: kind, Fresh: true}})

@@ -23,7 +23,7 @@ const (
 )
 
 // Mirror returns the domain of which another is a mirror, and remembers the first one. A domain that was
-// not seen with the digest for mirrorDays has lost it. Ask the shard of the digest; Remotes.Mirror does.
+// not seen with the digest for mirrorDays has lost it. Ask the shard of the digest; client.Frontier.Mirror does.
 func (s *Shard) Mirror(now epoch.Millis, r frontier.MirrorRequest) (answer frontier.MirrorAnswer, err error) {
 	if err := contract.CheckDomain("domain", r.Domain); err != nil {
 		return answer, err

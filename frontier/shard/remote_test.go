@@ -8,6 +8,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 )
 
 // answers is a shard that gives one answer to everything.
@@ -47,7 +48,7 @@ func TestRemote_Errors(t *testing.T) {
 		{answers{err: lost}, contract.Storage, lost, "", ""},
 		{answers{err: contract.Wrap(contract.Timeout, "test", lost)}, contract.Timeout, lost, "", ""},
 	} {
-		_, err := frontier.Remotes{Caller: &c.answers, Shards: 1}.Shard(0).Stats(t.Context())
+		_, err := client.Frontier{Caller: &c.answers, Shards: 1}.Shard(0).Stats(t.Context())
 		var e *contract.Error
 		if !errors.As(err, &e) || e.Kind != c.kind || e.Field != c.field || c.is != nil && !errors.Is(err, c.is) ||
 			!strings.Contains(err.Error(), c.message) {
@@ -59,7 +60,7 @@ func TestRemote_Errors(t *testing.T) {
 // TestRemote_Addresses: a domain is always asked for at the same shard, by a name that must not change.
 func TestRemote_Addresses(t *testing.T) {
 	a := &answers{answer: `{"answer":true,"later":{}}`}
-	kept, err := frontier.Remotes{Caller: a, Shards: 16}.Of("newsfork.com").Renew(t.Context(), "newsfork.com", "me", 60)
+	kept, err := client.Frontier{Caller: a, Shards: 16}.Of("newsfork.com").Renew(t.Context(), "newsfork.com", "me", 60)
 	if err != nil || !kept {
 		t.Fatal(kept, err)
 	}
@@ -84,7 +85,7 @@ func TestServe_Newer(t *testing.T) {
 		answer, ok = a.Text, a.OK
 		return nil
 	})
-	_, err := frontier.Remotes{Caller: &answers{answer: string(answer)}, Shards: 1}.Shard(0).Stats(t.Context())
+	_, err := client.Frontier{Caller: &answers{answer: string(answer)}, Shards: 1}.Shard(0).Stats(t.Context())
 	if ok || !errors.Is(err, frontier.ErrNewer) {
 		t.Errorf("%s: %v", answer, err)
 	}

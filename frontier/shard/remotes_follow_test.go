@@ -12,6 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/frontier/placement"
 	"github.com/newsfork/seed-engine/frontier/shard"
 )
@@ -66,7 +67,7 @@ func (s *logs) wait(ms epoch.Millis) {
 func TestFollow(t *testing.T) {
 	const n, rounds = 5, 400
 	s := newLogs(t, n)
-	all := frontier.Remotes{Caller: s, Shards: n}
+	all := client.Frontier{Caller: s, Shards: n}
 	r := rand.New(rand.NewPCG(1, 2))
 	written := map[string]bool{}
 	revisions := map[string]int{}
@@ -88,8 +89,8 @@ func TestFollow(t *testing.T) {
 	}
 	read := map[string]int{}
 	seen := map[string]int{}
-	feed, _ := frontier.ParseCursor("", n)
-	changes, _ := frontier.ParseCursor("", n)
+	feed, _ := client.ParseCursor("", n)
+	changes, _ := client.ParseCursor("", n)
 	step := func(limit int) (more bool) {
 		page, err := all.Feed(t.Context(), feed, frontier.FeedRequest{Limit: limit})
 		if err != nil {
@@ -112,7 +113,7 @@ func TestFollow(t *testing.T) {
 		if len(page.Items) > limit {
 			t.Errorf("%d items of %d", len(page.Items), limit)
 		}
-		if feed, err = frontier.ParseCursor(page.Next.String(), n); err != nil {
+		if feed, err = client.ParseCursor(page.Next.String(), n); err != nil {
 			t.Fatal(err)
 		}
 		changed, err := all.Changes(t.Context(), changes, limit)
@@ -164,14 +165,14 @@ func TestFollow(t *testing.T) {
 }
 
 func TestFollow_Cursors(t *testing.T) {
-	c := frontier.Cursor{0, 1, 1 << 52}
+	c := client.Cursor{0, 1, 1 << 52}
 	for shards, want := range map[int]string{3: "[0 1 4503599627370496]", 2: "[0 1]", 4: "[0 1 4503599627370496 0]"} {
-		if got, err := frontier.ParseCursor(c.String(), shards); err != nil || fmt.Sprint([]int64(got)) != want {
+		if got, err := client.ParseCursor(c.String(), shards); err != nil || fmt.Sprint([]int64(got)) != want {
 			t.Errorf("%v, %v", got, err)
 		}
 	}
 	for _, wrong := range []string{"x", "AA", "AP8", "AQ=", "Af________________8B", "🙂"} {
-		if _, err := frontier.ParseCursor(wrong, 3); contract.KindOf(err) != contract.Validation {
+		if _, err := client.ParseCursor(wrong, 3); contract.KindOf(err) != contract.Validation {
 			t.Errorf("%q: %v", wrong, err)
 		}
 	}
@@ -181,7 +182,7 @@ func TestFollow_Cursors(t *testing.T) {
 func TestFollow_ReadAgain(t *testing.T) {
 	const n, limit = 3, 5
 	s := newLogs(t, n)
-	all := frontier.Remotes{Caller: s, Shards: n}
+	all := client.Frontier{Caller: s, Shards: n}
 	written := 0
 	write := func() {
 		for range 4 {
@@ -198,13 +199,13 @@ func TestFollow_ReadAgain(t *testing.T) {
 			s.wait(10)
 		}
 	}
-	links := func(page frontier.AllFeed) (urls []string) {
+	links := func(page client.AllFeed) (urls []string) {
 		for _, i := range page.Items {
 			urls = append(urls, i.URL)
 		}
 		return urls
 	}
-	from, _ := frontier.ParseCursor("", n)
+	from, _ := client.ParseCursor("", n)
 	read := 0
 	for range 12 {
 		write()
@@ -331,8 +332,8 @@ func TestFollow_EmptyBlockIsPruned(t *testing.T) {
 func TestFollow_TooLateFromTheBeginning(t *testing.T) {
 	const n = 3
 	s := newLogs(t, n)
-	all := frontier.Remotes{Caller: s, Shards: n}
-	read := func(from frontier.Cursor, limit int) frontier.AllFeed {
+	all := client.Frontier{Caller: s, Shards: n}
+	read := func(from client.Cursor, limit int) client.AllFeed {
 		t.Helper()
 		page, err := all.Feed(t.Context(), from, frontier.FeedRequest{Limit: limit})
 		if err != nil {
@@ -356,7 +357,7 @@ func TestFollow_TooLateFromTheBeginning(t *testing.T) {
 	put(0, "/1")
 	s.wait(1000)
 	put(1, "/1")
-	first := read(make(frontier.Cursor, n), 1)
+	first := read(make(client.Cursor, n), 1)
 	if len(first.Items) != 1 || !first.More || first.Expired {
 		t.Fatalf("%+v", first)
 	}
@@ -371,7 +372,7 @@ func TestFollow_TooLateFromTheBeginning(t *testing.T) {
 	if late := read(first.From, 10); !late.Expired {
 		t.Errorf("from where it began: %+v", late)
 	}
-	if begins := read(make(frontier.Cursor, n), 10); begins.Expired {
+	if begins := read(make(client.Cursor, n), 10); begins.Expired {
 		t.Errorf("%+v", begins)
 	}
 }

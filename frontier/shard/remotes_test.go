@@ -14,6 +14,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/frontier/idle"
 	"github.com/newsfork/seed-engine/frontier/placement"
 	"github.com/newsfork/seed-engine/frontier/shard"
@@ -23,7 +24,7 @@ import (
 // shards is a frontier of several shards in one process.
 type shards struct {
 	testing.TB
-	frontier.Remotes
+	client.Frontier
 	now epoch.Millis
 
 	mu     sync.Mutex
@@ -37,7 +38,7 @@ var errFrozen = errors.New("the shard is frozen")
 
 func newShards(t testing.TB, n int) *shards {
 	s := &shards{TB: t, now: noon, dbs: map[string]*sqlite.DB{}, frozen: map[string]bool{}, lost: map[string]bool{}}
-	s.Remotes = frontier.Remotes{Caller: s, Shards: n}
+	s.Frontier = client.Frontier{Caller: s, Shards: n}
 	for i := range n {
 		s.dbs[fmt.Sprintf("shard-%d", i)] = open(t)
 	}
@@ -483,7 +484,7 @@ func TestLease_GivenUp(t *testing.T) {
 	s.fill(20)
 	ctx, hangUp := context.WithCancel(t.Context())
 	hangUp()
-	gone := s.Remotes
+	gone := s.Frontier
 	gone.Caller = callerFunc(func(ctx context.Context) error { return ctx.Err() })
 	if _, err := gone.Lease(ctx, s.now, frontier.LeaseRequest{Max: 100, Seconds: 60}); !errors.Is(err,
 		context.Canceled) {

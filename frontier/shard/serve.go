@@ -109,7 +109,7 @@ type Answer struct {
 	Alarm epoch.Millis // by when Tick is to be asked; 0: the operation changed nothing about that
 }
 
-// Serve runs an operation that a Remote asked for.
+// Serve runs an operation that a client.Shard asked for.
 func (s *Shard) Serve(now epoch.Millis, name string, request []byte) Answer {
 	run, ok := operations[name]
 	if !ok {

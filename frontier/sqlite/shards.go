@@ -23,7 +23,7 @@ type Shards struct {
 
 var errRefused = errors.New("the answer is an error")
 
-// Call implements frontier.Caller.
+// Call implements client.Caller.
 func (s *Shards) Call(_ context.Context, name, operation string, request []byte) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

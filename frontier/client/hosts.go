@@ -1,4 +1,4 @@
-package frontier
+package client
 
 import (
 	"cmp"
@@ -6,22 +6,23 @@ import (
 	"slices"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
 )
 
 // AllHosts is a page of the hosts of all shards.
 type AllHosts struct {
-	HostsPage
+	frontier.HostsPage
 	Missing []string // names of shards that did not answer, whose hosts the page lacks
 }
 
 // Hosts lists hosts of all shards, in the order that is asked for. The cursor says for each shard where
 // to go on. It is an error only if none of the shards that have more answers.
-func (r Remotes) Hosts(ctx context.Context, request HostsRequest) (page AllHosts, err error) {
+func (r Frontier) Hosts(ctx context.Context, request frontier.HostsRequest) (page AllHosts, err error) {
 	cursors, err := r.hostCursors(request.Cursor)
 	if err != nil {
 		return page, err
 	}
-	pages := make([]HostsPage, r.Shards)
+	pages := make([]frontier.HostsPage, r.Shards)
 	answered := make([]bool, r.Shards)
 	errs := each(r.Shards, func(n int) (err error) {
 		if cursors[n] == ended {
@@ -52,7 +53,7 @@ func (r Remotes) Hosts(ctx context.Context, request HostsRequest) (page AllHosts
 const ended = "-"
 
 // hostCursors takes a cursor apart: those of the shards.
-func (r Remotes) hostCursors(cursor string) ([]string, error) {
+func (r Frontier) hostCursors(cursor string) ([]string, error) {
 	cursors := make([]string, r.Shards)
 	if cursor == "" {
 		return cursors, nil
@@ -64,11 +65,12 @@ func (r Remotes) hostCursors(cursor string) ([]string, error) {
 }
 
 // merge takes the first hosts of the shards' pages, and moves the shards' cursors behind what it took.
-func merge(pages []HostsPage, cursors []string, request *HostsRequest, errs []error) (merged HostsPage) {
+func merge(pages []frontier.HostsPage, cursors []string, request *frontier.HostsRequest,
+	errs []error) (merged frontier.HostsPage) {
 	for len(merged.Hosts) < request.Limit {
 		first := -1
 		for n := range pages {
-			if len(pages[n].Hosts) > 0 && (first < 0 || request.before(&pages[n].Hosts[0], &pages[first].Hosts[0])) {
+			if len(pages[n].Hosts) > 0 && (first < 0 || before(request, &pages[n].Hosts[0], &pages[first].Hosts[0])) {
 				first = n
 			}
 		}
@@ -92,7 +94,7 @@ func merge(pages []HostsPage, cursors []string, request *HostsRequest, errs []er
 }
 
 // before reports whether a host comes first. What has no order is by name, so that pages are stable.
-func (r *HostsRequest) before(a, b *HostInfo) bool {
+func before(r *frontier.HostsRequest, a, b *frontier.HostInfo) bool {
 	switch r.Sort {
 	case "due":
 		return a.DueAt < b.DueAt

@@ -1,9 +1,8 @@
-package frontier
+package client
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -11,22 +10,23 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
+	"github.com/newsfork/seed-engine/frontier"
 )
 
 // Lease returns URLs of all shards: of one chosen at random, and of the others what is missing. A shard
 // that does not answer is left out; it is an error only if none does.
 //
 // The lease's ID names the shards' leases, and each item's ID the one of them to which it belongs.
-func (r Remotes) Lease(ctx context.Context, now epoch.Millis, request LeaseRequest) (Lease, error) {
+func (r Frontier) Lease(ctx context.Context, now epoch.Millis, request frontier.LeaseRequest) (frontier.Lease, error) {
 	if err := request.Validate(); err != nil {
-		return Lease{}, err
+		return frontier.Lease{}, err
 	}
 	l := leaseOfAll{remotes: r, now: now, request: request, wants: request.Wants(), gave: map[int]bool{},
-		again: MaxRetryAfter * time.Second}
+		again: frontier.MaxRetryAfter * time.Second}
 	l.choose()
 	for width := 1; l.missing() > 0 && len(l.shards) > 0 && l.parts+width <= maxParts; width = maxParallel {
 		if err := l.ask(ctx, width); err != nil {
-			return Lease{}, err
+			return frontier.Lease{}, err
 		}
 	}
 	return l.finish()
@@ -34,12 +34,12 @@ func (r Remotes) Lease(ctx context.Context, now epoch.Millis, request LeaseReque
 
 // leaseOfAll is a lease over shards at work.
 type leaseOfAll struct {
-	remotes  Remotes
+	remotes  Frontier
 	now      epoch.Millis
-	request  LeaseRequest
+	request  frontier.LeaseRequest
 	wants    string
 	shards   []int // that may have more, in the order in which they are asked
-	lease    Lease
+	lease    frontier.Lease
 	parts    int // leases of shards in it
 	gave     map[int]bool
 	again    time.Duration // after which a shard may have something
@@ -67,7 +67,7 @@ func (l *leaseOfAll) missing() int { return l.request.Max - len(l.lease.Items) }
 func (l *leaseOfAll) ask(ctx context.Context, width int) error {
 	n := min(width, len(l.shards), l.missing())
 	asked, others := l.shards[:n], l.shards[n:]
-	shares, leases := make([]int, n), make([]Lease, n)
+	shares, leases := make([]int, n), make([]frontier.Lease, n)
 	for i := range shares {
 		shares[i] = (l.missing() + i) / n
 	}
@@ -106,7 +106,7 @@ func (l *leaseOfAll) ask(ctx context.Context, width int) error {
 }
 
 // add takes over what a shard gave.
-func (l *leaseOfAll) add(shard int, part *Lease) {
+func (l *leaseOfAll) add(shard int, part *frontier.Lease) {
 	if len(part.Items) == 0 {
 		return
 	}
@@ -126,14 +126,14 @@ func (l *leaseOfAll) add(shard int, part *Lease) {
 	l.lease.ExpiresAt = min(l.lease.ExpiresAt, part.ExpiresAt)
 }
 
-func (l *leaseOfAll) finish() (Lease, error) {
+func (l *leaseOfAll) finish() (frontier.Lease, error) {
 	if len(l.lease.Items) > 0 {
 		return l.lease, nil
 	}
 	if !l.answered {
-		return Lease{}, errSilent("frontier.Lease", l.errs...)
+		return frontier.Lease{}, errSilent("frontier.Lease", l.errs...)
 	}
-	return Lease{ExpiresAt: l.now.Add(time.Duration(l.request.Seconds) * time.Second),
+	return frontier.Lease{ExpiresAt: l.now.Add(time.Duration(l.request.Seconds) * time.Second),
 		RetryAfter: max(1, int64((l.again+time.Second-1)/time.Second))}, nil
 }
 
@@ -143,7 +143,7 @@ type shardLease struct {
 	number string
 }
 
-func (r Remotes) parseShardLease(text string) (l shardLease, ok bool) {
+func (r Frontier) parseShardLease(text string) (l shardLease, ok bool) {
 	shard, number, ok := strings.Cut(text, ".")
 	n, err := strconv.Atoi(shard)
 	return shardLease{n, number}, ok && err == nil && n >= 0 && n < r.Shards && len(number) <= maxLeaseID
@@ -156,7 +156,7 @@ const maxParts = 128
 const maxLeaseID = 13 + 1 + 16
 
 // parseItem takes an item's ID apart: the lease of its shard, and its ID there.
-func (r Remotes) parseItem(id string) (l shardLease, item string, ok bool) {
+func (r Frontier) parseItem(id string) (l shardLease, item string, ok bool) {
 	dot := strings.LastIndexByte(id, '.')
 	if dot < 0 {
 		return l, "", false
@@ -166,7 +166,7 @@ func (r Remotes) parseItem(id string) (l shardLease, item string, ok bool) {
 }
 
 // parseLease takes a lease's ID apart: the whole IDs of the shards' leases.
-func (r Remotes) parseLease(id string) map[shardLease]string {
+func (r Frontier) parseLease(id string) map[shardLease]string {
 	leases := map[shardLease]string{}
 	for part := range strings.SplitSeq(id, ",") {
 		name, _, _ := strings.Cut(part, "-")
@@ -178,11 +178,13 @@ func (r Remotes) parseLease(id string) map[shardLease]string {
 }
 
 // RenewLease prolongs a lease with all its shards. It has the first end, and no hosts if the lease is over everywhere.
-func (r Remotes) RenewLease(ctx context.Context, lease string, seconds int64) (renewed RenewedLease, err error) {
+func (r Frontier) RenewLease(ctx context.Context, lease string, seconds int64) (renewed frontier.RenewedLease,
+	err error) {
 	parts := r.leaseParts(lease)
-	answers := make([]RenewedLease, len(parts))
+	answers := make([]frontier.RenewedLease, len(parts))
 	errs := each(len(parts), func(i int) (err error) {
-		answers[i], err = r.Shard(parts[i].shard).RenewLease(ctx, RenewLease{parts[i].lease, seconds})
+		answers[i], err = r.Shard(parts[i].shard).RenewLease(ctx,
+			frontier.RenewLease{Lease: parts[i].lease, Seconds: seconds})
 		return err
 	})
 	for _, a := range answers {
@@ -195,11 +197,11 @@ func (r Remotes) RenewLease(ctx context.Context, lease string, seconds int64) (r
 }
 
 // ReleaseLease ends a lease on all its shards, and returns the number of items that come back.
-func (r Remotes) ReleaseLease(ctx context.Context, lease string) (items int, err error) {
+func (r Frontier) ReleaseLease(ctx context.Context, lease string) (items int, err error) {
 	parts := r.leaseParts(lease)
 	answers := make([]int, len(parts))
 	errs := each(len(parts), func(i int) (err error) {
-		answers[i], err = r.Shard(parts[i].shard).ReleaseLease(ctx, ReleaseLease{parts[i].lease})
+		answers[i], err = r.Shard(parts[i].shard).ReleaseLease(ctx, frontier.ReleaseLease{Lease: parts[i].lease})
 		if err == nil {
 			r.Idle.Forget(parts[i].shard)
 		}
@@ -217,7 +219,7 @@ type leasePart struct {
 	lease string
 }
 
-func (r Remotes) leaseParts(id string) (parts []leasePart) {
+func (r Frontier) leaseParts(id string) (parts []leasePart) {
 	for l, lease := range r.parseLease(id) {
 		parts = append(parts, leasePart{l.shard, lease})
 	}
@@ -233,9 +235,4 @@ func leaseErrors(op string, errs []error) error {
 		return contract.Wrap(contract.Storage, op, err)
 	}
 	return nil
-}
-
-// Wants identifies everything that a lease asks for except Max.
-func (r *LeaseRequest) Wants() string {
-	return fmt.Sprintf("%s/%s/%q/%q", r.Country, r.Category, r.Types, r.Kinds)
 }

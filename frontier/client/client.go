@@ -1,37 +1,61 @@
-package frontier
+// Package client sends the frontier's operations to its shards: Shard to one of them, Frontier to all of them. A
+// put goes to the shards of its domains, a lease to as many shards as it takes.
+//
+// Each shard does its part of an operation in a transaction of its own. If one does not answer, the others' parts are
+// done all the same, and the answer says which part was not. The caller may repeat the whole operation: no shard does
+// its part twice.
+package client
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
-	"github.com/newsfork/seed-engine/epoch"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/idle"
 	"github.com/newsfork/seed-engine/frontier/link"
+	"github.com/newsfork/seed-engine/frontier/placement"
 )
 
-// mergeFound adds up the hours of two shards.
-func mergeFound(a, b []FoundHour) []FoundHour {
-	for _, h := range b {
-		at, known := slices.BinarySearchFunc(a, h.Hour,
-			func(f FoundHour, hour epoch.Millis) int { return cmp.Compare(f.Hour, hour) })
-		if !known {
-			a = slices.Insert(a, at, FoundHour{Hour: h.Hour, Types: map[string]int64{}})
-		}
-		for name, n := range h.Types {
-			a[at].Types[name] += n
-		}
-	}
-	return a
+// Caller sends an operation to the shard with a name. The shard runs it in one transaction; see shard.Shard.Serve. An
+// error means that there was no answer. The operation might have been done all the same.
+type Caller interface {
+	Call(ctx context.Context, shard, operation string, request []byte) (answer []byte, err error)
 }
 
-// Operations on all shards. Each shard does its part in a transaction of its own. Where one does not
-// answer, the others' parts are done all the same, and the answer says what was not: the caller may
-// repeat everything, since nothing that was done is done twice.
+// CallTimeout is the time that a Caller waits for an answer. A shard answers in milliseconds, or in a tenth of a second
+// if it has to start.
+const CallTimeout = 5 * time.Second
 
-// maxParallel is the number of shards one operation asks at once.
+// Frontier is the client of all shards.
+type Frontier struct {
+	Caller Caller
+	Shards int          // see placement.ShardOf
+	Idle   *idle.Shards // shards that had nothing to lease; nil remembers none
+}
+
+// Of returns the shard of a registrable domain.
+func (r Frontier) Of(domain string) Shard { return r.Shard(placement.ShardOf(domain, r.Shards)) }
+
+// Shard returns a shard by its number, from 0.
+func (r Frontier) Shard(n int) Shard { return Shard{r.Caller, shardName(n)} }
+
+// ShardNumber returns the number of the shard with a name.
+func ShardNumber(name string) (n int, ok bool) {
+	n, err := strconv.Atoi(strings.TrimPrefix(name, "shard-"))
+	return n, err == nil && n >= 0 && name == shardName(n)
+}
+
+// shardName returns the name of a shard. The platform finds its database by it, so it never changes.
+func shardName(n int) string { return "shard-" + strconv.Itoa(n) }
+
+// maxParallel is the number of shards that one operation calls at once.
 const maxParallel = 6
 
 // each calls f for each of n parts, maxParallel at a time, and gives the error of each.
@@ -77,25 +101,25 @@ func Registrable(host string) string {
 }
 
 // ofURL returns the shard of a URL.
-func (r Remotes) ofURL(url string) (Remote, error) {
+func (r Frontier) ofURL(url string) (Shard, error) {
 	l, ok := link.Parse(url)
 	if domain := Registrable(l.Host); ok && domain != "" {
 		return r.Of(domain), nil
 	}
-	return Remote{}, contract.Invalid("url", "%.80q is not an http or https URL of a registrable domain", url)
+	return Shard{}, contract.Invalid("url", "%.80q is not an http or https URL of a registrable domain", url)
 }
 
 // URL returns the state of one URL.
-func (r Remotes) URL(ctx context.Context, url string) (URLState, error) {
+func (r Frontier) URL(ctx context.Context, url string) (frontier.URLState, error) {
 	shard, err := r.ofURL(url)
 	if err != nil {
-		return URLState{}, err
+		return frontier.URLState{}, err
 	}
 	return shard.URL(ctx, url)
 }
 
 // SetHost changes a host, and reports whether there is one.
-func (r Remotes) SetHost(ctx context.Context, host string, change HostChange) (found bool, err error) {
+func (r Frontier) SetHost(ctx context.Context, host string, change frontier.HostChange) (found bool, err error) {
 	shard, err := r.ofHost(host)
 	if err != nil {
 		return false, err
@@ -104,7 +128,7 @@ func (r Remotes) SetHost(ctx context.Context, host string, change HostChange) (f
 }
 
 // Host describes a host; its name is "" if there is none.
-func (r Remotes) Host(ctx context.Context, host string) (d HostDetail, err error) {
+func (r Frontier) Host(ctx context.Context, host string) (d frontier.HostDetail, err error) {
 	shard, err := r.ofHost(host)
 	if err != nil {
 		return d, err
@@ -113,7 +137,7 @@ func (r Remotes) Host(ctx context.Context, host string) (d HostDetail, err error
 }
 
 // ofHost returns the shard of a host.
-func (r Remotes) ofHost(host string) (shard Remote, err error) {
+func (r Frontier) ofHost(host string) (shard Shard, err error) {
 	domain := ""
 	if link.ValidHost(host) {
 		domain = Registrable(host)
@@ -128,7 +152,7 @@ func (r Remotes) ofHost(host string) (shard Remote, err error) {
 
 // OrderSnapshots makes all shards store a snapshot soon. It returns the names of those that do, and of those that
 // do not answer. It is an error only if none answers.
-func (r Remotes) OrderSnapshots(ctx context.Context) (ordered, silent []string, err error) {
+func (r Frontier) OrderSnapshots(ctx context.Context) (ordered, silent []string, err error) {
 	orders := make([]bool, r.Shards)
 	errs := each(r.Shards, func(n int) (err error) {
 		orders[n], err = r.Shard(n).OrderSnapshot(ctx)
@@ -150,7 +174,7 @@ func (r Remotes) OrderSnapshots(ctx context.Context) (ordered, silent []string, 
 
 // Exclude rules something out, or allows it again: a domain or host at its shard, URLs by a pattern
 // at all of them. It may be repeated when a shard did not answer.
-func (r Remotes) Exclude(ctx context.Context, x Exclusion, excluded bool) error {
+func (r Frontier) Exclude(ctx context.Context, x frontier.Exclusion, excluded bool) error {
 	value, err := contract.CheckExclusion(x.Kind, x.Value)
 	if err != nil {
 		return err
@@ -169,66 +193,7 @@ func (r Remotes) Exclude(ctx context.Context, x Exclusion, excluded bool) error 
 
 // Mirror reports which registrable domain showed a digest first, "" when it is the one that asks; see
 // Shard.Mirror. The digests lie with the shards like domains.
-func (r Remotes) Mirror(ctx context.Context, m MirrorRequest) (of string, err error) {
+func (r Frontier) Mirror(ctx context.Context, m frontier.MirrorRequest) (of string, err error) {
 	answer, err := r.Of(m.Digest).Mirror(ctx, m)
 	return answer.Of, err
-}
-
-// AllStats counts what all shards have.
-type AllStats struct {
-	Total  Stats // of the shards that answered
-	Shards []ShardStats
-}
-
-// ShardStats counts what one shard has.
-type ShardStats struct {
-	Name     string
-	Answered bool // otherwise the numbers are missing
-	Stats
-}
-
-// Stats counts what all shards have, the empty ones included. It is an error only if none answers.
-func (r Remotes) Stats(ctx context.Context) (AllStats, error) {
-	all := AllStats{Shards: make([]ShardStats, r.Shards)}
-	answered := 0
-	errs := each(r.Shards, func(n int) (err error) {
-		s := &all.Shards[n]
-		s.Name = shardName(n)
-		s.Stats, err = r.Shard(n).Stats(ctx)
-		s.Answered = err == nil
-		return err
-	})
-	for i := range all.Shards {
-		if all.Shards[i].Answered {
-			answered++
-			all.Total.add(&all.Shards[i].Stats)
-		}
-	}
-	if answered == 0 {
-		return all, errSilent("frontier.Stats", errs...)
-	}
-	return all, nil
-}
-
-func (s *Stats) add(other *Stats) {
-	s.Hosts += other.Hosts
-	s.URLs += other.URLs
-	s.Entries += other.Entries
-	s.Leased += other.Leased
-	s.Refreshed += other.Refreshed
-	s.Found = mergeFound(s.Found, other.Found)
-	s.Done += other.Done
-	s.Failed += other.Failed
-	s.Answers += other.Answers
-	s.Faults += other.Faults
-	s.Bytes += other.Bytes
-	s.Quarantined, s.Withheld = s.Quarantined+other.Quarantined, s.Withheld+other.Withheld
-	s.Scheduled, s.Revisited = s.Scheduled+other.Scheduled, s.Revisited+other.Revisited
-	s.Threshold = max(s.Threshold, other.Threshold)
-	for lane := range Lanes {
-		s.Due[lane] += other.Due[lane]
-		if at := other.OldestDue[lane]; at > 0 && (s.OldestDue[lane] == 0 || at < s.OldestDue[lane]) {
-			s.OldestDue[lane] = at
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package frontier
+package client
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
+	"github.com/newsfork/seed-engine/frontier"
 )
 
 // Cursor holds the position of a reader of the feed or the changes in the log of each shard.
@@ -57,13 +58,13 @@ func (c Cursor) String() string {
 
 // AllFeed is a page of the feed of all shards.
 type AllFeed struct {
-	Items []FeedItem // by the time at which they were found, as far as the shards' order allows
+	Items []frontier.FeedItem // by the time at which they were found, as far as the shards' order allows
 	Followed
 }
 
 // AllChanges is a page of the changes of all shards.
 type AllChanges struct {
-	Items []ChangeItem
+	Items []frontier.ChangeItem
 	Followed
 }
 
@@ -78,48 +79,50 @@ type Followed struct {
 
 // Feed reads on from a cursor: every item once, whatever is added meanwhile. A shard that does not
 // answer contributes nothing, and is where it was in the cursor; it is an error only if none answers.
-func (r Remotes) Feed(ctx context.Context, from Cursor, f FeedRequest) (AllFeed, error) {
-	items, how, err := follow(r, "frontier.Feed", from, f.Limit, func(n int, after int64) (logTail[FeedItem], error) {
-		return r.feedOf(ctx, n, after, f)
-	}, FeedItem.place)
+func (r Frontier) Feed(ctx context.Context, from Cursor, f frontier.FeedRequest) (AllFeed, error) {
+	items, how, err := follow(r, "frontier.Feed", from, f.Limit,
+		func(n int, after int64) (logTail[frontier.FeedItem], error) {
+			return r.feedOf(ctx, n, after, f)
+		}, placeOf)
 	return AllFeed{items, how}, err
 }
 
 // FeedBetween reads again what is between two cursors, of which a page of at most limit items led from one to the
 // other. All shards that have some of it must answer.
-func (r Remotes) FeedBetween(ctx context.Context, from, to Cursor, limit int) (AllFeed, error) {
-	runs := make([]logTail[FeedItem], r.Shards)
+func (r Frontier) FeedBetween(ctx context.Context, from, to Cursor, limit int) (AllFeed, error) {
+	runs := make([]logTail[frontier.FeedItem], r.Shards)
 	errs := each(r.Shards, func(n int) (err error) {
 		if to[n] <= from[n] {
 			return nil
 		}
-		if runs[n], err = r.feedOf(ctx, n, from[n], FeedRequest{Limit: limit}); err != nil {
+		if runs[n], err = r.feedOf(ctx, n, from[n], frontier.FeedRequest{Limit: limit}); err != nil {
 			return err
 		}
 		items := runs[n].items
-		runs[n].items = slices.DeleteFunc(items, func(i FeedItem) bool { return i.Sequence > to[n] })
+		runs[n].items = slices.DeleteFunc(items, func(i frontier.FeedItem) bool { return i.Sequence > to[n] })
 		return nil
 	})
 	if err := errors.Join(errs...); err != nil {
 		return AllFeed{}, contract.Wrap(contract.Storage, "frontier.FeedBetween", err)
 	}
-	items, _ := mergeRuns(runs, limit, FeedItem.place)
+	items, _ := mergeRuns(runs, limit, placeOf)
 	return AllFeed{items, Followed{From: from, Next: to, Expired: anyExpired(runs)}}, nil
 }
 
-func (r Remotes) feedOf(ctx context.Context, shard int, after int64, f FeedRequest) (logTail[FeedItem], error) {
+func (r Frontier) feedOf(ctx context.Context, shard int, after int64,
+	f frontier.FeedRequest) (logTail[frontier.FeedItem], error) {
 	f.After = after
 	p, err := r.Shard(shard).Feed(ctx, f)
-	return logTail[FeedItem]{p.Items, p.Next, p.More, p.Expired}, err
+	return logTail[frontier.FeedItem]{p.Items, p.Next, p.More, p.Expired}, err
 }
 
 // Changes is Feed for the contracts that changed.
-func (r Remotes) Changes(ctx context.Context, from Cursor, limit int) (AllChanges, error) {
+func (r Frontier) Changes(ctx context.Context, from Cursor, limit int) (AllChanges, error) {
 	items, how, err := follow(r, "frontier.Changes", from, limit,
-		func(n int, after int64) (logTail[ChangeItem], error) {
-			p, err := r.Shard(n).Changes(ctx, ChangesRequest{After: after, Limit: limit})
-			return logTail[ChangeItem]{p.Items, p.Next, p.More, p.Expired}, err
-		}, func(i ChangeItem) (int64, epoch.Millis) { return i.Sequence, i.ChangedAt })
+		func(n int, after int64) (logTail[frontier.ChangeItem], error) {
+			p, err := r.Shard(n).Changes(ctx, frontier.ChangesRequest{After: after, Limit: limit})
+			return logTail[frontier.ChangeItem]{p.Items, p.Next, p.More, p.Expired}, err
+		}, func(i frontier.ChangeItem) (int64, epoch.Millis) { return i.Sequence, i.ChangedAt })
 	return AllChanges{items, how}, err
 }
 
@@ -137,7 +140,7 @@ func anyExpired[Item any](runs []logTail[Item]) bool {
 
 // follow reads a log of all shards and merges up to limit items by their time. The cursor moves past what
 // was taken of a shard, or past all that the shard looked at when all was taken.
-func follow[Item any](r Remotes, op string, from Cursor, limit int,
+func follow[Item any](r Frontier, op string, from Cursor, limit int,
 	ask func(shard int, after int64) (logTail[Item], error),
 	place func(Item) (number int64, time epoch.Millis)) (items []Item,
 	how Followed, err error) {
@@ -201,4 +204,4 @@ func mergeRuns[Item any](runs []logTail[Item], limit int,
 	return items, taken
 }
 
-func (i FeedItem) place() (number int64, time epoch.Millis) { return i.Sequence, i.FoundAt }
+func placeOf(i frontier.FeedItem) (number int64, time epoch.Millis) { return i.Sequence, i.FoundAt }

@@ -1,4 +1,4 @@
-package frontier
+package client
 
 import (
 	"cmp"
@@ -8,13 +8,14 @@ import (
 	"slices"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/link"
 	"github.com/newsfork/seed-engine/frontier/placement"
 )
 
 // Reported counts what was reported to all shards.
 type Reported struct {
-	ReportAnswer
+	frontier.ReportAnswer
 
 	// Failed are the indexes of results that have to be reported again, since a shard did not answer.
 	Failed []int
@@ -23,7 +24,7 @@ type Reported struct {
 // Report reports to the shards what became of the items of a lease, and puts what was found where it
 // belongs. When shards do not answer, the error says so and the answer what was not taken; the same
 // report may be sent again as a whole.
-func (r Remotes) Report(ctx context.Context, report Report) (answer Reported, err error) {
+func (r Frontier) Report(ctx context.Context, report frontier.Report) (answer Reported, err error) {
 	if err := report.Validate(); err != nil {
 		return answer, err
 	}
@@ -46,8 +47,8 @@ func (r Remotes) Report(ctx context.Context, report Report) (answer Reported, er
 
 // reportToAll is a report to all shards at work.
 type reportToAll struct {
-	remotes Remotes
-	report  *Report
+	remotes Frontier
+	report  *frontier.Report
 	parts   []reportPart
 	found   map[string]*foundThere
 	answer  Reported
@@ -59,21 +60,21 @@ type reportPart struct {
 	shard   int
 	lease   string
 	indexes []int // of the results
-	results []Result
-	found   [][]FoundURL // of other shards, by result
-	answer  ReportAnswer
+	results []frontier.Result
+	found   [][]frontier.FoundURL // of other shards, by result
+	answer  frontier.ReportAnswer
 }
 
 // foundThere collects found URLs of a domain of another shard.
 type foundThere struct {
-	put     Put
+	put     frontier.Put
 	indexes map[int]bool // of the results
 }
 
 // divide sorts the results by shard and lease, and what they found by shard. What names no lease of the
 // report is unknown.
 func (p *reportToAll) divide() {
-	p.answer.Outcomes = slices.Repeat([]Outcome{ReportUnknown}, len(p.report.Results))
+	p.answer.Outcomes = slices.Repeat([]frontier.Outcome{frontier.ReportUnknown}, len(p.report.Results))
 	leases := p.remotes.parseLease(p.report.Lease)
 	at := map[shardLease]int{}
 	for i := range p.report.Results {
@@ -88,7 +89,7 @@ func (p *reportToAll) divide() {
 			p.parts = append(p.parts, reportPart{shard: lease.shard, lease: leases[lease]})
 		}
 		part := &p.parts[at[lease]]
-		var elsewhere []FoundURL
+		var elsewhere []frontier.FoundURL
 		result.ID = item
 		result.Found, elsewhere = p.divideFound(lease.shard, result.Found)
 		part.indexes = append(part.indexes, i)
@@ -98,7 +99,7 @@ func (p *reportToAll) divide() {
 }
 
 // divideFound divides found URLs into those of a shard and of others.
-func (p *reportToAll) divideFound(shard int, found []FoundURL) (here, elsewhere []FoundURL) {
+func (p *reportToAll) divideFound(shard int, found []frontier.FoundURL) (here, elsewhere []frontier.FoundURL) {
 	others := link.FoundDomains{}
 	for _, f := range found {
 		l, ok := link.Parse(f.URL)
@@ -121,8 +122,8 @@ func (p *reportToAll) divideFound(shard int, found []FoundURL) (here, elsewhere 
 func (p *reportToAll) send(ctx context.Context) []error {
 	errs := each(len(p.parts), func(i int) (err error) {
 		part := &p.parts[i]
-		report := Report{Lease: part.lease, Results: part.results}
-		report.Partitions = slices.ContainsFunc(part.found, func(f []FoundURL) bool { return len(f) > 0 })
+		report := frontier.Report{Lease: part.lease, Results: part.results}
+		report.Partitions = slices.ContainsFunc(part.found, func(f []frontier.FoundURL) bool { return len(f) > 0 })
 		part.answer, err = p.remotes.Shard(part.shard).Report(ctx, report)
 		return err
 	})
@@ -160,11 +161,11 @@ func (p *reportToAll) gather(part *reportPart) {
 		for _, f := range found {
 			there := p.found[f.Domain]
 			if there == nil {
-				there = &foundThere{Put{Domain: f.Domain, Partition: part.answer.Partitions[i], Found: true},
+				there = &foundThere{frontier.Put{Domain: f.Domain, Partition: part.answer.Partitions[i], Found: true},
 					map[int]bool{}}
 				p.found[f.Domain] = there
 			}
-			f.FoundBy = cmp.Or(f.FoundBy, FoundByScraper)
+			f.FoundBy = cmp.Or(f.FoundBy, frontier.FoundByScraper)
 			there.put.Pages = append(there.put.Pages, f.NewPage)
 			there.indexes[part.indexes[i]] = true
 		}
@@ -173,7 +174,7 @@ func (p *reportToAll) gather(part *reportPart) {
 
 // put returns what was found to the shards to which it belongs.
 func (p *reportToAll) put(ctx context.Context) []error {
-	puts := make([]Put, 0, len(p.found))
+	puts := make([]frontier.Put, 0, len(p.found))
 	for _, domain := range slices.Sorted(maps.Keys(p.found)) {
 		puts = append(puts, p.found[domain].put)
 	}
@@ -181,7 +182,7 @@ func (p *reportToAll) put(ctx context.Context) []error {
 	for i, err := range errs {
 		p.answer.Added += answers[i].Added
 		for _, v := range answers[i].Pages {
-			if v != Unavailable {
+			if v != frontier.Unavailable {
 				p.answer.Found.Count(v)
 			}
 		}

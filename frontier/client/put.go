@@ -1,4 +1,4 @@
-package frontier
+package client
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/link"
 	"github.com/newsfork/seed-engine/frontier/placement"
 )
@@ -14,36 +15,39 @@ import (
 // Put queues pages of any domains, and gives a verdict for each in the same order. When shards do not
 // answer, their pages are Unavailable and there is an error besides the answer; the same put may be
 // repeated as a whole.
-func (r Remotes) Put(ctx context.Context, partition contract.Partition, pages []NewPage) (PutAnswer, error) {
-	return r.put(ctx, Put{Partition: partition}, pages)
+func (r Frontier) Put(ctx context.Context, partition contract.Partition, pages []frontier.NewPage) (frontier.PutAnswer,
+	error) {
+	return r.put(ctx, frontier.Put{Partition: partition}, pages)
 }
 
 // Remove takes pages of any domains out, and gives a verdict for each as Put does.
-func (r Remotes) Remove(ctx context.Context, partition contract.Partition, pages []NewPage) (PutAnswer, error) {
-	return r.put(ctx, Put{Partition: partition, Remove: true}, pages)
+func (r Frontier) Remove(ctx context.Context, partition contract.Partition,
+	pages []frontier.NewPage) (frontier.PutAnswer, error) {
+	return r.put(ctx, frontier.Put{Partition: partition, Remove: true}, pages)
 }
 
 // put does a put like another of each domain's pages.
-func (r Remotes) put(ctx context.Context, like Put, pages []NewPage) (answer PutAnswer, err error) {
+func (r Frontier) put(ctx context.Context, like frontier.Put, pages []frontier.NewPage) (answer frontier.PutAnswer,
+	err error) {
 	if err := like.Partition.Validate("partition_info."); err != nil {
 		return answer, err
 	}
-	if err := CheckRange("urls", len(pages), 0, MaxPut); err != nil {
+	if err := frontier.CheckRange("urls", len(pages), 0, frontier.MaxPut); err != nil {
 		return answer, err
 	}
-	answer.Pages = make([]Verdict, len(pages))
+	answer.Pages = make([]frontier.Verdict, len(pages))
 	indexes := map[string][]int{}
 	for i := range pages {
 		domain := ""
 		if l, ok := link.Parse(pages[i].URL); ok {
 			domain = Registrable(l.Host)
 		}
-		if answer.Pages[i] = InvalidURL; domain != "" {
+		if answer.Pages[i] = frontier.InvalidURL; domain != "" {
 			indexes[domain] = append(indexes[domain], i)
 		}
 	}
 	domains := slices.Sorted(maps.Keys(indexes))
-	puts := make([]Put, len(domains))
+	puts := make([]frontier.Put, len(domains))
 	for i, domain := range domains {
 		puts[i] = like
 		puts[i].Domain = domain
@@ -55,7 +59,7 @@ func (r Remotes) put(ctx context.Context, like Put, pages []NewPage) (answer Put
 	for i, domain := range domains {
 		answer.Added += answers[i].Added
 		for k, index := range indexes[domain] {
-			if answer.Pages[index] = Unavailable; k < len(answers[i].Pages) {
+			if answer.Pages[index] = frontier.Unavailable; k < len(answers[i].Pages) {
 				answer.Pages[index] = answers[i].Pages[k]
 			}
 		}
@@ -68,17 +72,17 @@ func (r Remotes) put(ctx context.Context, like Put, pages []NewPage) (answer Put
 
 // putAll does puts of any domains, with one call to each shard that is concerned. It gives an answer
 // and an error for each.
-func (r Remotes) putAll(ctx context.Context, puts []Put) ([]PutAnswer, []error) {
-	answers, errs := make([]PutAnswer, len(puts)), make([]error, len(puts))
+func (r Frontier) putAll(ctx context.Context, puts []frontier.Put) ([]frontier.PutAnswer, []error) {
+	answers, errs := make([]frontier.PutAnswer, len(puts)), make([]error, len(puts))
 	of := map[int][]int{} // the puts of each shard
 	for i := range puts {
 		shard := placement.ShardOf(puts[i].Domain, r.Shards)
 		of[shard] = append(of[shard], i)
 	}
 	shards := slices.Sorted(maps.Keys(of))
-	got := make([][]PutAnswer, len(shards))
+	got := make([][]frontier.PutAnswer, len(shards))
 	failed := each(len(shards), func(n int) (err error) {
-		var request PutAll
+		var request frontier.PutAll
 		for _, i := range of[shards[n]] {
 			request.Puts = append(request.Puts, puts[i])
 		}
