@@ -11,8 +11,10 @@ import (
 )
 
 func putOf(pages ...NewPage) Put {
-	return Put{Domain: "example.com", Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"},
-		Pages: pages, Entries: []NewEntry{{NewPage: NewPage{URL: "https://example.com/feed"}, Method: "rss", Interval: 60}},
+	return Put{Domain: "example.com",
+		Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"},
+		Pages:     pages, Entries: []NewEntry{
+			{NewPage: NewPage{URL: "https://example.com/feed"}, Method: "rss", Interval: 60}},
 		Since: 5, Owner: "o", Stored: &StoredPages{Next: "x", More: true}}
 }
 
@@ -20,7 +22,8 @@ func putOf(pages ...NewPage) Put {
 func TestWire_Put(t *testing.T) {
 	for _, p := range []Put{{}, putOf(), putOf(NewPage{URL: "https://example.com/a"}), putOf(
 		NewPage{URL: "https://example.com/b?x=1&y=<2>", Title: "\"Quoted\" \\ 뉴스\u2028\x00\t end", Type: "news",
-			Priority: 1.0 / 3, LastMod: 1_700_000_000, Refetch: true, Fresh: true, Snippet: "s", Image: "i", FoundBy: "f"},
+			Priority: 1.0 / 3, LastMod: 1_700_000_000, Refetch: true, Fresh: true, Snippet: "s", Image: "i",
+			FoundBy: "f"},
 		NewPage{Priority: 1e-9, LastMod: -1}, NewPage{Title: "not \xff UTF-8", Snippet: `"},{"`},
 	)} {
 		data, err := Encode(p)
@@ -49,12 +52,14 @@ func TestWire_Put(t *testing.T) {
 
 // FuzzUnmarshalPut: whatever arrives is read as encoding/json reads it.
 func FuzzUnmarshalPut(f *testing.F) {
-	data, err := Encode(putOf(NewPage{URL: "https://example.com/a", Title: `"\`, Priority: 0.5, LastMod: 7, Fresh: true}))
+	data, err := Encode(putOf(NewPage{URL: "https://example.com/a", Title: `"\`, Priority: 0.5, LastMod: 7,
+		Fresh: true}))
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(data)
-	for _, seed := range []string{``, `{"Pages":[`, `{"Pages":[],"Domain":"x"}`, `{"Pages":[]}`, `{"Pages":[{}],"Pages":null}`,
+	for _, seed := range []string{``, `{"Pages":[`, `{"Pages":[],"Domain":"x"}`, `{"Pages":[]}`,
+		`{"Pages":[{}],"Pages":null}`,
 		`{"Pages":[{"URL":"a","Priority":01}],"Domain":""}`, `{"Pages":[{"url":"a"}],"Domain":""}`,
 		`{"Pages":[{"URL":"\ud800"}],"Domain":""}`, `{"Pages":[{"URL":"a"},],"Domain":""}`,
 		`{"Pages":[{"LastMod":1.5}],"Domain":""}`, `{"Pages":[{"Priority":-}],"Domain":""}`,
@@ -79,7 +84,8 @@ func BenchmarkPut(b *testing.B) {
 	var pages []NewPage
 	for i := range 500 {
 		pages = append(pages, NewPage{URL: fmt.Sprintf("https://example.com/news/2026/01/28/a-story-of-the-day-%d", i),
-			Title: strings.Repeat("word ", 10), Type: "news", Priority: 0.634, LastMod: 1_700_000_000, FoundBy: "sitemap"})
+			Title: strings.Repeat("word ", 10), Type: "news", Priority: 0.634, LastMod: 1_700_000_000,
+			FoundBy: "sitemap"})
 	}
 	put := putOf(pages...)
 	b.ReportAllocs()

@@ -121,7 +121,8 @@ var bodies = map[string][]string{
 	"importFrontier":   {`{"version":1,"hosts":[{"host":"a.sg","domain":"a.sg","record":"AAAA","parts":[]}],"next":0}`},
 	"beginVisit":       {`{"host":"a.example","visitor":"visitor-1","seconds":60}`},
 	"endVisit": {`{"host":"a.example","visitor":"visitor-1","asked_at":"2026-01-28T10:00:00Z",` +
-		`"crawl_delay_seconds":1,"robots_expires_at":"2026-01-28T11:00:00Z","retry_after_seconds":1,"throttled":true,"unresolved":true}`},
+		`"crawl_delay_seconds":1,"robots_expires_at":"2026-01-28T11:00:00Z","retry_after_seconds":1,"throttled":true,` +
+		`"unresolved":true}`},
 	"leaseURLs": {`{"max":1,"lease_seconds":60,"per_host":1,"country":"sg","category":"news","types":["news"],` +
 		`"kinds":["page"]}`},
 	"renewLease": {`{"lease_seconds":60}`},

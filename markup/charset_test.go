@@ -115,10 +115,13 @@ func TestDecode_Meta(t *testing.T) {
 		title, charset     string
 	}{
 		{"charset", `<META CHARSET=Big5>`, "text/html", traditionalchinese.Big5, "行政院", "big5"},
-		{"http-equiv", `<meta content='text/html; charset=EUC-KR' http-equiv="Content-Type"/>`, "", korean.EUCKR, "정부", "euc-kr"},
-		{"other metas first", `<meta name=a content="charset=utf-8"><meta charset="shift_jis" />`, "", japanese.ShiftJIS,
+		{"http-equiv", `<meta content='text/html; charset=EUC-KR' http-equiv="Content-Type"/>`, "", korean.EUCKR, "정부",
+			"euc-kr"},
+		{"other metas first", `<meta name=a content="charset=utf-8"><meta charset="shift_jis" />`, "",
+			japanese.ShiftJIS,
 			"政府は", "shift_jis"},
-		{"the header is right", `<meta charset="utf-8">`, "text/html; charset=windows-1251", charmap.Windows1251, "Выборы",
+		{"the header is right", `<meta charset="utf-8">`, "text/html; charset=windows-1251", charmap.Windows1251,
+			"Выборы",
 			"windows-1251"},
 		{"the header is wrong", `<meta charset="windows-1250">`, "text/html; charset=utf-8", charmap.Windows1250,
 			"Zażółć gęślą", "windows-1250"},

@@ -190,11 +190,14 @@ var namedRoles = func() map[string]role {
 			" filariane ariane topicpath pankuzu brotkrumen brotkrumennavigation brotkrume krumelpfad migasdepan" +
 			" rutadenavegacion kruimelpad kruimelpadnavigatie okruszki locationbar pagelocation contlocation" +
 			" navipath subpath pagepath rootline youarehere",
-		boilerplate: "nav navbar navigation navigationmain mainnav mainnavigation sitenav topnav menu mainmenu topmenu" +
+		boilerplate: "nav navbar navigation navigationmain mainnav mainnavigation sitenav topnav menu " +
+			"mainmenu topmenu" +
 			" submenu sidemenu gnb lnb snb header siteheader pageheader masthead topbar footer sitefooter pagefooter" +
-			" colophon sidebar leftsidebar rightsidebar sidenav toc cookie cookies cookiebanner cookieconsent cookienotice" +
+			" colophon sidebar leftsidebar rightsidebar sidenav toc cookie cookies cookiebanner " +
+			"cookieconsent cookienotice" +
 			" consent gdpr newsletter subscribe share sharing sharebuttons social socialshare sns skip skiplink" +
-			" skiplinks skipnav skipnavigation comments comment commentlist respond related relatedposts relatedarticles" +
+			" skiplinks skipnav skipnavigation comments comment commentlist respond related relatedposts " +
+			"relatedarticles" +
 			" recommended popular trending advertisement advert ads banner banners popup modal search searchform" +
 			" searchbox pagination pager paging languageswitcher langswitch copyright tagcloud widgetarea",
 		hidden: "visuallyhidden screenreadertext sronly sronly blind offscreen hide noprint",

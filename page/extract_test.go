@@ -71,7 +71,8 @@ func TestExtract_Article(t *testing.T) {
 func TestExtract_Listing(t *testing.T) {
 	var items strings.Builder
 	for i := range 10 {
-		fmt.Fprintf(&items, `<tr><td>%d</td><td class=subject><a href="view.do?no=%d">도로 공사 안내 제%d호</a></td><td>2026. 3. %d.</td></tr>`,
+		fmt.Fprintf(&items, `<tr><td>%d</td><td class=subject><a href="view.do?no=%d">도로 공사 안내 제%d호</a></td>`+
+			`<td>2026. 3. %d.</td></tr>`,
 			i, i, i, i+1)
 	}
 	got := extract(t, `<html lang=ko><body><div id="gnb" class="gnb"><a href="/">홈</a></div><div id="content">
@@ -123,7 +124,8 @@ func TestExtract_Charsets(t *testing.T) {
 			case "header":
 				contentType += "; charset=" + c.label
 			}
-			doc, err := c.enc.NewEncoder().String("<html><head>" + head + "<title>" + want + "</title></head><body><h1>" +
+			doc, err := c.enc.NewEncoder().String("<html><head>" + head + "<title>" + want +
+				"</title></head><body><h1>" +
 				want + "</h1><p>" + want + ".</p>")
 			if err != nil {
 				t.Fatal(err)
@@ -147,16 +149,19 @@ func TestExtract_Dates(t *testing.T) {
 		{"a list in JSON-LD", `<script type="application/ld+json">[{"datePublished":"2026-02-03"},{"datePublished":"2026-02-09"}]
 			</script>`, time.Time{}, ""},
 		{"Dublin Core", `<meta name="DC.date.issued" content="2025-12-31">`, day(2025, 12, 31), FromMeta},
-		{"microdata", `<h1>A</h1><span itemprop="datePublished" content="2026-05-01">1 May</span>`, day(2026, 5, 1), FromMicrodata},
+		{"microdata", `<h1>A</h1><span itemprop="datePublished" content="2026-05-01">1 May</span>`, day(2026, 5, 1),
+			FromMicrodata},
 		{"time", `<main><h1>A</h1><time datetime="2026-05-01">1 May</time></main>`, day(2026, 5, 1), FromTime},
-		{"times of a list", `<main><h1>A</h1>` + strings.Repeat(`<li><time datetime="2026-05-01">1 May</time>`, 6), time.Time{}, ""},
+		{"times of a list", `<main><h1>A</h1>` + strings.Repeat(`<li><time datetime="2026-05-01">1 May</time>`, 6),
+			time.Time{}, ""},
 		{"time of a footer", `<h1>A</h1><footer><time datetime="2026-05-01">1 May</time></footer>`, time.Time{}, ""},
 		{"text", `<h1>A</h1><p>Posted: 12 May 2026</p>`, day(2026, 5, 12), FromText},
 		{"text, Korean", `<h1>A</h1><ul><li>등록일 2026-05-12<li>조회 32</ul>`, day(2026, 5, 12), FromText},
 		{"text, German", `<h1>A</h1><p>Berlin, den 12.05.2026</p>`, day(2026, 5, 12), FromText},
 		{"ambiguous", `<h1>A</h1><p>Posted 05/06/2026</p>`, time.Time{}, ""},
 		{"above the heading", `<p>Today is 12 May 2026</p><h1>A</h1>`, time.Time{}, ""},
-		{"no date", `<meta name=date content="yesterday"><h1>A</h1><p>In 2026 we will build 12 schools</p>`, time.Time{}, ""},
+		{"no date", `<meta name=date content="yesterday"><h1>A</h1><p>In 2026 we will build 12 schools</p>`,
+			time.Time{}, ""},
 	} {
 		if got := extract(t, c.html); !got.Published.Equal(c.published) || got.PublishedFrom != c.from {
 			t.Errorf("%s: %v from %q", c.name, got.Published, got.PublishedFrom)
@@ -166,8 +171,10 @@ func TestExtract_Dates(t *testing.T) {
 
 func TestCount_Dates(t *testing.T) {
 	for text, want := range map[string]int{
-		"2026-03-02": 1, "2026.03.02": 1, "2026. 3. 2.": 1, "2026年3月2日": 1, "2026년 3월 2일": 1, "2026/3/2 and 2026/3/4": 2,
-		"02.03.2026": 1, "2/3/2026": 1, "2 March 2026": 1, "March 2, 2026": 1, "2nd of March 2026": 1, "2 de marzo de 2026": 1,
+		"2026-03-02": 1, "2026.03.02": 1, "2026. 3. 2.": 1, "2026年3月2日": 1, "2026년 3월 2일": 1,
+		"2026/3/2 and 2026/3/4": 2,
+		"02.03.2026":            1, "2/3/2026": 1, "2 March 2026": 1, "March 2, 2026": 1, "2nd of March 2026": 1,
+		"2 de marzo de 2026": 1,
 		"12 grudnia 2026 r.": 1, "2. März 2026, 3. März 2026": 2, "ngày 12 tháng 5 năm 2026": 1,
 		"2026": 0, "March 2026": 0, "2026-13-02": 0, "32.13.2026": 0, "12026-03-02": 0, "since 1850-01-01": 0,
 		"budget 2025-2026": 0, "call 0303 2026 1234": 0, "version 1.2.2026.4": 1, "": 0,
@@ -205,9 +212,11 @@ func TestExtract_Signs(t *testing.T) {
 
 func TestExtract_Breadcrumb(t *testing.T) {
 	for html, want := range map[string][]string{
-		`<div class="breadcrumbs">You are here: <a href=/>Home</a> » <a href=/n>News</a></div>`:                 {"You are here", "Home", "News"},
-		`<ul id=breadcrumb><li><a href=/><img alt=Home></a><li><span>A</span><span>/</span><span>B</span></ul>`: {"A", "B"},
-		`<p class="topicpath">ホーム &gt; 市政 &gt; 報道発表</p><div class=breadcrumb><a>Again</a></div>`:                {"ホーム", "市政", "報道発表"},
+		`<div class="breadcrumbs">You are here: <a href=/>Home</a> » <a href=/n>News</a></div>`: {
+			"You are here", "Home", "News"},
+		`<ul id=breadcrumb><li><a href=/><img alt=Home></a><li><span>A</span><span>/</span><span>B</span></ul>`: {"A",
+			"B"},
+		`<p class="topicpath">ホーム &gt; 市政 &gt; 報道発表</p><div class=breadcrumb><a>Again</a></div>`: {"ホーム", "市政", "報道発表"},
 		`<script type="application/ld+json">{"@type":"BreadcrumbList","itemListElement":[{"position":1,"item":{"name":"N\u00e9ws"}},
 			{"position":2,"name":"B"}],"name":"No"}</script>`: {"Néws", "B"},
 		`<p>Home &gt; News</p>`: nil,
@@ -220,7 +229,8 @@ func TestExtract_Breadcrumb(t *testing.T) {
 
 // A page that a script fills has nothing but its meta data.
 func TestExtract_Empty(t *testing.T) {
-	got := extract(t, `<meta property="og:title" content="Title"><meta name=description content="What  it is&#10;about"><div id=app></div>`)
+	got := extract(t, `<meta property="og:title" content="Title"><meta name=description content="What  it is&#10;`+
+		`about"><div id=app></div>`)
 	if got.Title != "Title" || got.Text != "What it is about" || got.Words != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -268,10 +278,14 @@ func (c *countingReader) Read(p []byte) (int, error) {
 
 // hostile are pieces of markup that have no end, or nest without end.
 var hostile = []string{
-	"<", "<a ", "</", "<!--", "<!", "<div>", "</div>", "<div class='", "<p>", "<li>", "<h1>", "<a href=x>", "&", "&#", "<script>", "</scr",
-	"<title>", "<!-->", "<b>", "<x-y>", "<table><tr><td>", "<svg><title>", "<nav><main>", "2026-", "1 de ", "20", "12 May 2026 ",
-	"<script type=application/ld+json>", `"datePublished"`, `"datePublished":"`, "<p class=breadcrumb>a > ", "\xff", "한", "\x00", " ", "\"", "<?",
-	`<div class="a a a a a a a a a a a a a a a a a a a a">`, "<time datetime=2026-01-01>", "<meta name=date content=2026>",
+	"<", "<a ", "</", "<!--", "<!", "<div>", "</div>", "<div class='", "<p>", "<li>", "<h1>", "<a href=x>", "&", "&#",
+	"<script>", "</scr",
+	"<title>", "<!-->", "<b>", "<x-y>", "<table><tr><td>", "<svg><title>", "<nav><main>", "2026-", "1 de ", "20",
+	"12 May 2026 ",
+	"<script type=application/ld+json>", `"datePublished"`, `"datePublished":"`, "<p class=breadcrumb>a > ", "\xff",
+	"한", "\x00", " ", "\"", "<?",
+	`<div class="a a a a a a a a a a a a a a a a a a a a">`, "<time datetime=2026-01-01>",
+	"<meta name=date content=2026>",
 }
 
 // Hostile markup takes time in proportion to its length, and leaves evidence within its bounds.
@@ -313,7 +327,8 @@ func FuzzExtract(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, html []byte, contentType string) {
 		check(t, html)
-		if _, err := Extract(iotest.OneByteReader(bytes.NewReader(html)), Source{ContentType: contentType}); err != nil {
+		if _, err := Extract(iotest.OneByteReader(bytes.NewReader(html)), Source{ContentType: contentType}); err !=
+			nil {
 			t.Fatal(err)
 		}
 	})
@@ -321,7 +336,8 @@ func FuzzExtract(f *testing.F) {
 
 // The evidence does not depend on how the page arrives.
 func TestExtract_Pieces(t *testing.T) {
-	html := []byte("<html><title>A</title><main><h1>B</h1>" + strings.Repeat("<p>"+lorem+"<b>한국</b> 2026-01-02</p>", 900))
+	html := []byte("<html><title>A</title><main><h1>B</h1>" +
+		strings.Repeat("<p>"+lorem+"<b>한국</b> 2026-01-02</p>", 900))
 	whole, _ := Extract(bytes.NewReader(html), Source{})
 	pieces, _ := Extract(iotest.OneByteReader(bytes.NewReader(html)), Source{})
 	if !reflect.DeepEqual(whole, pieces) {
@@ -331,7 +347,8 @@ func TestExtract_Pieces(t *testing.T) {
 
 func BenchmarkExtract(b *testing.B) {
 	html := []byte("<html><title>A</title><main><h1>B</h1>" + strings.Repeat(
-		`<div class="teaser list-item"><a href="/news/2026/01/x.html"><span class="title">A title of five words</span></a><p>`+lorem+
+		`<div class="teaser list-item"><a href="/news/2026/01/x.html"><span class="title">A title of five `+
+			`words</span></a><p>`+lorem+
 			"</p><time datetime=2026-01-02>2 January 2026</time></div>\n", 400))[:MaxBytes]
 	b.SetBytes(int64(len(html)))
 	b.ReportAllocs()

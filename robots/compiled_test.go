@@ -180,7 +180,8 @@ func FuzzCompiled(f *testing.F) {
 // TestAutomaton_BeyondRows: words that are longer than the states with rows are found too, and what they end with.
 func TestAutomaton_BeyondRows(t *testing.T) {
 	long := strings.Repeat("abcdefg", 40_000/7)
-	g := Parse([]byte("User-agent: *\nDisallow: /*" + long + "x\nDisallow: /*fgabz\nDisallow: /*" + long + "*q*r\n")).Agent("Bot")
+	g := Parse([]byte("User-agent: *\nDisallow: /*" + long + "x\nDisallow: /*fgabz\nDisallow: /*" + long +
+		"*q*r\n")).Agent("Bot")
 	if a := g.matcher.words; len(a.rows) >= len(a.states.labels)*a.width {
 		t.Fatal("all states have rows")
 	}

@@ -41,7 +41,8 @@ func TestInfo_Values(t *testing.T) {
 		"INFO_CATEGORY_DEFAULT": "environment", "REDIS_URL": "redis://:p@h:1", "NAVER_CLIENT_ID": "i",
 		"NAVER_CLIENT_SECRET": "s", "PUBLIC_URL": "https://news.example.com/",
 	})
-	if err != nil || s.PublicURL != "https://news.example.com" || !reflect.DeepEqual(s.Feeds, []string{"https://a.example/rss", "https://b.example/x"}) ||
+	if err != nil || s.PublicURL != "https://news.example.com" ||
+		!reflect.DeepEqual(s.Feeds, []string{"https://a.example/rss", "https://b.example/x"}) ||
 		len(s.Origins) != 2 || s.CategoryDefault != "environment" {
 		t.Errorf("%+v %v", s, err)
 	}

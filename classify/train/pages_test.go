@@ -21,7 +21,8 @@ func TestPages_Learnt(t *testing.T) {
 		if i%2 == 0 {
 			word, label = "plugh", "report"
 		}
-		fmt.Fprintf(&lines, `{"url":"https://www.d%d.example/a1010","label":%q,"page":{"text":"a %s among others","words":40}}`+"\n",
+		fmt.Fprintf(&lines, `{"url":"https://www.d%d.example/a1010","label":%q,"page":{"text":"a %s among `+
+			`others","words":40}}`+"\n",
 			i, label, word)
 	}
 	dir := fstest.MapFS{pagesSet: {Data: []byte(lines.String())}, unseenDomains: oneUnseen()}
@@ -98,7 +99,8 @@ func TestPages_Quantised(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := &pageExample{features: []uint32{7, 9}}
-	if s := p.Scores(e.without, e.features, e.known); s[3] < 1.48 || s[3] > 1.52 || s[5] < 0.98 || s[5] > 1.02 || s[0] != 0 {
+	if s := p.Scores(e.without, e.features, e.known); s[3] < 1.48 || s[3] > 1.52 || s[5] < 0.98 || s[5] > 1.02 ||
+		s[0] != 0 {
 		t.Errorf("%v", s)
 	}
 	if _, err := linear.ParsePages([]byte("nsp1")); err == nil {

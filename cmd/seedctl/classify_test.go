@@ -152,8 +152,9 @@ func TestClassify_Page(t *testing.T) {
 	for name, page := range map[string]string{
 		"of inspect": `{"title":"Press release: bridge reopens","h1":"Press release","headings":["A"],"words":300,"published":"2026-03-02T00:00:00Z",
 			"published_from":"meta","paywall":"markup","lang":"en"}`,
-		"of others": `{"h1":"Press release","headings":"A\nB","breadcrumb":"Home > Press","dates":["2026-03-02"],"links":12,"other":{}}`,
-		"empty":     `{}`, "null fields": `{"h1":null,"headings":null,"words":null}`,
+		"of others": `{"h1":"Press release","headings":"A\nB","breadcrumb":"Home > Press","dates":["2026-03-02"],` +
+			`"links":12,"other":{}}`,
+		"empty": `{}`, "null fields": `{"h1":null,"headings":null,"words":null}`,
 	} {
 		line := strings.ReplaceAll(`{"url":`+url+`,"page":`+page+`}`, "\n", "")
 		code, out, errOut := seedctl(line+"\n", "classify", "--jsonl")

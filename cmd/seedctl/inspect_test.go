@@ -115,7 +115,8 @@ func TestInspect_Page(t *testing.T) {
 			t.Errorf("%v: %s", err, line)
 		}
 	}
-	if code, out, _ := seedctl(savedPage, "inspect", "--page", "-"); code != exitOK || !strings.Contains(out, "Bridge") {
+	if code, out, _ := seedctl(savedPage, "inspect", "--page", "-"); code != exitOK ||
+		!strings.Contains(out, "Bridge") {
 		t.Errorf("code %d: %s", code, out)
 	}
 	if code, out, errOut := seedctl("", "inspect", "--page", "--json", "nowhere.html", files[0]); code != exitFailed ||

@@ -22,8 +22,8 @@ const (
 	minLooks = 8 // of a pattern before its rate of change is known
 )
 
-// isCopy notes the text of a page that was fetched, and reports whether another page of the host has it. Only pages that
-// were fetched for the first time count for their pattern.
+// isCopy notes the text of a page that was fetched, and reports whether another page of the host has it. Only pages
+// that were fetched for the first time count for their pattern.
 func (p *reporter) isCopy(h *store.Host, q *store.Page, r *frontier.Result) bool {
 	if r.Status >= 300 { // 304 says nothing new, and a redirect has no text
 		return false

@@ -13,7 +13,8 @@ import (
 // policies makes pages that change seldom.
 func policies(host string, n int) (list []frontier.NewPage) {
 	for i := range n {
-		list = append(list, frontier.NewPage{URL: fmt.Sprintf("https://%s/p/%d", host, i), Type: "policy", Priority: 0.7})
+		list = append(list, frontier.NewPage{URL: fmt.Sprintf("https://%s/p/%d", host, i), Type: "policy",
+			Priority: 0.7})
 	}
 	return list
 }
@@ -75,7 +76,8 @@ func TestSchedule_LargeHost(t *testing.T) {
 
 // TestRedirect_Fails: a redirect to a page that then fails, or is gone, does not make that page count as fetched.
 func TestRedirect_Fails(t *testing.T) {
-	for status, want := range map[int]string{200: "fetched", 301: "fetched", 404: "gone", 503: "unknown", 403: "unknown"} {
+	for status, want := range map[int]string{200: "fetched", 301: "fetched", 404: "gone", 503: "unknown",
+		403: "unknown"} {
 		s := newSite(t)
 		s.put("a.example", []frontier.NewPage{{URL: "https://a.example/old", Priority: 0.5}})
 		l, _ := s.lease(frontier.LeaseRequest{Max: 1})
@@ -91,8 +93,8 @@ func TestRedirect_Fails(t *testing.T) {
 	}
 }
 
-// TestCopies_Maintenance: a site that shows one text for all of its pages for a day, with status 200, loses none of them:
-// they are looked at again, and nothing is announced as updated.
+// TestCopies_Maintenance: a site that shows one text for all of its pages for a day, with status 200, loses none of
+// them: they are looked at again, and nothing is announced as updated.
 func TestCopies_Maintenance(t *testing.T) {
 	s := newLooks(t, 1_000_000)
 	down := false
@@ -133,14 +135,15 @@ func TestCopies_Maintenance(t *testing.T) {
 	})
 }
 
-// TestSchedule_Forbidden: pages that robots.txt or an operator forbids for a while are not looked at meanwhile, and come
-// back on their schedule.
+// TestSchedule_Forbidden: pages that robots.txt or an operator forbids for a while are not looked at meanwhile, and
+// come back on their schedule.
 func TestSchedule_Forbidden(t *testing.T) {
 	rules := "User-agent: *\nDisallow: /p/"
 	nothing := ""
 	visit := func(s *looks, rules *string) {
 		s.do(func() error {
-			if _, err := s.shard.Acquire(s.now, frontier.AcquireRequest{Domain: "a.example", Owner: "c", Seconds: 60}); err != nil {
+			if _, err := s.shard.Acquire(s.now,
+				frontier.AcquireRequest{Domain: "a.example", Owner: "c", Seconds: 60}); err != nil {
 				return err
 			}
 			_, err := s.shard.Release(s.now, frontier.ReleaseRequest{Domain: "a.example", Owner: "c",
@@ -408,8 +411,8 @@ func TestVisit_Redirects(t *testing.T) {
 	s.invariants()
 }
 
-// TestVisit_FlippingText: a page whose digest differs at every look, by a counter on it, say, is looked at seldom, and the
-// others keep their looks.
+// TestVisit_FlippingText: a page whose digest differs at every look, by a counter on it, say, is looked at seldom,
+// and the others keep their looks.
 func TestVisit_FlippingText(t *testing.T) {
 	s := newLooks(t, 24)
 	s.text = func(url string, at epoch.Millis) string {

@@ -25,8 +25,8 @@ const (
 	// maxAdjusted is the number of hours after which a threshold that was not adjusted stays as it is.
 	maxAdjusted = 24
 
-	// copyWait is the time after which a page is looked at again that showed the text of another one: a site under repair
-	// shows the same for all.
+	// copyWait is the time after which a page is looked at again that showed the text of another one: a site under
+	// repair shows the same for all.
 	copyWait = 3 * day
 	// ruledOutWait is the time after which a page is considered again that robots.txt or an operator forbids.
 	ruledOutWait = 7 * day

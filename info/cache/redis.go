@@ -174,7 +174,8 @@ func (r *Redis) Extend(ctx context.Context, now time.Time) error {
 			continue
 		}
 		ttl := seconds(left)
-		commands = append(commands, []string{"EXPIRE", feedKey(c), ttl}, []string{"HSET", metaKey(c), "is_stale", "true"},
+		commands = append(commands, []string{"EXPIRE", feedKey(c), ttl},
+			[]string{"HSET", metaKey(c), "is_stale", "true"},
 			[]string{"EXPIRE", metaKey(c), ttl})
 	}
 	if len(commands) == 0 {
