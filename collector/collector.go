@@ -42,6 +42,7 @@ type Limits struct {
 	FetchRetries         int
 	FetchRetryBase       time.Duration
 	DomainDeadline       time.Duration // without politeness waits
+	PageProbes           int           // pages that a collection looks at, see probe
 	URLsPerDomain        int           // pages that a collection or a merge puts into the frontier
 	ReuseWindow          time.Duration // for which other partitions reuse a domain's evidence
 }

@@ -101,7 +101,8 @@ func (g *gathering) crawl(ctx context.Context, home string, a *fetch.Answer) {
 	first := reply(a)
 	first.Links = pageLinks(a.Content, a.URL)
 	c := g.found.analysis.analyser.Crawl(home, first)
-	for g.session.Stats().Requests < g.collector.Limits.MaxRequestsPerDomain {
+	budget := g.collector.Limits.MaxRequestsPerDomain - g.probes()
+	for g.session.Stats().Requests < budget {
 		next, ok := c.Next()
 		if !ok {
 			return

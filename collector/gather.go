@@ -199,6 +199,7 @@ func (g *gathering) run(ctx context.Context) error {
 	if err := g.homePage(ctx); err != nil {
 		return err
 	}
+	g.probe(ctx)
 	if g.slow {
 		g.leaveToLater()
 	}

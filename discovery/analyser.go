@@ -61,6 +61,7 @@ type Analyser struct {
 	urlSources urlSources      // by keyOf a URL
 	texts      texts
 	survey     *survey    // nil while it is out of date
+	seenPages  []witness  // newest first, see Probing
 	listings   best[none] // pages that may list news
 	classes    [classify.Classes]class
 	stats      Stats

@@ -22,6 +22,7 @@
 //   - record_text.go: titles of pages, and the links of the menu
 //   - pattern.go: the tree of patterns
 //   - pattern_site.go: what the pages of a pattern say about each other
+//   - pattern_probe.go: what a page says about all pages of its pattern, and which pages are worth a look
 //   - pattern_frequency.go: how often the pages of a pattern change
 //   - pattern_government.go: the patterns to expect of a government
 //   - candidate.go: the candidate, and the order of candidates

@@ -82,12 +82,15 @@ type survey struct {
 	below []votes    // of the nodes below it
 	days  [][]uint16 // of the last changes of each node's pages, since 1970
 	leans map[nodeID]*patternEvidence
+
+	witnesses map[nodeID][]*witness
 }
 
 // patternEvidence is the evidence of a pattern's pages about one of them.
 type patternEvidence struct {
 	site   classify.Site
 	stream bool // they are dated day by day
+	seen   bool // the page of one was seen
 }
 
 // siteView classifies pages with the site's other pages in view.
@@ -102,6 +105,7 @@ func (a siteView) surveyed() *survey {
 	s := &survey{
 		own: make([]votes, len(a.tree.nodes)), below: make([]votes, len(a.tree.nodes)),
 		days: make([][]uint16, len(a.tree.nodes)), leans: map[nodeID]*patternEvidence{},
+		witnesses: Probing(a).witnesses(),
 	}
 	a.seen.all(func(r *record) {
 		if n := a.tree.home(r.node); n != noNode && r.rank > 0 {
@@ -136,7 +140,11 @@ func (a siteView) neighbours(p *page) (site *classify.Site, hints []string) {
 	n := a.tree.home(r.node)
 	if l := s.evidence(n, a.tree); l != nil {
 		site = &l.site
-		hints = append(hints, "neighbours_"+string(site.Best().Type()))
+		from := "neighbours_"
+		if l.seen {
+			from = "pattern_page_"
+		}
+		hints = append(hints, from+string(site.Best().Type()))
 		if l.stream {
 			hints = append(hints, "neighbours_dated_day_by_day")
 		}
@@ -243,8 +251,12 @@ func (s *survey) evidence(n nodeID, t *tree) *patternEvidence {
 		v = &s.below[n]
 	}
 	var l *patternEvidence
-	if v.of.total() >= minAlike {
+	if verdict, ok := s.verdict(n); ok {
+		l = &patternEvidence{site: verdict, seen: true}
+	} else if v.of.total() >= minAlike {
 		l = &patternEvidence{site: classify.Lean((*[classify.Classes]int32)(&v.of))}
+	}
+	if l != nil {
 		if weight := s.rhythm(n); weight > 0 {
 			l.site.Stream(weight)
 			l.stream = true

@@ -43,6 +43,7 @@ type State struct {
 	// urlSources.store.
 	Raw       []StateTitle      `json:"raw,omitempty"`
 	Languages map[string][]byte `json:"languages,omitempty"`
+	Witnesses []StateWitness    `json:"witnesses,omitempty"` // pages that were seen, newest first
 }
 
 // StateTitle is a title of a page.
@@ -118,6 +119,7 @@ func (a *Analyser) State() *State {
 	}
 	s.Links = a.texts.links
 	a.urlSources.store(s)
+	s.Witnesses = Probing{a}.storeWitnesses()
 	for i := range a.sources {
 		o := &a.sources[i]
 		stored := StateSource{Source: o.Source, Types: map[classify.Type]int{}, Newest: o.newest}
@@ -184,6 +186,7 @@ func Restore(s *State, o Options) (*Analyser, error) {
 	if !a.urlSources.restore(s, &a.seen) {
 		return damaged(nil)
 	}
+	Probing{a}.Recall(s)
 	restoration{a}.restoreURLs(s.Top, func(p *page, c candidate) {
 		a.top.offer(c)
 		a.bySection.offer(p, c)

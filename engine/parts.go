@@ -192,6 +192,6 @@ func limits(s *settings.Settings) collector.Limits {
 		RobotsTimeout:        s.RobotsTimeout, SitemapTimeout: s.SitemapTimeout, PageTimeout: s.PageTimeout,
 		MaxSitemapBytes: s.MaxSitemapBytes,
 		FetchRetries:    s.FetchRetries, FetchRetryBase: s.FetchRetryBase, DomainDeadline: s.DomainDeadline,
-		URLsPerDomain: s.URLsPerDomain, ReuseWindow: s.ReuseWindow,
+		PageProbes: s.PageProbes, URLsPerDomain: s.URLsPerDomain, ReuseWindow: s.ReuseWindow,
 	}
 }

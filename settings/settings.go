@@ -19,6 +19,7 @@ type Settings struct {
 	RequestInterval      time.Duration
 	MaxCrawlDelay        time.Duration
 	MaxRequestsPerDomain int
+	PageProbes           int // pages of a domain that a collection looks at
 	RobotsTimeout        time.Duration
 	SitemapTimeout       time.Duration
 	PageTimeout          time.Duration
@@ -80,6 +81,7 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 		RequestInterval:        r.duration("REQUEST_INTERVAL_MS", 1000, time.Millisecond),
 		MaxCrawlDelay:          r.duration("MAX_CRAWL_DELAY_MS", 30000, time.Millisecond),
 		MaxRequestsPerDomain:   int(r.number("MAX_REQUESTS_PER_DOMAIN", 20, 1, 1000)),
+		PageProbes:             int(r.number("PAGE_PROBES", 3, 0, 1000)),
 		RobotsTimeout:          r.timeout("ROBOTS_TIMEOUT_MS", 10000),
 		SitemapTimeout:         r.timeout("SITEMAP_TIMEOUT_MS", 15000),
 		PageTimeout:            r.timeout("PAGE_TIMEOUT_MS", 5000),

@@ -66,6 +66,7 @@ func TestLoad_WrongValuesNameTheVariable(t *testing.T) {
 		"REFRESHES_PER_MINUTE":     "0",
 		"REFRESHES_PER_DAY":        "0",
 		"REVISITS_PER_DAY":         "-1",
+		"PAGE_PROBES":              "-1",
 		"FEED_RETENTION_DAYS":      "0",
 		"MIN_REFRESH_SECONDS":      "0",
 		"MAX_REFRESH_SECONDS":      "5399", // less than MIN_REFRESH_SECONDS
