@@ -35,7 +35,7 @@ export async function start({ mains, latency, vars = {}, others = [] }) {
     ...others,
   );
   await harness.listen();
-  const names = ["engine", "peer", "driver", ...others.map(({ name }) => name)];
+  const names = ["engine", "peer", "driver", "web", ...others.map(({ name }) => name)];
   const workers = Object.fromEntries(names.map((name) => [name, harness.getWorker(name)]));
   await workers.engine.applyD1Migrations("METADATA_DB");
 

@@ -1,10 +1,10 @@
-// Platform operations of one healthy domain and one raw file, for the engine and the peer of the benchmarks, counted on
+// Platform operations of one domain like the median of real ones (test/workers/newssite.mjs) and one raw file, for the engine and the peer of the benchmarks, counted on
 // workerd: equal on every machine. test/e2e/cost.test.mjs caps the numbers, and `make bench-counts`
 // prints them.
 import { setTimeout as sleep } from "node:timers/promises";
 import { fixture, raw, root, startEngine, until } from "./engine.mjs";
 
-export const pagesOfADomain = 500;
+export const pagesOfADomain = 200;
 const few = 10;
 const many = 30;
 
@@ -12,7 +12,6 @@ const web = {
   name: "anysite",
   main: `${root}/test/workers/anysite.mjs`,
   compatibility_date: "2026-11-01",
-  vars: { PAGES: String(pagesOfADomain) },
 };
 
 const peer = {
@@ -52,7 +51,7 @@ const less = (later, earlier) =>
 async function run(engine, worker, { DATASETS_BUCKET: bucket }, n, domains) {
   const earlier = await counted(worker);
   const records = Array.from({ length: domains }, (_, i) => {
-    const domain = `site${n}-${i}.sg`;
+    const domain = `news${pagesOfADomain}-${n}-${i}.sg`;
     return { url: `https://${domain}/news`, title: "x", registrable_domain: domain, domain_id: `gov:sg:${domain}` };
   });
   await bucket.put(raw(n), JSON.stringify(records));
@@ -73,7 +72,7 @@ async function run(engine, worker, { DATASETS_BUCKET: bucket }, n, domains) {
   if (worker === engine.worker)
     await until(async () => {
       const sql = "SELECT COUNT(*) AS n FROM domains WHERE domain LIKE ? AND state = 'processed'";
-      return (await engine.rows(sql, `site${n}-%`))[0].n === domains;
+      return (await engine.rows(sql, `news${pagesOfADomain}-${n}-%`))[0].n === domains;
     }, "the ledger");
   await sleep(200); // leases are released
   return less(await counted(worker), earlier);
