@@ -25,11 +25,16 @@ func newBest[V any](limit int) best[V] { return best[V]{limit: limit, at: map[st
 
 // ordered returns the candidates, best first.
 func (h *best[V]) ordered() []candidate {
+	list := h.unordered()
+	slices.SortFunc(list, byRank)
+	return list
+}
+
+func (h *best[V]) unordered() []candidate {
 	list := make([]candidate, len(h.heap))
 	for i := range h.heap {
 		list[i] = h.heap[i].candidate
 	}
-	slices.SortFunc(list, byRank)
 	return list
 }
 

@@ -29,26 +29,44 @@ const pageSections = 8
 
 // bestPages keeps the pages from which Pages chooses. What it keeps does not depend on their order.
 type bestPages struct {
-	best     best[string] // with their titles
-	sections [pageSections]best[string]
+	best     best[string]   // with their titles
+	sections []best[string] // none while best has every page
 }
 
-func newBestPages(limit int) bestPages {
-	p := bestPages{best: newBest[string](limit)}
-	for i := range p.sections {
-		p.sections[i] = newBest[string]((limit + 3) / 4)
+func newBestPages(limit int) bestPages { return bestPages{best: newBest[string](limit)} }
+
+// divide begins the lists of sections, with all pages so far.
+func (o *bestPages) divide() {
+	o.sections = make([]best[string], pageSections)
+	for i := range o.sections {
+		o.sections[i] = newBest[string]((o.best.limit + 3) / 4)
 	}
-	return p
+	for _, n := range o.best.heap {
+		p := parsePage(n.url)
+		if note, _ := o.section(&p).offer(n.candidate); note != nil {
+			*note = n.note
+		}
+	}
 }
+
+// section returns the list of a page's section.
+func (o *bestPages) section(p *page) *best[string] { return &o.sections[p.sectionKey()%pageSections] }
 
 // offer adds c, which is about p. How certain its type is counts half: the pages beside it, which are not known yet,
 // mostly leave no doubt.
 func (o *bestPages) offer(p *page, c candidate, title []byte) {
 	c.order += int(100 * (1 - c.confidence))
-	for _, list := range []*best[string]{&o.best, &o.sections[p.sectionKey()%pageSections]} {
+	if o.sections == nil && o.best.limit > 0 && len(o.best.heap) == o.best.limit && o.best.at[c.url] == nil {
+		o.divide()
+	}
+	offer := func(list *best[string]) {
 		if note, _ := list.offer(c); note != nil && len(title) > 0 {
 			*note = shortTitle(title)
 		}
+	}
+	offer(&o.best)
+	if o.sections != nil {
+		offer(o.section(p))
 	}
 }
 
@@ -89,7 +107,11 @@ func (o *bestPages) title(url string) string {
 }
 
 // chosen returns the best of the pool, best first, at most a third of them of one section unless nothing else is left.
-func (o *bestPages) chosen() []candidate {
+// It leaves them as they are if there is room for all.
+func (o *bestPages) chosen(room int) []candidate {
+	if o.sections == nil && len(o.best.heap) <= room {
+		return o.best.unordered()
+	}
 	all := o.best.ordered()
 	for i := range o.sections {
 		for _, c := range o.sections[i].heap {
@@ -123,8 +145,8 @@ func (o *bestPages) chosen() []candidate {
 // forbids, operators exclude, or nobody should fetch (Ignore) are left out. After Restore it is those that were added
 // since.
 func (a *Analyser) Pages() []Page {
-	var found []candidate
-	taken := map[string]bool{}
+	found := make([]candidate, 0, a.o.Pages)
+	taken := make(map[string]bool, a.o.Pages)
 	take := func(p *page, c candidate) {
 		if len(found) < a.o.Pages && !taken[c.url] && !(report{a}).forbidden(c.url) && !a.ruledOut(c.url) &&
 			c.action(p) != Ignore {
@@ -138,7 +160,7 @@ func (a *Analyser) Pages() []Page {
 			take(&p, c)
 		}
 	}
-	for _, c := range a.pages.chosen() {
+	for _, c := range a.pages.chosen(a.o.Pages - len(found)) {
 		if len(found) == a.o.Pages {
 			break
 		}

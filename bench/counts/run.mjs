@@ -1,4 +1,4 @@
-// Platform operations of one healthy domain and one raw file, counted on workerd for the engine and the peer, and the
+// Platform operations of one news site and one raw file, counted on workerd for the engine and the peer, and the
 // cost of a million domains: make bench-counts. JSON=1 prints one JSON object instead of tables.
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,7 +22,7 @@ try {
 }
 
 const rows = new Rows("counts");
-rows.report(`operations of a million domains of ${pagesOfADomain} pages, at published prices`, "≤ 36 USD", {
+rows.report(`operations of a million news sites of ${pagesOfADomain} pages, at published prices`, "≤ 30 USD", {
   engine_usd: ours.domain.usd_per_million_domains,
   peer_usd: theirs.domain.usd_per_million_domains,
 });
@@ -57,7 +57,7 @@ if (process.env.JSON) {
   );
 } else {
   const cell = (counts, name) => (counts[name] === undefined ? "–" : counts[name].toLocaleString("en"));
-  log(`A healthy domain of ${pagesOfADomain} pages, and a raw file without its domains.\n`);
+  log(`A news site of ${pagesOfADomain} pages, and a raw file without its domains.\n`);
   log("| | domain | the peer's way | file | the peer's way |\n| --- | --- | --- | --- | --- |");
   for (const [name, label] of Object.entries(labels))
     log(
