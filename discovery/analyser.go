@@ -294,18 +294,18 @@ func (a *Analyser) count(c *candidate, sign int) {
 
 // offer offers a URL to the lists of the best.
 func (a *Analyser) offer(p *page, c candidate) {
-	a.top.offer(c)
-	a.bySection.offer(p, c)
-	a.pages.offer(p, c, a.title)
+	a.top.offer(&c)
+	a.bySection.offer(p, &c)
+	a.pages.offer(p, &c, a.title)
 	if a.since != nil {
 		a.since[keyOf(c.url)] = true
 	}
-	a.classes[c.class].examples.offer(c)
+	a.classes[c.class].examples.offer(&c)
 	switch {
 	case isArticleRank(c.rank):
 		a.listings.remove(c.url)
 	case p.mayList(c.class.Type()):
 		c.order -= 1000 * p.depth // those near the root first
-		a.listings.offer(c)
+		a.listings.offer(&c)
 	}
 }

@@ -18,6 +18,23 @@ type candidate struct {
 	priority   int     // thousandths
 	confidence float64 // in class
 	order      int     // what its list is sorted by
+	number     uint64  // one more than the last number in url; 0 while that is not known
+	kept       bool    // url is a copy of its own
+}
+
+// keep makes url a copy, as that of a page which is being added shares memory with many others.
+func (c *candidate) keep() {
+	if !c.kept {
+		c.url, c.kept = strings.Clone(c.url), true
+	}
+}
+
+// lastNumber returns the last number in the URL, which many comparisons need.
+func (c *candidate) lastNumber() uint64 {
+	if c.number == 0 {
+		c.number = lastNumber(c.url) + 1
+	}
+	return c.number
 }
 
 // better orders candidates: by order, then the newest, then by the priority that a sitemap states. Where all that is
@@ -31,7 +48,7 @@ func better(a, b *candidate) int {
 	case a.hint&0x0f != b.hint&0x0f:
 		return int(b.hint&0x0f) - int(a.hint&0x0f)
 	}
-	if c := cmp.Compare(lastNumber(b.url), lastNumber(a.url)); c != 0 {
+	if c := cmp.Compare(b.lastNumber(), a.lastNumber()); c != 0 {
 		return c
 	}
 	if c := cmp.Compare(keyOf(a.url), keyOf(b.url)); c != 0 {

@@ -1,9 +1,6 @@
 package discovery
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // best is a bounded list of the candidates of highest order, the newest among equals, each with a note V. It is a
 // binary heap with the worst at its root. Further sightings can only raise a URL's place, so one that was dropped need
@@ -52,20 +49,21 @@ func (h *best[V]) refuses(c *candidate) bool {
 }
 
 // offer adds c if it is good enough, in place of an older candidate with its URL. note is that of c, or nil if c was
-// not added. dropped is the candidate that made room, if any.
-func (h *best[V]) offer(c candidate) (note *V, dropped *noted[V]) {
-	if h.refuses(&c) {
+// not added; c then has a copy of its URL. dropped is the candidate that made room, if any.
+func (h *best[V]) offer(c *candidate) (note *V, dropped *noted[V]) {
+	if h.refuses(c) {
 		return nil, nil
 	}
 	n := h.at[c.url]
 	if n != nil {
-		c.url = n.url
-		n.candidate = c
+		url := n.url
+		n.candidate = *c
+		n.url, n.kept = url, true
 		h.move(n)
 		return &n.note, nil
 	}
-	c.url = strings.Clone(c.url)
-	n = &noted[V]{candidate: c}
+	c.keep()
+	n = &noted[V]{candidate: *c}
 	h.at[c.url] = n
 	if len(h.heap) < h.limit {
 		n.index = len(h.heap)
@@ -153,8 +151,8 @@ func newBestBySection() bestBySection {
 }
 
 // offer adds c, which is about p, if it is good enough, in place of an older candidate with its URL.
-func (v *bestBySection) offer(p *page, c candidate) {
-	if v.all.refuses(&c) {
+func (v *bestBySection) offer(p *page, c *candidate) {
+	if v.all.refuses(c) {
 		return
 	}
 	key := p.sectionKey()

@@ -10,7 +10,7 @@ import (
 // orders offers candidates of the given orders, named by their places.
 func orders(list *best[int], of ...int) {
 	for i, order := range of {
-		if note, _ := list.offer(candidate{url: fmt.Sprint("https://a.example/", i), order: order}); note != nil {
+		if note, _ := list.offer(&candidate{url: fmt.Sprint("https://a.example/", i), order: order}); note != nil {
 			*note = i
 		}
 	}
@@ -19,14 +19,14 @@ func orders(list *best[int], of ...int) {
 func TestBest_Offer(t *testing.T) {
 	list := newBest[int](2)
 	orders(&list, 1, 3)
-	note, dropped := list.offer(candidate{url: "https://a.example/new", order: 2})
+	note, dropped := list.offer(&candidate{url: "https://a.example/new", order: 2})
 	if note == nil || *note != 0 || dropped == nil || dropped.url != "https://a.example/0" || dropped.note != 0 {
 		t.Errorf("a better one: note %v, dropped %+v", note, dropped)
 	}
-	if note, dropped := list.offer(candidate{url: "https://a.example/worse", order: 1}); note != nil || dropped != nil {
+	if note, dropped := list.offer(&candidate{url: "https://a.example/worse", order: 1}); note != nil || dropped != nil {
 		t.Errorf("a worse one: note %v, dropped %+v", note, dropped)
 	}
-	note, dropped = list.offer(candidate{url: "https://a.example/1", order: 9})
+	note, dropped = list.offer(&candidate{url: "https://a.example/1", order: 9})
 	if note == nil || *note != 1 || dropped != nil {
 		t.Errorf("a candidate again: note %v, dropped %+v; want its own note", note, dropped)
 	}
@@ -37,7 +37,7 @@ func TestBest_Offer(t *testing.T) {
 		t.Error("a note of a dropped candidate")
 	}
 	none := newBest[int](0)
-	if note, _ := none.offer(candidate{url: "https://a.example/", order: 1}); note != nil {
+	if note, _ := none.offer(&candidate{url: "https://a.example/", order: 1}); note != nil {
 		t.Error("a list without room takes a candidate")
 	}
 }
@@ -71,7 +71,7 @@ func TestBest_LikeSorting(t *testing.T) {
 				continue // a place only rises
 			}
 			highest[c.url] = c
-			if note, _ := list.offer(c); note != nil {
+			if note, _ := list.offer(&c); note != nil {
 				*note = n
 			}
 		}
@@ -81,7 +81,8 @@ func TestBest_LikeSorting(t *testing.T) {
 		}
 		slices.SortFunc(want, byRank)
 		want = want[:min(limit, len(want))]
-		if got := list.ordered(); !slices.Equal(got, want) {
+		same := func(a, b candidate) bool { return a.url == b.url && a.order == b.order }
+		if got := list.ordered(); !slices.EqualFunc(got, want, same) {
 			t.Fatalf("got %+v, want %+v", got, want)
 		}
 		for _, c := range want {
@@ -97,7 +98,7 @@ func TestBestBySection_MaxAlike(t *testing.T) {
 	list := newBestBySection()
 	offer := func(url string, order int) {
 		p := parsePage(url)
-		list.offer(&p, candidate{url: url, order: order})
+		list.offer(&p, &candidate{url: url, order: order})
 	}
 	for i := range 3 * maxAlike {
 		offer(fmt.Sprint("https://a.example/news/", i), i)

@@ -43,7 +43,7 @@ func (o *bestPages) divide() {
 	}
 	for _, n := range o.best.heap {
 		p := parsePage(n.url)
-		if note, _ := o.section(&p).offer(n.candidate); note != nil {
+		if note, _ := o.section(&p).offer(&n.candidate); note != nil {
 			*note = n.note
 		}
 	}
@@ -52,15 +52,16 @@ func (o *bestPages) divide() {
 // section returns the list of a page's section.
 func (o *bestPages) section(p *page) *best[string] { return &o.sections[p.sectionKey()%pageSections] }
 
-// offer adds c, which is about p. How certain its type is counts half: the pages beside it, which are not known yet,
+// offer adds a candidate, which is about p. How certain its type is counts half: the pages beside it, which are not known yet,
 // mostly leave no doubt.
-func (o *bestPages) offer(p *page, c candidate, title []byte) {
+func (o *bestPages) offer(p *page, of *candidate, title []byte) {
+	c := *of
 	c.order += int(100 * (1 - c.confidence))
 	if o.sections == nil && o.best.limit > 0 && len(o.best.heap) == o.best.limit && o.best.at[c.url] == nil {
 		o.divide()
 	}
 	offer := func(list *best[string]) {
-		if note, _ := list.offer(c); note != nil && len(title) > 0 {
+		if note, _ := list.offer(&c); note != nil && len(title) > 0 {
 			*note = shortTitle(title)
 		}
 	}

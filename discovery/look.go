@@ -46,7 +46,7 @@ func (a *Analyser) Score(url string) Scored {
 	}
 	if s.Action != Ignore {
 		c.order = c.priority
-		a.researched.offer(c)
+		a.researched.offer(&c)
 	}
 	return s
 }

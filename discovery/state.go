@@ -188,13 +188,13 @@ func Restore(s *State, o Options) (*Analyser, error) {
 	}
 	Probing{a}.Recall(s)
 	restoration{a}.restoreURLs(s.Top, func(p *page, c candidate) {
-		a.top.offer(c)
-		a.bySection.offer(p, c)
+		a.top.offer(&c)
+		a.bySection.offer(p, &c)
 	})
-	restoration{a}.restoreURLs(s.Varied, func(p *page, c candidate) { a.bySection.offer(p, c) })
+	restoration{a}.restoreURLs(s.Varied, func(p *page, c candidate) { a.bySection.offer(p, &c) })
 	restoration{a}.restoreURLs(s.Listings, func(p *page, c candidate) {
 		c.order -= 1000 * p.depth
-		a.listings.offer(c)
+		a.listings.offer(&c)
 	})
 	a.since = map[uint64]bool{}
 	return a, nil
@@ -224,8 +224,8 @@ func (a restoration) restoreClasses(stored map[classify.Type]StateType) {
 		k := &a.classes[i]
 		k.count, k.priority = s.Count, s.Priority
 		a.restoreURLs(s.Examples, func(p *page, c candidate) {
-			k.examples.offer(c)
-			a.bySection.offer(p, c)
+			k.examples.offer(&c)
+			a.bySection.offer(p, &c)
 		})
 	}
 }
