@@ -23,7 +23,8 @@ func TestBest_Offer(t *testing.T) {
 	if note == nil || *note != 0 || dropped == nil || dropped.url != "https://a.example/0" || dropped.note != 0 {
 		t.Errorf("a better one: note %v, dropped %+v", note, dropped)
 	}
-	if note, dropped := list.offer(&candidate{url: "https://a.example/worse", order: 1}); note != nil || dropped != nil {
+	note, dropped = list.offer(&candidate{url: "https://a.example/worse", order: 1})
+	if note != nil || dropped != nil {
 		t.Errorf("a worse one: note %v, dropped %+v", note, dropped)
 	}
 	note, dropped = list.offer(&candidate{url: "https://a.example/1", order: 9})

@@ -52,8 +52,8 @@ func (o *bestPages) divide() {
 // section returns the list of a page's section.
 func (o *bestPages) section(p *page) *best[string] { return &o.sections[p.sectionKey()%pageSections] }
 
-// offer adds a candidate, which is about p. How certain its type is counts half: the pages beside it, which are not known yet,
-// mostly leave no doubt.
+// offer adds a candidate, which is about p. How certain its type is counts half: the pages beside it, which are not
+// known yet, mostly leave no doubt.
 func (o *bestPages) offer(p *page, of *candidate, title []byte) {
 	c := *of
 	c.order += int(100 * (1 - c.confidence))
