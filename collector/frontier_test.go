@@ -824,6 +824,40 @@ func TestMirrors_OriginalLater(t *testing.T) {
 	}
 }
 
+// TestMirrors_OpenRedirect: a copy cannot claim the original by listing a page of which it knows that it redirects
+// wherever its query or the rest of its path says.
+func TestMirrors_OpenRedirect(t *testing.T) {
+	const thief, victim = "example.com", "copy.net" // newsSite is of the first
+	const story = "example.com/news/2026/01/minister-opens-hospital"
+	for _, trick := range []string{"/news/2026/01/28/minister-opens-hospital?to=https://" + story,
+		"/news/2026/01/28/to/" + story} {
+		synctest.Test(t, func(t *testing.T) {
+			pages := newsSite(20)
+			maps.Copy(pages, mirror(pages, thief, victim))
+			w := newWorld(pages, nil)
+			w.frontier.open(t)
+			if d := collectAs(t, w, victim, "2026-01-28"); d.Technical.MirrorOf != nil {
+				t.Fatalf("the first is a mirror of %s", *d.Technical.MirrorOf)
+			}
+			pages["https://"+victim+trick] = fetchtest.Page{Status: 302,
+				Header: map[string]string{"Location": "https://" + story}}
+			for i := range 20 { // they name nobody
+				pages[fmt.Sprintf("https://%s/news/2026/01/story-number-%d", victim, i)] = fetchtest.Page{Body: "<html>"}
+			}
+			time.Sleep(24 * time.Hour)
+			pages["https://"+thief+"/feed.xml"] = fetchtest.Page{
+				Header: map[string]string{"Content-Type": "application/rss+xml"},
+				Body: `<rss version="2.0"><channel><title>News</title><item><link>https://` + thief + trick + `</link>` +
+					`<title>Minister opens new hospital in the north</title><pubDate>` +
+					time.Now().Format(time.RFC1123Z) + `</pubDate></item></channel></rss>`}
+			of := collectAs(t, w, thief, "2026-01-29").Technical.MirrorOf
+			if of == nil || *of != victim {
+				t.Errorf("%s: the copy is a mirror of %s", trick, asJSON(of))
+			}
+		})
+	}
+}
+
 // TestMirrors_ShardFails: without the shard of the digest the collection goes on.
 func TestMirrors_ShardFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

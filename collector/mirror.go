@@ -131,7 +131,9 @@ func (g *gathering) copied(ctx context.Context, domain string) bool {
 	g.crawling, g.reserve = false, 0 // pages of another host are of interest again
 	paths := []string{"/"}
 	for _, p := range g.found.analysis.analyser.Pages() {
-		if path := strings.TrimPrefix(p.URL, authorityOf(p.URL)); len(path) > 1 && p.Type == classify.News {
+		path := strings.TrimPrefix(p.URL, authorityOf(p.URL))
+		// a query might name the target of a redirect
+		if len(path) > 1 && p.Type == classify.News && !strings.Contains(path, "?") {
 			paths = []string{path, "/"}
 			break
 		}
@@ -144,11 +146,17 @@ func (g *gathering) copied(ctx context.Context, domain string) bool {
 		if failure != nil {
 			return false
 		}
-		if named := originalOf(a); named != "" {
+		if named := originalOf(a); named != "" && (path == "/" || samePath(a, path)) {
 			return named == g.message.Domain
 		}
 	}
 	return false
+}
+
+// samePath reports whether a page of a path was redirected to that path only, if at all. This site chose the path, and
+// an open redirect leads where the path says, which is then a part of it.
+func samePath(a *fetch.Answer, path string) bool {
+	return strings.Trim(strings.TrimPrefix(a.URL, authorityOf(a.URL)), "/") == strings.Trim(path, "/")
 }
 
 // originalOf returns the registrable domain that a page names as its own or its original's: by a redirect, a Link
