@@ -534,13 +534,24 @@ func foreignURLs(t T, db DB) {
 	s.put("victim.example", forged(700).NewPage)
 	expect(t, "it is announced once", len(feed()), 2)
 
+	// Some sites answer whatever they are asked with 200 and one text, which does not make it a page of theirs.
+	s.put("c.example", pages("c.example", 1, 0.5)...)
+	l, item = lease("https://c.example/")
+	s.report(l, frontier.Result{ID: item.ID, Status: 200,
+		Found: []frontier.FoundURL{forged(710), forged(711), forged(712), forged(713)}})
+	for range 4 {
+		l, item = lease("https://victim.example/newsroom/71")
+		s.report(l, frontier.Result{ID: item.ID, Status: 200, TextSHA256: digest("not found")})
+	}
+	expect(t, "announced of what has one text", len(feed()), 3)
+
 	// No domain fills the feed.
 	s.local.Announcements = 5
 	for n := range 20 {
 		s.put("victim.example", forged(800+n).NewPage)
 	}
 	expect(t, "announcements of a day", len(feed()), 5)
-	expect(t, "withheld", s.stats().Withheld, int64(17))
+	expect(t, "withheld", s.stats().Withheld, int64(18))
 	s.wait(86_400_000)
 	today = s.now.Seconds()
 	s.put("victim.example", forged(900).NewPage)

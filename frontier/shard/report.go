@@ -316,9 +316,9 @@ func (p *reporter) end(h *store.Host, q *store.Page, r *frontier.Result) error {
 		if err := h.End(store.Hash48(q.Path), store.Fetched); err != nil {
 			return err
 		}
-		p.look(h, q, r, before)
+		copied := p.look(h, q, r, before)
 		if q.Foreign && known.Foreign { // its own site has not named it meanwhile
-			return p.fetchedForeign(h, q, r)
+			return p.fetchedForeign(h, q, r, copied)
 		}
 	}
 	return nil
@@ -347,13 +347,14 @@ func (p *reporter) gone(h *store.Host, q *store.Page, r *frontier.Result) error 
 	return h.End(store.Hash48(q.Path), store.Gone)
 }
 
-// fetchedForeign notes that a page exists which only other domains had named, and announces it if it is new.
-func (p *reporter) fetchedForeign(h *store.Host, q *store.Page, r *frontier.Result) error {
+// fetchedForeign notes that a page exists which only other domains had named, and announces it if it is new. A copy of
+// another page is not: many a site answers with 200 and the same text whatever it is asked for.
+func (p *reporter) fetchedForeign(h *store.Host, q *store.Page, r *frontier.Result, copied bool) error {
 	if r.Status >= 300 {
 		return nil
 	}
 	k := store.Known{Life: store.Fetched, At: p.c.hour()}
-	if r.RedirectedTo == "" && p.c.isFresh(q.Lastmod, 0) && h.Domain.Announce(p.c.settings.Announcements) {
+	if r.RedirectedTo == "" && !copied && p.c.isFresh(q.Lastmod, 0) && h.Domain.Announce(p.c.settings.Announcements) {
 		k.Listed = true
 		class := h.PageClass(q)
 		p.c.tx.AppendFeed(&store.FeedItem{FoundAt: p.c.now, URL: h.URL(q), Domain: h.Domain.Name,

@@ -183,9 +183,10 @@ func refund(c *call, p *store.Page) {
 	}
 }
 
-// look notes what a scraper saw of a page that it fetched. before is the status of the fetch before.
-func (p *reporter) look(h *store.Host, q *store.Page, r *frontier.Result, before uint16) {
-	switch copied := p.isCopy(h, q, r); {
+// look notes what a scraper saw of a page that it fetched, and reports whether that is a copy of another page. before is
+// the status of the fetch before.
+func (p *reporter) look(h *store.Host, q *store.Page, r *frontier.Result, before uint16) (copied bool) {
+	switch copied = p.isCopy(h, q, r); {
 	case !copied:
 		scheduleVisit(p.c, h, q, r, before)
 	case q.Visit != nil && !q.Visit.Copied && p.c.settings.VisitsPerDay > 0: // it had a text of its own
@@ -194,6 +195,7 @@ func (p *reporter) look(h *store.Host, q *store.Page, r *frontier.Result, before
 		q.Due = p.c.now.Add(copyWait).Seconds()
 		h.ScheduleVisit(*q)
 	}
+	return copied
 }
 
 // scheduleVisit notes what a scraper saw of a page, and when to look again, if that will be worth it.
