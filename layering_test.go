@@ -108,7 +108,7 @@ var mayImport = map[string][]string{
 
 	// The Info service.
 	"info":            {"contract", "markup"},
-	"info/sources":    {"feed", "fetch", "info", "sitemap"},
+	"info/sources":    {"contract", "feed", "fetch", "info", "sitemap"},
 	"info/store":      {"contract", "info", "ledger"},
 	"info/cache":      {"contract", "info", "info/connection", "info/redis", "info/store"},
 	"info/connection": {},

@@ -68,6 +68,8 @@ type DatabaseStatus struct {
 
 // CacheStatus shows whether the cache has the last change.
 type CacheStatus struct {
+	Name        string         `json:"name"`  // kv or redis; "": there is none
+	Error       *string        `json:"error"` // why readers get nothing from it, or null
 	ChangedAt   *contract.Time `json:"changed_at"`
 	RefreshedAt *contract.Time `json:"refreshed_at"`
 }
@@ -86,6 +88,39 @@ type SourceStatus struct {
 	Last        json.RawMessage `json:"last"`       // Counts of the last successful collection
 	Quotas      []Quota         `json:"quotas"`
 	DeadLetters int             `json:"dead_letters"`
+	Feeds       []FeedStatus    `json:"feeds,omitempty"` // of the source "feed"
+}
+
+// FeedStatus is the state of a feed.
+type FeedStatus struct {
+	URL         string         `json:"url"`
+	SucceededAt *contract.Time `json:"succeeded_at"`
+	FailedAt    *contract.Time `json:"failed_at"` // null if it has succeeded since
+	Error       *string        `json:"error"`
+	Items       int            `json:"items"`      // of its last answer that brought any
+	NotBefore   *contract.Time `json:"not_before"` // end of the pause that it asked for, or null
+}
+
+// Found is an article as operators find it.
+type Found struct {
+	ID          string         `json:"id"`
+	URL         string         `json:"url"`
+	Title       string         `json:"title"`
+	SourceName  string         `json:"source_name"`
+	PublishedAt *contract.Time `json:"published_at"`
+	Deleted     bool           `json:"is_deleted"`
+}
+
+// FoundArticles are the articles that operators asked for.
+type FoundArticles struct {
+	Articles []Found `json:"articles"`
+}
+
+// Takedown is the outcome of taking an article down, or of restoring it.
+type Takedown struct {
+	ID        string `json:"id"`
+	Deleted   bool   `json:"is_deleted"`
+	Refreshed bool   `json:"refreshed"` // the cache shows it; else the next collection does that
 }
 
 // DeadLetter is a request that failed.

@@ -77,6 +77,9 @@ func writeInfoStatus(w io.Writer, s *info.Status) error {
 	if err := table(w, rows...); err != nil {
 		return err
 	}
+	if err := writeFeeds(w, s.Sources); err != nil {
+		return err
+	}
 	rows = append([]string{""}, errors...)
 	for _, a := range s.Alarms {
 		text := "alarm\t" + plain(a.Name) + ": " + plain(a.Text)
@@ -89,7 +92,28 @@ func writeInfoStatus(w io.Writer, s *info.Status) error {
 	if c := s.Cache; c.ChangedAt != nil && (c.RefreshedAt == nil || c.RefreshedAt.Before(c.ChangedAt.Time)) {
 		cache = "lacks what changed at " + moment(c.ChangedAt)
 	}
+	if s.Cache.Error != nil {
+		cache = "FAULT: " + or(s.Cache.Error)
+	}
+	if d := s.Database; d.Bytes > 0 && d.Limit > 0 {
+		rows = append(rows, fmt.Sprintf("size\t%s has %d of %d MB", plain(d.Name), d.Bytes/1e6, d.Limit/1e6))
+	}
 	return table(w, append(rows, "cache\t"+cache, "updated\t"+moment(s.UpdatedAt)+" UTC")...)
+}
+
+// writeFeeds shows a row per feed.
+func writeFeeds(w io.Writer, sources []info.SourceStatus) error {
+	rows := []string{"FEED\tSUCCEEDED\tITEMS\tFAILED\tERROR"}
+	for _, s := range sources {
+		for _, f := range s.Feeds {
+			rows = append(rows, fmt.Sprintf("%s\t%s\t%d\t%s\t%s", plain(f.URL), moment(f.SucceededAt), f.Items,
+				moment(f.FailedAt), or(f.Error)))
+		}
+	}
+	if len(rows) == 1 {
+		return nil
+	}
+	return table(w, append([]string{""}, rows...)...)
 }
 
 // lastCounts are the numbers of the last successful collection, if there was one.
@@ -243,4 +267,67 @@ func publishedText(s string) string {
 		return plain(s)
 	}
 	return t.UTC().Format("2006-01-02 15:04:05")
+}
+
+func infoRemoveCommand() *cobra.Command {
+	return takedownCommand(&cobra.Command{
+		Use:   "remove [flags] URL|ID",
+		Short: "take an article down",
+		Long: `Takes the article with this URL, in any spelling, or with this id down: readers no longer get it, and
+it does not come back when a source lists it again. Caches may show it for a minute and a half.
+
+With --json it prints {"id", "is_deleted", "refreshed"}.`,
+		Example: `  seedctl info remove https://press.example/1
+  seedctl info remove naver_0123456789ab`,
+	}, true)
+}
+
+func infoRestoreCommand() *cobra.Command {
+	return takedownCommand(&cobra.Command{
+		Use:   "restore [flags] URL|ID",
+		Short: "bring an article back that was taken down",
+		Long: `Brings the article with this URL or id back that was taken down before.
+
+With --json it prints {"id", "is_deleted", "refreshed"}.`,
+		Example: `  seedctl info restore https://press.example/1`,
+	}, false)
+}
+
+// takedownCommand completes a command that takes an article down or restores it.
+func takedownCommand(cmd *cobra.Command, remove bool) *cobra.Command {
+	cmd.Args = cobra.ExactArgs(1)
+	r := newRemoteOf(infoCollector, cmd)
+	return r.command(func(ctx context.Context, args []string) error {
+		if info.Key(args[0]) == "" && !info.IsID(args[0]) {
+			return usageError(fmt.Sprintf("%q is neither a URL nor an id", args[0]))
+		}
+		var found info.FoundArticles
+		if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"info", "articles"},
+			Query: queryOf("q", args[0])}, &found); err != nil {
+			return err
+		}
+		if len(found.Articles) != 1 || info.Key(args[0]) == "" && found.Articles[0].ID != args[0] {
+			r.complain("there is no article %s", plain(args[0]))
+			return errReported
+		}
+		a := found.Articles[0]
+		request := client.Request{Method: "DELETE", Path: []string{"info", "news", a.ID}}
+		done := "taken down"
+		if !remove {
+			request = client.Request{Method: "POST", Path: []string{"info", "news", a.ID, "restore"}}
+			done = "restored"
+		}
+		var t info.Takedown
+		if err := r.Call(ctx, request, &t); err != nil {
+			return err
+		}
+		return r.show(&t, func(w io.Writer) error {
+			when := "readers see that within 90 seconds"
+			if !t.Refreshed {
+				when = "readers see that after the next collection"
+			}
+			_, err := fmt.Fprintf(w, "%s: %s (%s); %s\n", done, plain(a.Title), plain(a.ID), when)
+			return err
+		})
+	})
 }

@@ -148,6 +148,18 @@ func TestInfo(t *testing.T) {
 	expect("info articles --category sports", exitFailed, "Invalid category", "INVALID_CATEGORY")
 	expect("info articles now", exitUsage, `unexpected argument "now"`)
 	expect("info articles --limit -1", exitUsage, "--limit must not be below 0")
+	expect("info status", exitOK, "FEED  ", "https://feeds.example/rss  -          0      2026-01-28 12:00:00  feed: refused",
+		"size     d1 has 0 of 10000 MB")
+	expect("info remove http://www.press.example/2/?utm_source=x", exitOK, "taken down: 분리배출 기준 개편 (naver_")
+	expect("info remove https://press.example/2 --json", exitOK, `"is_deleted":true`) // again
+	if out := expect("info articles", exitOK); strings.Contains(out, "분리배출") {
+		t.Errorf("an article that was taken down is listed: %s", out)
+	}
+	expect("info remove https://press.example/9", exitFailed, "there is no article https://press.example/9")
+	expect("info remove naver_0123456789ab", exitFailed, "there is no article")
+	expect("info remove 분리배출", exitUsage, "neither a URL nor an id")
+	expect("info restore https://press.example/2", exitOK, "restored: ")
+	expect("info articles", exitOK, "분리배출")
 	expect("info forget", exitUsage, `seedctl info: no command "forget"`)
 	expect("info status --url http://info.example", exitUsage, "unencrypted", "INFO_COLLECTOR_URL")
 

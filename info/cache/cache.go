@@ -68,3 +68,15 @@ type Cache interface {
 	// Ping reports whether the cache answers.
 	Ping(ctx context.Context) error
 }
+
+// Two reports whether two caches were filled within an hour: the Workers of the service disagree on theirs. filled maps
+// their names to the times when they were.
+func Two(filled map[string]time.Time, now time.Time) bool {
+	recent := 0
+	for _, at := range filled {
+		if now.Sub(at) < TTL {
+			recent++
+		}
+	}
+	return recent > 1
+}

@@ -225,7 +225,7 @@ func TestKV_LastChange(t *testing.T) {
 // killed is a store whose user dies before it records that the cache was filled.
 type killed struct{ cache.Store }
 
-func (killed) SetRefreshed(context.Context, time.Time, map[info.Category]string) error {
+func (killed) SetRefreshed(context.Context, string, time.Time, map[info.Category]string) error {
 	return errGone
 }
 

@@ -16,7 +16,7 @@ type Store interface {
 	TakenDown(ctx context.Context, since time.Time) (ids []string, err error)
 	Cached(ctx context.Context) (store.Cached, error)
 	SetRefreshing(ctx context.Context, categories []info.Category) error
-	SetRefreshed(ctx context.Context, at time.Time, written map[info.Category]string) error
+	SetRefreshed(ctx context.Context, cache string, at time.Time, written map[info.Category]string) error
 	Acquire(ctx context.Context, name, owner string, ttl time.Duration) (bool, error)
 	Release(ctx context.Context, name, owner string) error
 }
@@ -93,7 +93,7 @@ func FillNow(ctx context.Context, c Cache, s Store, owner string, now time.Time)
 	if err != nil {
 		return false, err
 	}
-	return true, s.SetRefreshed(ctx, state.ChangedAt, written)
+	return true, s.SetRefreshed(ctx, c.Name(), state.ChangedAt, written)
 }
 
 // has reports whether a cache with expensive writes already has a feed. It can return an older value than the last

@@ -67,7 +67,8 @@ func Wipe(t T, db store.DB, name string) {
 		"news_alarms", "news_alarm_changes", "news_cached"} {
 		statements = append(statements, ledger.Statement{SQL: "DELETE FROM " + table})
 	}
-	statements = append(statements, ledger.Statement{SQL: "UPDATE news_cache SET changed_at = 0, refreshed_at = 0"})
+	statements = append(statements, ledger.Statement{SQL: "UPDATE news_cache SET changed_at = 0, refreshed_at = 0"},
+		ledger.Statement{SQL: "DELETE FROM news_cache WHERE name IN ('kv', 'redis')"})
 	if name == "d1" {
 		statements = append(statements, ledger.Statement{
 			SQL: "INSERT INTO news_search (news_search) VALUES ('delete-all')"})
@@ -890,13 +891,18 @@ func cached(t T, s *store.Store) {
 	must(t, "SetRefreshing", s.SetRefreshing(ctx, []info.Category{info.All, info.AI}))
 	expect(t, "being written", state().Written, map[info.Category]string{info.All: "", info.AI: ""})
 	written := map[info.Category]string{info.All: "a", info.AI: "b"}
-	must(t, "SetRefreshed", s.SetRefreshed(ctx, changed.ChangedAt, written))
+	must(t, "SetRefreshed", s.SetRefreshed(ctx, "kv", changed.ChangedAt, written))
 	time.Sleep(2 * time.Millisecond)
 	put(t, s, Article(info.Naver, 1, noon))
-	expect(t, "after the same article", state(),
+	after := state()
+	if age := time.Since(after.Filled["kv"]); len(after.Filled) != 1 || age < -time.Minute || age > time.Minute {
+		t.Errorf("filled: %v", after.Filled)
+	}
+	after.Filled = nil
+	expect(t, "after the same article", after,
 		store.Cached{ChangedAt: changed.ChangedAt, RefreshedAt: changed.ChangedAt, Written: written})
 	must(t, "SetRefreshing", s.SetRefreshing(ctx, []info.Category{info.AI}))
-	must(t, "SetRefreshed", s.SetRefreshed(ctx, changed.ChangedAt, map[info.Category]string{info.AI: "c"}))
+	must(t, "SetRefreshed", s.SetRefreshed(ctx, "kv", changed.ChangedAt, map[info.Category]string{info.AI: "c"}))
 	expect(t, "one of them", state().Written, map[info.Category]string{info.All: "a", info.AI: "c"})
 	_, err := s.SetDeleted(ctx, "naver_000001", true)
 	must(t, "SetDeleted", err)

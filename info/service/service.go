@@ -265,7 +265,7 @@ func NewCollector(p Platform) *Collector {
 		}
 		o := &web.Operating{
 			Collector: c, Records: a.store, Environment: a.settings.Environment, Log: p.Log, Now: p.Now,
-			Extend: p.Extend, Limit: a.settings.DatabaseBytes,
+			Extend: p.Extend, Limit: a.settings.DatabaseBytes, Cache: a.cache,
 			Guard: httpapi.Guard{
 				Realm: "info-collector", Token: a.settings.APIToken, Previous: a.settings.APITokenPrevious,
 				Local: func() bool { return a.settings.Environment == settings.Development && p.Local() },
@@ -273,6 +273,9 @@ func NewCollector(p Platform) *Collector {
 		}
 		for _, s := range c.Sources {
 			o.Configured = append(o.Configured, s.Name())
+			if f, ok := s.(*sources.Feeds); ok {
+				o.Feeds = f.Status
+			}
 		}
 		o.Intervals = watch.Sources{}
 		for _, s := range a.crons() {

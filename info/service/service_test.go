@@ -313,13 +313,13 @@ func TestOperators(t *testing.T) {
 
 	// A deleted article disappears for readers at once.
 	var page struct {
-		Articles []struct{ ID string }
+		Articles []struct{ ID, URL string }
 	}
 	if err := json.Unmarshal(do(w.api, "GET", "/api/v1/info/news?limit=50", "").Body.Bytes(), &page); err != nil ||
 		len(page.Articles) != 12 {
 		t.Fatal(err, len(page.Articles))
 	}
-	id := page.Articles[3].ID
+	id, address := page.Articles[3].ID, page.Articles[3].URL
 	for range 2 { // again, as if the first answer was lost
 		if got := ask("DELETE", "/api/v1/info/news/"+id, "", 200); !strings.Contains(got,
 			`"is_deleted":true,"refreshed":true`) {
@@ -327,6 +327,15 @@ func TestOperators(t *testing.T) {
 		}
 	}
 	ask("DELETE", "/api/v1/info/news/feed_none", "", 404)
+	_, rest, _ := strings.Cut(address, "://")
+	for q, want := range map[string]string{id: id, url.QueryEscape("HTTPS://" + rest + "#x"): id} {
+		if got := ask("GET", "/api/v1/info/articles?q="+q, "", 200); !strings.Contains(got, `"id":"`+want+`"`) ||
+			!strings.Contains(got, `"is_deleted":true`) {
+			t.Errorf("%s: %s", q, got)
+		}
+	}
+	ask("GET", "/api/v1/info/articles?q=", "", 400)
+	ask("GET", "/api/v1/info/articles?q=https://nobody.example/", "", 200)
 	if got := do(w.api, "GET", "/api/v1/info/news?limit=50", "").Body.String(); strings.Contains(got, `"`+id+`"`) {
 		t.Error("an article that was taken down is listed")
 	}
@@ -467,5 +476,52 @@ func TestService_PostgresAndRedis(t *testing.T) {
 	r.Kill()
 	if titles, source := w.titles(""); len(titles) != 2 || source != "postgres" {
 		t.Errorf("without Redis: %v from %s", titles, source)
+	}
+}
+
+// What operators have to know is in the status: a broken feed among others, and a cache that readers get nothing from.
+func TestOperators_Faults(t *testing.T) {
+	w, _, redis := onServers(t)
+	status := func(want ...string) {
+		t.Helper()
+		a := do(w.collector, "GET", "/api/v1/info/status", "").Body.String()
+		for _, part := range want {
+			if !strings.Contains(a, part) {
+				t.Errorf("no %s in %s", part, a)
+			}
+		}
+	}
+	w.vars["FEEDS"] = "https://feeds.example/rss\nhttps://feeds.example/broken"
+	w.rebind()
+	for range 2 { // the second finds nothing new
+		if err := w.collector.Cron(context.Background(), "*/5 * * * *"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status(`"url":"https://feeds.example/rss","succeeded_at":"2`, `"failed_at":null,"error":null,"items":2`,
+		`"url":"https://feeds.example/broken","succeeded_at":null,"failed_at":"2`, `status 404"`,
+		`"cache":{"name":"redis","error":null`, `"database":{"name":"postgres","bytes":`)
+
+	misspelt := w.vars["REDIS_URL"]
+	w.vars["REDIS_URL"] = "redis://nobody.invalid:1"
+	w.rebind()
+	status(`"error":"redis does not answer`)
+	w.vars["REDIS_URL"] = "" // in this Worker only
+	w.rebind()
+	do(w.collector, "POST", "/api/v1/info/cache/refresh", "{}", "Content-Type", "application/json")
+	status(`"name":"kv"`, `REDIS_URL is set in one of the two Workers only`)
+	w.later += 2 * time.Hour
+	do(w.collector, "POST", "/api/v1/info/cache/refresh", "{}", "Content-Type", "application/json")
+	w.vars["REDIS_URL"] = misspelt
+	redis.Kill()
+	w.rebind()
+	status(`"error":"redis does not answer`)
+	w.bound["INFO_CACHE"], w.vars["REDIS_URL"] = false, ""
+	w.vars["FEEDS"] = ""
+	w.rebind()
+	status(`"error":"there is no cache`)
+	a := do(w.collector, "POST", "/api/v1/info/collect", "{}", "Content-Type", "application/json")
+	if a.Code != 400 || !strings.Contains(a.Body.String(), "none is on; set FEEDS") {
+		t.Errorf("%d %s", a.Code, a.Body)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/feed"
 	"github.com/newsfork/seed-engine/info"
@@ -41,6 +42,12 @@ type validators struct {
 	LastModified string `json:"last_modified,omitempty"`
 	// NotBefore is the end of a feed's Retry-After (RFC 9110, 10.2.3).
 	NotBefore epoch.Seconds `json:"not_before,omitempty"`
+
+	// What operators see of the feed.
+	SucceededAt epoch.Seconds `json:"succeeded_at,omitempty"`
+	FailedAt    epoch.Seconds `json:"failed_at,omitempty"` // since the last success
+	Error       string        `json:"error,omitempty"`
+	Items       int           `json:"items,omitempty"` // of its last answer that was not 304
 }
 
 // rests returns the time left until NotBefore.
@@ -52,7 +59,24 @@ func (v validators) leave(err error, now time.Time) validators {
 	if errors.As(err, &e) && e.RetryAfter > 0 {
 		v.NotBefore = epoch.SecondsOf(now.Add(e.RetryAfter))
 	}
+	if !errors.Is(err, errLeftAlone) {
+		v.FailedAt, v.Error = epoch.SecondsOf(now), contract.Reason(err)
+	}
 	return v
+}
+
+// Status returns a row per feed from the source's state.
+func (f *Feeds) Status(state []byte) []info.FeedStatus {
+	seen := map[string]validators{}
+	_ = json.Unmarshal(state, &seen) // unreadable state: nothing is known
+	list := []info.FeedStatus{}
+	for _, url := range f.URLs {
+		v := seen[url]
+		list = append(list, info.FeedStatus{URL: url, SucceededAt: contract.At(v.SucceededAt.Time()),
+			FailedAt: contract.At(v.FailedAt.Time()), Error: contract.Text(v.Error), Items: v.Items,
+			NotBefore: contract.At(v.NotBefore.Time())})
+	}
+	return list
 }
 
 var errLeftAlone = errors.New("its Retry-After has not passed yet")
@@ -93,12 +117,17 @@ func (f *Feeds) Collect(ctx context.Context, c info.Client, state []byte, now ti
 	versions := map[string]validators{}
 	for i, url := range f.URLs {
 		a := answers[i]
-		versions[url] = a.version
 		if a.err != nil {
 			versions[url] = seen[url].leave(a.err, now)
 			b.Failures = append(b.Failures, info.Failure{Request: url, Err: a.err, Alone: true})
 			continue
 		}
+		version := a.version
+		version.SucceededAt = epoch.SecondsOf(now)
+		if !a.unchanged {
+			version.Items = len(a.drafts) + a.beyond
+		}
+		versions[url] = version
 		b.Take(info.Feed, now, a.drafts...)
 		if a.beyond > 0 {
 			b.Drops[overLimit] += a.beyond
@@ -137,7 +166,9 @@ type reading struct {
 	drafts  []info.Draft
 	beyond  int // items beyond the limit
 	version validators
-	err     error
+	// unchanged is true if the feed has nothing new.
+	unchanged bool
+	err       error
 }
 
 func read(ctx context.Context, c info.Client, url string, known validators, now time.Time) reading {
@@ -158,8 +189,8 @@ func read(ctx context.Context, c info.Client, url string, known validators, now 
 	case err != nil:
 		return reading{err: err}
 	case answer.Status == http.StatusNotModified:
-		known.NotBefore = 0
-		return reading{version: known}
+		known.NotBefore, known.FailedAt, known.Error = 0, 0, ""
+		return reading{version: known, unchanged: true}
 	case answer.Status != http.StatusOK:
 		return reading{err: failed(info.Feed, byStatus(answer.Status), answer, "", now)}
 	}

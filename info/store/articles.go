@@ -333,6 +333,29 @@ func (s *Store) Article(ctx context.Context, id string) (*info.Article, error) {
 	return &articles[0], nil
 }
 
+// Found is an article that might be deleted.
+type Found struct {
+	info.Article
+	Deleted bool
+}
+
+// Find returns the article with an id or with a key (see info.Key), even if it is deleted, or nil.
+func (s *Store) Find(ctx context.Context, id, key string) (*Found, error) {
+	const op = "store.Find"
+	results, err := s.batch(ctx, op, s.statement(`SELECT `+s.columns+` FROM news_articles WHERE id = ?1 OR url_key = ?2
+ORDER BY id LIMIT 1`, id, key),
+		s.statement(`SELECT 1 AS deleted FROM news_articles WHERE (id = ?1 OR url_key = ?2) AND NOT `+s.live, id, key))
+	if err != nil {
+		return nil, err
+	}
+	articles, err := scanArticles(op, results[0])
+	if err != nil || len(articles) == 0 {
+		return nil, err
+	}
+	deleted, err := decode[struct{}](op, results[1])
+	return &Found{articles[0], len(deleted) > 0}, err
+}
+
 // SetDeleted deletes an article softly or restores it. It is idempotent. found is false if there is no such
 // article.
 func (s *Store) SetDeleted(ctx context.Context, id string, deleted bool) (found bool, err error) {

@@ -19,6 +19,8 @@ type Cached struct {
 	ChangedAt, RefreshedAt time.Time
 	CollectedAt            time.Time                // start of the last collection; zero: never
 	Written                map[info.Category]string // digest last written; "" if uncertain
+	// Filled maps the name of each cache that was ever filled to the time when it was last filled.
+	Filled map[string]time.Time
 }
 
 // Cached reads the state of the cache.
@@ -26,7 +28,8 @@ func (s *cacheRecords) Cached(ctx context.Context) (Cached, error) {
 	const op = "store.Cached"
 	results, err := s.batch(ctx, op, s.statement(`SELECT changed_at, refreshed_at,
 coalesce((SELECT max(started_at) FROM news_sources), 0) AS collected_at FROM news_cache WHERE name = 'feeds'`),
-		s.statement(`SELECT category, digest FROM news_cached`))
+		s.statement(`SELECT category, digest FROM news_cached`),
+		s.statement(`SELECT name, changed_at FROM news_cache WHERE name IN ('kv', 'redis')`))
 	if err != nil {
 		return Cached{}, err
 	}
@@ -50,6 +53,19 @@ coalesce((SELECT max(started_at) FROM news_sources), 0) AS collected_at FROM new
 		}
 		c.Written[w.Category] = w.Digest
 	}
+	if err != nil {
+		return c, err
+	}
+	filled, err := decode[struct {
+		Name string       `json:"name"`
+		At   epoch.Millis `json:"changed_at"`
+	}](op, results[2])
+	for _, f := range filled {
+		if c.Filled == nil {
+			c.Filled = map[string]time.Time{}
+		}
+		c.Filled[f.Name] = f.At.Time()
+	}
 	return c, err
 }
 
@@ -63,10 +79,13 @@ func (s *cacheRecords) SetRefreshing(ctx context.Context, categories []info.Cate
 	return err
 }
 
-// SetRefreshed records that the cache was filled with the state of a time, and with which digests.
-func (s *cacheRecords) SetRefreshed(ctx context.Context, at time.Time, written map[info.Category]string) error {
+// SetRefreshed records that a cache was filled with the state of a time, and with which digests.
+func (s *cacheRecords) SetRefreshed(ctx context.Context, cache string, at time.Time,
+	written map[info.Category]string) error {
 	statements := []ledger.Statement{s.statement(`UPDATE news_cache SET refreshed_at = ?1 WHERE name = 'feeds'`,
-		epoch.MillisOf(at))}
+		epoch.MillisOf(at)),
+		s.statement(`INSERT INTO news_cache (name, changed_at, refreshed_at) VALUES (?1, {now}, 0)
+ON CONFLICT (name) DO UPDATE SET changed_at = excluded.changed_at`, cache)}
 	for _, c := range slices.Sorted(maps.Keys(written)) { // concurrent transactions lock rows in the same order
 		statements = append(statements, s.written(c, written[c]))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/info"
+	"github.com/newsfork/seed-engine/info/cache"
 	"github.com/newsfork/seed-engine/info/store"
 	"github.com/newsfork/seed-engine/info/watch"
 	"github.com/newsfork/seed-engine/ledger"
@@ -34,17 +35,22 @@ type Records interface {
 	Cached(ctx context.Context) (store.Cached, error)
 	Alarms(ctx context.Context) ([]ledger.SavedAlarm, error)
 	Size(ctx context.Context) (int64, error)
+	Find(ctx context.Context, id, key string) (*store.Found, error)
+	Page(ctx context.Context, q info.Query) (info.Page, error)
 	Name() string
 	Ping(ctx context.Context) error
 }
 
 // Operating serves operators.
 type Operating struct {
-	Collector   Collector
-	Records     Records
-	Configured  []string      // names of the sources that are on
-	Intervals   watch.Sources // how often these are collected
-	Limit       int64         // what the database can hold, in bytes
+	Collector  Collector
+	Records    Records
+	Configured []string      // names of the sources that are on
+	Intervals  watch.Sources // how often these are collected
+	Limit      int64         // what the database can hold, in bytes
+	Cache      cache.Cache   // nil if there is none
+	// Feeds returns a row per feed from the state of the source "feed"; nil if it is off.
+	Feeds       func(state []byte) []info.FeedStatus
 	Guard       httpapi.Guard
 	Environment string
 	Log         *slog.Logger
@@ -68,6 +74,7 @@ func (o *Operating) Handler() http.Handler {
 		{Path: "/api/v1/info/dead-letters", Access: httpapi.Operators, Methods: methods{"GET": o.letters}},
 		{Path: "/api/v1/info/dead-letters/replay", Access: httpapi.Operators, Methods: methods{"POST": o.replay}},
 		{Path: "/api/v1/info/dead-letters/discard", Access: httpapi.Operators, Methods: methods{"POST": o.discard}},
+		{Path: "/api/v1/info/articles", Access: httpapi.Operators, Methods: methods{"GET": o.find}},
 		{Path: "/api/v1/info/news/{id}", Access: httpapi.Operators, Methods: methods{"DELETE": o.remove}},
 		{Path: "/api/v1/info/news/{id}/restore", Access: httpapi.Operators, Methods: methods{"POST": o.restore}},
 		{Path: "/metrics", Access: httpapi.Operators, Methods: methods{"GET": o.metrics}},
@@ -117,6 +124,9 @@ func (o *Operating) collect(w http.ResponseWriter, r *http.Request) error {
 	names, err := o.named(in.Source)
 	if err != nil {
 		return err
+	}
+	if len(names) == 0 {
+		return contract.Invalid("source", "none is on; set FEEDS, bind SEED_ENGINE, or set the keys of a provider")
 	}
 	o.Extend(collectTimeout)
 	return succeed(w, info.Collections{Collections: o.Collector.Run(r.Context(), names...)})
@@ -207,7 +217,61 @@ func (o *Operating) delete(w http.ResponseWriter, r *http.Request, deleted bool)
 	if err != nil {
 		o.Log.Warn("info_cache_failed", "error_type", contract.KindOf(err), "error", err.Error())
 	}
-	return succeed(w, map[string]any{"id": id, "is_deleted": deleted, "refreshed": done})
+	return succeed(w, info.Takedown{ID: id, Deleted: deleted, Refreshed: done})
+}
+
+// maxFound caps the articles that find returns.
+const maxFound = 20
+
+// find answers with the article that has a URL or an id, or else with the newest that contain words.
+func (o *Operating) find(w http.ResponseWriter, r *http.Request) error {
+	q := strings.TrimSpace(parameters(r).Get("q"))
+	list := []info.Found{}
+	add := func(a *info.Article, deleted bool) {
+		list = append(list, info.Found{ID: a.ID, URL: a.URL, Title: a.Title, SourceName: a.SourceName,
+			PublishedAt: contract.At(a.PublishedAt), Deleted: deleted})
+	}
+	search := info.ParseSearch(q)
+	if len(search) == 0 || search.Beginnings() > info.MaxBeginnings {
+		return contract.Invalid("q", "%.40q is not possible; send the URL of an article, its id, or words", q)
+	}
+	if key := info.Key(q); key != "" || info.IsID(q) {
+		found, err := o.Records.Find(r.Context(), q, key)
+		switch {
+		case err != nil:
+			return err
+		case found != nil:
+			add(&found.Article, found.Deleted)
+			return succeed(w, info.FoundArticles{Articles: list})
+		case key != "":
+			return succeed(w, info.FoundArticles{Articles: list})
+		}
+	}
+	page, err := o.Records.Page(r.Context(), info.Query{Category: info.All, Search: search, Limit: maxFound})
+	if err != nil {
+		return err
+	}
+	for i := range page.Articles {
+		add(&page.Articles[i], false)
+	}
+	return succeed(w, info.FoundArticles{Articles: list})
+}
+
+// cacheStatus describes the cache. Its errors are loud: without it readers are served, but slowly.
+func (o *Operating) cacheStatus(ctx context.Context, c store.Cached) info.CacheStatus {
+	s := info.CacheStatus{ChangedAt: contract.At(c.ChangedAt), RefreshedAt: contract.At(c.RefreshedAt)}
+	if o.Cache == nil {
+		s.Error = contract.Text("there is no cache: bind INFO_CACHE, or set REDIS_URL")
+		return s
+	}
+	s.Name = o.Cache.Name()
+	if err := o.Cache.Ping(ctx); err != nil {
+		o.Log.Warn("info_cache_failed", "error_type", contract.KindOf(err), "error", err.Error())
+		s.Error = contract.Text(s.Name + " does not answer: " + contract.Reason(err))
+	} else if both := cache.Two(c.Filled, o.Now()); both {
+		s.Error = contract.Text("both kv and redis are filled: REDIS_URL is set in one of the two Workers only")
+	}
+	return s
 }
 
 // firing returns the alarms that fire.
@@ -240,14 +304,16 @@ func (o *Operating) status(w http.ResponseWriter, r *http.Request) error {
 		for _, known := range list {
 			if known.Name == name {
 				s = describe(known, s.On, now)
+				if name == info.Feed && o.Feeds != nil {
+					s.Feeds = o.Feeds(known.State)
+				}
 			}
 		}
 		sources = append(sources, s)
 	}
 	return succeed(w, info.Status{
 		Sources: sources, Alarms: o.firing(list, size, saved), UpdatedAt: contract.At(now.UTC()),
-		Cache: info.CacheStatus{ChangedAt: contract.At(cached.ChangedAt),
-			RefreshedAt: contract.At(cached.RefreshedAt)},
+		Cache:    o.cacheStatus(r.Context(), cached),
 		Database: info.DatabaseStatus{Name: o.Records.Name(), Bytes: size, Limit: o.Limit},
 	})
 }

@@ -90,7 +90,7 @@ describe("the operators' page of the Info service", { skip }, () => {
     assert.match(await row.textContent(), /10 articles, 10 new/);
 
     // The second feed is missing: its dead letter fails again, then succeeds, then is discarded.
-    const letter = page.getByRole("row", { name: /feeds\.example\/two/ });
+    const letter = page.getByRole("row", { name: /^Feeds https:\/\/feeds\.example\/two/ });
     await letter.waitFor();
     assert.match(await letter.textContent(), /refused/);
     const replay = async (what) => {
@@ -118,6 +118,34 @@ describe("the operators' page of the Info service", { skip }, () => {
     await page
       .locator(".banner", { hasText: "Naver: Calls of the day that are used, 100%; the alarm fires from 80%." })
       .waitFor();
+    assert.deepEqual(page.wrongs, []);
+    await page.context().close();
+  });
+
+  test("shows each feed, finds an article, takes it down and restores it", async () => {
+    const page = await open({ token: "secret" });
+    const one = page.getByRole("row", { name: /feeds\.example\/one/ });
+    await one.waitFor();
+    assert.match(await one.textContent(), /now|second/);
+    const find = page.getByLabel("URL, id or words of an article");
+    for (const q of ["http://www.press.example/1/?utm_source=x", "solar"]) {
+      await find.fill(q);
+      await page.keyboard.press("Enter");
+      await page.getByRole("row", { name: /Solar power/ }).waitFor();
+    }
+    await page.getByRole("button", { name: "Take down: Solar power" }).first().click();
+    await page.getByRole("dialog").getByRole("button", { name: "Take down…" }).click();
+    await notice(page, "Taken down.");
+    await find.fill("https://press.example/1");
+    await page.keyboard.press("Enter");
+    await page.getByText("taken down", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Restore: Solar power" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Restore…" }).click();
+    await notice(page, "Restored.");
+    await page.getByRole("button", { name: "Take down: Solar power" }).waitFor();
+    await find.fill("nothing like it");
+    await page.keyboard.press("Enter");
+    await page.getByText("No article was found.").waitFor();
     assert.deepEqual(page.wrongs, []);
     await page.context().close();
   });

@@ -1,10 +1,10 @@
 // The Info service: its sources, their remaining quotas, failures and dead letters.
-import { get, post } from "../api.js";
+import { get, post, remove } from "../api.js";
 import { score } from "../charts.js";
 import { ask } from "../dialog.js";
 import { h } from "../dom.js";
 import { ago, date, duration, label, number, t } from "../i18n.js";
-import { actionButton, badge, card, code, empty, foreign, muted, since } from "../pieces.js";
+import { actionButton, badge, card, code, empty, failureText, foreign, muted, outside, since } from "../pieces.js";
 import { table } from "../table.js";
 import { amount } from "./alarms.js";
 
@@ -21,8 +21,14 @@ export default {
     return { ...status, letters };
   },
 
-  render({ data, app }) {
+  render({ data, state, app }) {
     return [
+      data.cache.error &&
+        h(
+          "div",
+          { class: "banner bad", key: "cache" },
+          h("p", null, t("info.cache.fault"), " ", foreign(data.cache.error)),
+        ),
       data.alarms.map((alarm) =>
         h(
           "div",
@@ -34,8 +40,10 @@ export default {
         t("info.sources"),
         table({ caption: t("info.sources"), rows: data.sources, key: (row) => row.name, columns: columns(app) }),
         data.sources.some((source) => source.on) && actionButton(t("info.collect.all"), () => collect(app)),
-        h("p", { class: "muted" }, cacheLine(data.cache)),
+        h("p", { class: "muted" }, data.cache.error ? null : cacheLine(data.cache), " ", sizeLine(data.database)),
       ),
+      feeds(data.sources),
+      articles(state, app),
       letters(data.letters, app),
     ];
   },
@@ -52,7 +60,7 @@ export default {
 };
 
 const alarmLine = ({ name, source, value, unit, threshold }) =>
-  `${label("info.source", source)}: ${t("info.alarm.line", label("alarm", name), amount(value, unit), amount(threshold, unit))}`;
+  `${source ? label("info.source", source) : t("info")}: ${t("info.alarm.line", label("alarm", name), amount(value, unit), amount(threshold, unit))}`;
 
 const columns = (app) => [
   {
@@ -116,6 +124,119 @@ function quota({ period, used, allowed, ends_at: ends }) {
 
 const cacheLine = ({ changed_at: changed, refreshed_at: refreshed }) =>
   changed && !(Date.parse(refreshed) >= Date.parse(changed)) ? t("info.cache.behind", ago(changed)) : t("info.cache");
+
+const sizeLine = (database) =>
+  database?.bytes ? t("info.size", Math.round(database.bytes / 1e6), Math.round(database.limit_bytes / 1e6)) : "";
+
+/** A row for each feed: one that fails does not hide among the others. */
+function feeds(sources) {
+  const rows = sources.flatMap((source) => source.feeds ?? []);
+  return (
+    rows.length > 0 &&
+    card(
+      t("info.feeds"),
+      table({
+        caption: t("info.feeds"),
+        rows,
+        key: (row) => row.url,
+        columns: [
+          {
+            head: t("info.feed"),
+            wide: true,
+            cell: (row) => [row.error ? badge("bad", t("info.feed.failing")) : null, " ", code(row.url)],
+          },
+          { head: t("info.succeeded"), cell: (row) => since(row.succeeded_at) },
+          { head: t("info.items"), number: true, cell: (row) => number(row.items) },
+          {
+            head: t("info.error"),
+            wide: true,
+            cell: (row) => (row.error ? [since(row.failed_at), " ", foreign(row.error)] : muted("–")),
+          },
+        ],
+      }),
+    )
+  );
+}
+
+/** A search for articles, each with a button that takes it down or restores it. */
+function articles(state, app) {
+  const search = async (q) => {
+    try {
+      const { articles } = await get("/api/v1/info/articles", { q });
+      Object.assign(state, { q, found: articles, failure: "" });
+    } catch (error) {
+      Object.assign(state, { found: null, failure: failureText(error) });
+    }
+    app.redraw();
+  };
+  const submit = (event) => {
+    event.preventDefault();
+    return search(new FormData(event.currentTarget).get("q").trim());
+  };
+  const change = async (row) => {
+    app.announce(await takedown(row));
+    await search(state.q);
+  };
+  return card(
+    t("info.articles"),
+    h(
+      "form",
+      { class: "filters", on: { submit } },
+      h(
+        "div",
+        { class: "field grow" },
+        h("label", { for: "info-article" }, t("info.articles.which")),
+        h("input", { id: "info-article", name: "q", required: true, autocomplete: "off", spellcheck: "false" }),
+      ),
+      h("button", { type: "submit" }, t("info.articles.find")),
+      h("p", { class: "failure", role: "alert" }, state.failure),
+    ),
+    state.found?.length === 0 && empty(t("info.articles.none")),
+    state.found?.length > 0 &&
+      table({
+        caption: t("info.articles"),
+        rows: state.found,
+        key: (row) => row.id,
+        columns: [
+          {
+            head: t("info.article"),
+            wide: true,
+            cell: (row) => [
+              h("div", null, foreign(row.title), " ", row.is_deleted ? badge("bad", t("info.article.down")) : null),
+              outside(row.url),
+            ],
+          },
+          { head: t("info.source"), cell: (row) => foreign(row.source_name) },
+          { head: t("info.published"), cell: (row) => since(row.published_at) },
+          {
+            head: t("actions"),
+            cell: (row) =>
+              actionButton(t(row.is_deleted ? "info.restore" : "info.remove"), () => change(row), {
+                kind: row.is_deleted ? "" : "danger-text",
+                label: t(row.is_deleted ? "info.restore.of" : "info.remove.of", row.title),
+              }),
+          },
+        ],
+      }),
+  );
+}
+
+/** Asks, then takes an article down, or restores it. */
+function takedown({ id, title, is_deleted: deleted }) {
+  const path = `/api/v1/info/news/${encodeURIComponent(id)}`;
+  return ask({
+    title: t(deleted ? "info.restore.title" : "info.remove.title"),
+    body: [
+      h("p", null, foreign(title)),
+      h("p", { class: "muted" }, t(deleted ? "info.restore.body" : "info.remove.body")),
+    ],
+    confirm: t(deleted ? "info.restore" : "info.remove"),
+    danger: !deleted,
+    act: () => (deleted ? post(`${path}/restore`, {}) : remove(path)),
+    done: ({ refreshed }) =>
+      [t(deleted ? "info.restored" : "info.removed"), refreshed ? "" : t("info.refreshed.later")].join(" ").trim(),
+  });
+}
 
 /** Asks, then collects from one source, or from all enabled ones. */
 async function collect(app, source) {
