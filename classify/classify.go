@@ -74,7 +74,7 @@ type Context struct {
 	Authority string
 }
 
-// Text has the names that other pages give a page, each "" if unknown.
+// Text holds the names that other pages give a page. Unknown ones are "".
 type Text struct {
 	Title   string // of the page: in a raw record, a feed's item, a news sitemap
 	Anchor  string // of a link to the page, such as an entry of the home page's menu

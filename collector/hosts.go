@@ -123,8 +123,8 @@ func ruleLine(r robots.Rule) string {
 	return "Disallow:" + r.Pattern + "\n"
 }
 
-// shortRules writes the rules of a group for the frontier, "" if there are none. Of too many, those that forbid
-// with the longest patterns are left out: scrapers read robots.txt themselves.
+// shortRules writes the rules of a group for the frontier, "" for an empty group. If they are too long, it drops the
+// Disallow rules with the longest patterns: scrapers read robots.txt themselves.
 func shortRules(group *robots.Group) string {
 	var allow, forbid []robots.Rule
 	for _, r := range group.Rules() {

@@ -9,7 +9,7 @@ import (
 	"github.com/newsfork/seed-engine/robots"
 )
 
-// TestShortRules: of too many rules those that allow stay, and the shortest of those that forbid.
+// TestShortRules: if there are too many rules, all Allow rules stay, and the shortest Disallow rules.
 func TestShortRules(t *testing.T) {
 	group := func(text string) *robots.Group { return robots.Parse([]byte("User-agent: *\n" + text)).Agent("bot") }
 	for text, want := range map[string]string{

@@ -78,7 +78,7 @@ type FrontierReported struct {
 	NotTaken []string          `json:"not_taken,omitempty"` // with 503: ids of results to report again
 }
 
-// FrontierOutcome is what became of a result: accepted, late or unknown.
+// FrontierOutcome is the outcome of one result: accepted, late or unknown.
 type FrontierOutcome struct {
 	ID      string `json:"id"`
 	Outcome string `json:"outcome"`
@@ -167,7 +167,7 @@ type FrontierURL struct {
 	Checks     []FrontierCheck `json:"checks"`      // of an entry point, oldest first
 	Entry      *FrontierEntry  `json:"entry"`       // null for pages
 
-	// Of a page that waits, is leased, or is on schedule; visits and last_fetched_at as far as they are kept.
+	// Set for a page that waits, is leased, or is on schedule; visits and last_fetched_at as far as they are kept.
 	Reason   *string  `json:"reason"` // new, requested, lastmod or revisit
 	Attempts int      `json:"attempts"`
 	Visits   int      `json:"visits"`
@@ -224,7 +224,7 @@ type FrontierHostDetail struct {
 	Of       FrontierDomain    `json:"of_domain"`
 }
 
-// FrontierPattern is what was seen of the pages of a host whose paths are alike.
+// FrontierPattern counts the pages of a host whose paths are alike.
 type FrontierPattern struct {
 	Pattern string `json:"pattern"` // of paths: digits are 0, and * is the last segment
 	Refused bool   `json:"refused"` // nearly all are copies: others are refused as a trap, but for one a day

@@ -50,7 +50,7 @@ type URLPattern struct {
 	Confidence  float64       `json:"confidence"`
 	// URLs that were found, newest names first; none for a pattern that is only expected
 	Examples []string `json:"examples"`
-	// Observed is what scrapers saw of pages of it; null if nothing.
+	// Observed counts what scrapers saw of its pages; null if they saw none.
 	Observed *contract.Observed `json:"observed"`
 }
 

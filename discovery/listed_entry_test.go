@@ -166,7 +166,7 @@ func TestContract_ArticlesOfNewsLists(t *testing.T) {
 	}
 }
 
-// Many articles that look like listings leave room for the site's listings.
+// Many articles that look like listings do not displace the site's listings.
 func TestContract_ListingsBesideManyArticles(t *testing.T) {
 	a := ministry()
 	urls := []string{releases, "https://www.mom.gov.sg/newsroom/announcements"}

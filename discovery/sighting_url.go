@@ -9,7 +9,7 @@ import (
 	"github.com/newsfork/seed-engine/swar"
 )
 
-// urlReader brings URLs into canonical form, and recognises those of the domain.
+// urlReader converts URLs to canonical form, and recognises the domain's URLs.
 type urlReader struct {
 	domain, also string // also: see Analyser.Include
 

@@ -5,7 +5,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier/link"
 )
 
-// ObservedPattern is what was seen of the pages of a host whose paths are alike, see link.Pattern.
+// ObservedPattern counts what scrapers saw of the pages of a host whose paths are alike; see link.Pattern.
 type ObservedPattern struct {
 	Host    string
 	Pattern string
@@ -13,7 +13,7 @@ type ObservedPattern struct {
 	contract.Observed
 }
 
-// ObservedOf returns what looks up in a list what was seen of pages like one; nil if nothing.
+// ObservedOf returns a function that returns the entry of the list for a URL, or nil.
 func ObservedOf(list []ObservedPattern) func(url string) *contract.Observed {
 	type key struct{ host, pattern string }
 	by := map[key]*contract.Observed{}

@@ -31,7 +31,7 @@ type Put struct {
 	Found  bool `json:",omitempty"` // by scrapers, who can add only a few hosts
 	Remove bool `json:",omitempty"` // take the pages out: they are gone
 
-	// Stored tells where the pages of the put stand among those that are stored of the domain; nil if nowhere.
+	// Stored is the position of the pages among the domain's stored URLs; nil if they were not read from them.
 	Stored *StoredPages `json:",omitempty"`
 }
 
@@ -233,7 +233,7 @@ type ReleaseLease struct {
 	Lease string
 }
 
-// Outcome tells whether a result counted.
+// Outcome is accepted, late or unknown.
 type Outcome string
 
 // Outcomes.
@@ -682,7 +682,7 @@ type HostDetail struct {
 	VisitAt   epoch.Millis // when the first of them is due
 	Stale     bool         // its lastmods have proved untrue: newer ones bring nothing back
 
-	// Of its domain.
+	// The domain.
 	DomainURLs int64        // pages that wait or are leased
 	Backlogs   []Backlog    // what is stored of it and was not put yet
 	OwnedUntil epoch.Millis // by a collector
@@ -693,7 +693,7 @@ type HostDetail struct {
 	Visits VisitBudget // of the shard
 }
 
-// VisitBudget is how many pages a shard fetches again.
+// VisitBudget bounds the number of pages that a shard fetches again.
 type VisitBudget struct {
 	PerDay    int64
 	Made      int64   // since the beginning
@@ -709,7 +709,7 @@ type URLState struct {
 	LeaseUntil epoch.Millis
 	Entry      *EntryState // nil unless it is an entry point
 
-	// Of a page, as far as it is kept.
+	// Set for pages, as far as the shard has kept them.
 	Reason     string        // why it waits; see Item
 	Attempts   int           // answers that its server is broken, or refusals, since the last fetch
 	LastStatus int           // of the last answer; 0 if there was none
@@ -846,7 +846,7 @@ type DomainSnapshot struct {
 	Backlogs []Backlog `json:"backlogs,omitempty"`
 }
 
-// Backlog is what is stored of a domain in one partition and was not put yet.
+// Backlog is the rest of a domain's stored URLs in one partition: those that were not put yet.
 type Backlog struct {
 	Partition contract.Partition `json:"partition_info"`
 	Next      string             `json:"next"` // as StoredPages.Next

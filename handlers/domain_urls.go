@@ -68,7 +68,7 @@ func (a domainRoutes) domainURLs(w http.ResponseWriter, r *http.Request) error {
 		encodeJSON(httpapi.Envelope{Success: true, Data: page}))
 }
 
-// states tells the state of each URL of a page, if their shard answers.
+// states sets the state of each URL of a page, if their shard answers.
 func (a domainRoutes) states(ctx context.Context, domain string, page *contract.URLsPage) {
 	if len(page.Unavailable) > 0 {
 		return

@@ -94,7 +94,7 @@ func (a frontierRoutes) renewLease(w http.ResponseWriter, r *http.Request) error
 	return nil
 }
 
-// releaseLease gives back what a lease still has.
+// releaseLease returns the rest of a lease.
 func (a frontierRoutes) releaseLease(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {
 		return err

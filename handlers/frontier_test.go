@@ -722,7 +722,7 @@ func TestFrontier_Operators(t *testing.T) {
 	}
 }
 
-// Outcomes of pages are counted by host. Of a page the frontier remembers what became of it.
+// Outcomes of pages are counted by host, and the frontier remembers the outcome of each page.
 func TestFrontier_DoneURLs(t *testing.T) {
 	f := newFixture(t, nil)
 	for host, status := range map[string]int{"fine.example": 200, "missing.example": 404} {

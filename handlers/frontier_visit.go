@@ -45,7 +45,7 @@ func (v *visitor) check() (domain, owner string, err error) {
 	return domain, visitOwner + v.Visitor, nil
 }
 
-// beginVisit gives the host to the visitor, or says why not. Repeated, it prolongs the visit.
+// beginVisit grants the host to the visitor, or answers with the reason against it. Repeated, it prolongs the visit.
 func (a frontierRoutes) beginVisit(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {
 		return err

@@ -6,7 +6,8 @@ import (
 	"github.com/newsfork/seed-engine/markup"
 )
 
-// role is what an element is to the text inside it. An element has the roles of those around it as well.
+// role is a set of meanings that an element gives to the text inside it. It includes the roles of the enclosing
+// elements.
 type role uint16
 
 const (
@@ -21,7 +22,7 @@ const (
 	inTime
 )
 
-// form is how an element stands in a document.
+// A form determines how the tags of an element are read.
 type form uint8
 
 const (
@@ -32,7 +33,7 @@ const (
 	raw         // without tags inside
 )
 
-// element is what is known of a kind of elements.
+// element describes the elements of one name.
 type element struct {
 	form form
 	role role
@@ -145,7 +146,7 @@ func hides(style []byte) bool {
 	return i >= 0 && strings.HasPrefix(strings.TrimLeft(s[i+len("display:"):], " "), "none")
 }
 
-// Bounds of the names of an element that are looked at.
+// Limits on the class and id names that are read.
 const (
 	maxNames      = 300 // bytes of an attribute
 	longestName   = 24

@@ -22,7 +22,7 @@ const (
 	MaxCount      = 100_000
 )
 
-// Evidence is what a page says about itself. Every field may be missing.
+// Evidence holds what a page says about itself. Any field may be missing.
 type Evidence struct {
 	Title      string   `json:"title,omitempty"`
 	H1         string   `json:"h1,omitempty"`

@@ -10,7 +10,7 @@ import (
 // windowSize is the part of a page that is in memory at a time, in bytes. A tag that is longer is cut.
 const windowSize = 32 << 10
 
-// scanner takes a page apart into texts and tags, in one pass. Each byte is looked at a bounded number of times,
+// scanner takes a page apart into texts and tags, in one pass. Each byte is read a bounded number of times,
 // whatever the markup.
 type scanner struct {
 	r       io.Reader // of UTF-8, more or less
@@ -98,7 +98,7 @@ func (s *scanner) readText() bool {
 	return true
 }
 
-// readTag reads a tag. Of one that is longer than the window, the first attributes are read.
+// readTag reads a tag. If the tag is longer than the window, only its first attributes are read.
 func (s *scanner) readTag() bool {
 	end, next := markup.TagEnd(s.unread(), 1)
 	if end < 0 && s.fill() {

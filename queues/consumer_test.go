@@ -138,7 +138,7 @@ func (v visit) Begin(l collector.Lease) {
 	v.admit[v.domain] = l.Admit
 }
 
-// ask asks for admission to a host, as the domain's collection would.
+// ask requests admission to a host, as the domain's collection would.
 func (s *steps) ask(domain, host string) (fetch.Admission, error) {
 	s.mu.Lock()
 	admit, ctx := s.admit[domain], s.contexts[domain]

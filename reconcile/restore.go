@@ -243,9 +243,9 @@ func (r *Restorer) snapshotted(ctx context.Context) (numbers []int, err error) {
 	return numbers, err
 }
 
-// latest returns the next snapshot of a shard to restore: the last one, or the last before that of the cursor. Of a
-// database of which one was restored as a whole, no other is needed. A shard that was lost and works again has some
-// of the database that was lost, and some of what it has since.
+// latest returns the next snapshot of a shard to restore: the last one, or the last before the cursor's. Once a
+// snapshot of a database is restored as a whole, its others are not needed. A shard that was lost and works again has
+// snapshots of the lost database and of its new one.
 func (r *Restorer) latest(ctx context.Context, at *place) (last contract.Snapshot, found bool, err error) {
 	before, limited := at.snapshot()
 	dirs, err := r.dirs(ctx, r2.ListOptions{Prefix: contract.SnapshotDir(at.Shard), Delimiter: "/"})

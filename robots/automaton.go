@@ -70,7 +70,7 @@ func newAutomaton(words map[string]*word) *automaton {
 	return a
 }
 
-// classify gives each byte that is in a word a class of its own.
+// classify assigns a class of its own to each byte that occurs in a word.
 func (a *automaton) classify() {
 	a.width = 1
 	for _, c := range a.states.labels[1:] {

@@ -61,7 +61,7 @@ type Settings struct {
 // Development is the environment in which the API needs no token.
 const Development = "development"
 
-// DefaultUserAgent is what requests call themselves unless USER_AGENT is set.
+// DefaultUserAgent is the User-Agent of requests unless USER_AGENT is set.
 const DefaultUserAgent = "NewsforkBot/1.0 (+https://newsfork.com/bot)"
 
 // Secrets are the settings whose values appear in no message, log line or configuration file; they are set with

@@ -149,8 +149,8 @@ async function queueSend({ env, data }, name, delaySeconds) {
 }
 
 /**
- * Returns for each queue its backlog in messages and bytes, the time of the oldest message in ms (0 if there is none),
- * and the error, empty if there is none.
+ * Returns for each queue its backlog in messages and bytes, the time of the oldest message in ms (0 for an empty
+ * queue), and the error or an empty line.
  */
 async function queueMetrics({ env }, ...names) {
   const backlog = async (name) => {

@@ -522,7 +522,7 @@ function hindrance(event) {
   if (requests > 0 && requests + event.bytes > limitOf(batch) - batch.bytes) return "memory";
 }
 
-/** Bytes of memory up to which an event is admitted. Events of queues and cron leave room for a request. */
+/** Bytes of memory up to which an event is admitted. Events of queues and cron leave memory for a request. */
 const limitOf = ({ request }) => rules.maxBytes - (request ? 0 : rules.eventBytes);
 
 // Drops idle instances, those first that have been idle for longest, until an event that reuses the last one fits.

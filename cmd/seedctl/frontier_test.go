@@ -172,7 +172,7 @@ func (e *playedEngine) export(r *http.Request) (int, any) {
 	return 200, page
 }
 
-// quarantine has two pages in each shard.
+// quarantine serves two pages for each shard.
 func (e *playedEngine) quarantine(r *http.Request) (int, any) {
 	page := contract.FrontierQuarantine{Shard: r.PathValue("shard"), Rows: []contract.FrontierQuarantinedRow{{ID: 1,
 		At: *ptr(at("08:30:00")), Table: "hosts", Key: 5, Name: "www.mom.gov.sg", Reason: "a stored record is damaged",

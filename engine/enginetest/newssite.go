@@ -65,7 +65,7 @@ var (
 	newsSitePages = strings.Fields("about contact privacy imprint advertise jobs subscribe help newsletter archive")
 )
 
-// page returns the content type and body of a path, or "" if there is none.
+// page returns the content type and body of a path, or two empty strings for an unknown path.
 func (s newsSite) page(path string) (kind, body string) {
 	switch path {
 	case "/robots.txt":
@@ -94,7 +94,7 @@ func (s newsSite) page(path string) (kind, body string) {
 func (s newsSite) recent() int   { return (s.urls + 4) / 5 }
 func (s newsSite) articles() int { return s.urls - s.urls/8 }
 
-// at is when the nth URL was published.
+// at returns the publication time of the nth URL.
 func (s newsSite) at(n int) time.Time {
 	if n < s.recent() {
 		return s.now.Add(-time.Duration(n*2880/s.recent()) * time.Minute)

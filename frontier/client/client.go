@@ -127,7 +127,7 @@ func (r Frontier) SetHost(ctx context.Context, host string, change frontier.Host
 	return shard.SetHost(ctx, host, change)
 }
 
-// Host describes a host; its name is "" if there is none.
+// Host describes a host. The name of an unknown host is "".
 func (r Frontier) Host(ctx context.Context, host string) (d frontier.HostDetail, err error) {
 	shard, err := r.ofHost(host)
 	if err != nil {
@@ -150,8 +150,8 @@ func (r Frontier) ofHost(host string) (shard Shard, err error) {
 	return r.Of(domain), nil
 }
 
-// OrderSnapshots makes all shards store a snapshot soon. It returns the names of those that do, and of those that
-// do not answer. It is an error only if none answers.
+// OrderSnapshots makes all shards store a snapshot soon. It returns the names of the shards that will, and of the
+// silent ones. It fails only if no shard answers.
 func (r Frontier) OrderSnapshots(ctx context.Context) (ordered, silent []string, err error) {
 	orders := make([]bool, r.Shards)
 	errs := each(r.Shards, func(n int) (err error) {

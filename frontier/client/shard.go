@@ -85,7 +85,7 @@ func (s Shard) URLs(ctx context.Context, domain string, urls []string) ([]string
 	return answer.States, err
 }
 
-// Host describes a host; its name is "" if there is none.
+// Host describes a host. The name of an unknown host is "".
 func (s Shard) Host(ctx context.Context, host string) (frontier.HostDetail, error) {
 	return ask[frontier.HostDetail](ctx, s, "host", frontier.HostRequest{Host: host})
 }

@@ -27,7 +27,7 @@ type kind struct {
 	lasts       float64 // mean days until it is deleted
 }
 
-// mix has the parameters of a world.
+// mix holds the parameters of a world.
 type mix struct {
 	kinds           []kind
 	correction      float64 // mean age of an article when it is corrected

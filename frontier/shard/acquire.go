@@ -11,8 +11,8 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// waitGrace is how long a domain is kept for a collector that found it busy or not ready, after it has become
-// free: the collector's message is delivered a little later than that, and in a batch that may wait for a minute.
+// waitGrace is the time for which a domain that became free is reserved for a collector that found it busy. The
+// collector's message is delivered a little later, in a batch that may wait for a minute.
 const waitGrace = 3 * time.Minute
 
 // claimLook is after how long a collector looks again at a host that a refresh has: most take seconds, and until
@@ -72,8 +72,8 @@ func (s *Shard) Acquire(now epoch.Millis, r frontier.AcquireRequest) (answer fro
 	return answer, err
 }
 
-// busyUntil returns until when somebody else has the domain, or one of its hosts, or when to look again; 0 when
-// nobody has.
+// busyUntil returns the time at which another owner's lease of the domain or of one of its hosts ends, or at which to
+// look again; 0 if the domain is free.
 func busyUntil(c *call, m *store.Domain, owner string) (until epoch.Millis, err error) {
 	if m.Owner != "" && m.Owner != owner && m.OwnerEnds > c.now {
 		return m.OwnerEnds, nil

@@ -11,9 +11,9 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// Of a domain only the best pages wait, Settings.URLsPerDomain of them. The others that its collections stored are its
-// backlog. When half of those that waited are fetched, the domain wants more: the next tick sends a message, and
-// whoever gets that puts the next best, until the backlog is empty.
+// Only the best pages of a domain wait, at most Settings.URLsPerDomain. The other pages that its collections stored are
+// its backlog. When half of the waiting pages are fetched, the domain wants more: the next tick sends a message,
+// and its consumer puts the next best pages, until the backlog is empty.
 
 const (
 	maxWanting = 64               // domains that want more at once; others say so again with their next report
@@ -158,8 +158,8 @@ func collected(c *call, m *store.Domain) error {
 	return nil
 }
 
-// crowded reports whether nearly as many pages of a domain wait as may: some of those that a collection puts are entry
-// points, or known already.
+// crowded reports whether a domain has nine tenths of the pages that may wait. A collection rarely fills the rest,
+// since some of its pages are entry points, or known already.
 func crowded(c *call, m *store.Domain) bool { return 10*m.Pages() >= 9*c.settings.URLsPerDomain }
 
 func addBacklog(m *store.Domain, partition contract.Partition) {

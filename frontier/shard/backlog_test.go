@@ -145,8 +145,8 @@ func TestBacklog_LostMessages(t *testing.T) {
 	l.expectAll("a day later", 2000)
 }
 
-// TestBacklog_Displaced: pages that lost their places to better ones come when those are fetched, also those of a site
-// that has no others.
+// TestBacklog_Displaced: displaced pages are put again when the better ones are fetched, also on a site without other
+// pages.
 func TestBacklog_Displaced(t *testing.T) {
 	for _, pages := range []int{500, 1500} {
 		l := newLibrary(t, pages)

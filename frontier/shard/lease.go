@@ -73,7 +73,7 @@ func newLeaser(c *call, r *frontier.LeaseRequest, f *store.Filter) *leaser {
 	return &leaser{c: c, request: r, filter: f, number: number, ends: c.now.Add(seconds(r.Seconds)), most: r.Max}
 }
 
-// servePages gives new pages and visits: of these at most a third while new pages wait.
+// servePages adds new pages and visits. While new pages wait, at most a third of the items are visits.
 func (l *leaser) servePages() error {
 	if l.c.settings.VisitsPerDay <= 0 || l.c.tx.State().Visits.Scheduled == 0 {
 		return l.serve(store.KindPage, 0, 1, 2, 3)

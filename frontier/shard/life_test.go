@@ -27,7 +27,8 @@ func newSite(t *testing.T) *site {
 	return &site{w, map[string]int{}}
 }
 
-// scrape leases and reports for a time. answer returns the status of a page; 0 is none, and crash reports nothing.
+// scrape leases and reports for a time. answer returns the status of a page: 0 for no response, and crash for a scraper
+// that does not report.
 const crash = -1
 
 func (s *site) scrape(for_ epoch.Millis, answer func(url string) int) (requests int) {

@@ -84,7 +84,7 @@ func forgetFailures(c *call, h *store.Host) {
 	h.Ready = min(h.Ready, c.now.Add(h.Interval()))
 }
 
-// forget forgets the failures of a host, or all that became of its pages, which then come again from what is stored.
+// forget forgets the failures of a host, or also the fate of its pages, which are then put again from what is stored.
 func forget(c *call, h *store.Host, what string) error {
 	forgetFailures(c, h)
 	if what != frontier.ForgetAll {

@@ -60,7 +60,7 @@ func barren(k *store.Pattern) bool {
 	return k != nil && k.Fetched >= manyCopies && 10*k.Copied >= 9*k.Fetched
 }
 
-// yield returns the share of the pages of a pattern that are likely to be no copies; 1 if most are none.
+// yield returns the estimated share of pages of a pattern that are not copies; 1 unless more than half are copies.
 func yield(h *store.Host, path string) float64 {
 	if len(h.Patterns) == 0 {
 		return 1

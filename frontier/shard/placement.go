@@ -46,7 +46,7 @@ func (c *call) queue(h *store.Host) error {
 	return nil
 }
 
-// visitSlots is how exactly hosts are queued for visits: those of an hour share blocks.
+// visitSlots is the precision with which hosts are queued for visits. Hosts of the same hour share blocks.
 const visitSlots = time.Hour
 
 // queueVisits returns a host its place among those with pages to be fetched again.

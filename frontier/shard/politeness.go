@@ -56,7 +56,7 @@ func restAfter(failures int64) time.Duration {
 	return rests[max(0, min(failures, int64(len(rests)))-1)]
 }
 
-// outcome is what a response means for the page.
+// outcome is the consequence of a response for its page.
 type outcome int
 
 const (

@@ -214,7 +214,7 @@ func (p *putBatch) only(pages []frontier.NewPage) ([]frontier.Verdict, error) {
 	return answer.Pages, err
 }
 
-// newItems counts the pages that were new, also those for which there was no room, if their dates say so.
+// newItems counts the new pages. Refused pages count if they are dated after the last read.
 func newItems(pages []frontier.NewPage, verdicts []frontier.Verdict, since epoch.Millis) (n int) {
 	for i, v := range verdicts {
 		if v == frontier.Accepted || v != frontier.Duplicate && pages[i].LastMod.Millis() > since {

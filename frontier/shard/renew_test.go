@@ -68,7 +68,7 @@ func TestLease_Renewed(t *testing.T) {
 	}
 }
 
-// TestLease_Released: what is given back comes again, after its host's delay, at no cost.
+// TestLease_Released: returned items are leased again after their host's delay, and the return costs nothing.
 func TestLease_Released(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.example", articles("a.example", 0, 10))

@@ -67,8 +67,7 @@ type reporter struct {
 	answer   frontier.ReportAnswer
 }
 
-// reportedItem is what an item's id names: its host, nil if there is none or the item is not of the lease, and the hash
-// of its URL.
+// reportedItem is the item of a result. host is nil if it is unknown or the item does not belong to the lease.
 type reportedItem struct {
 	host *store.Host
 	hash uint64

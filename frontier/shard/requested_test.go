@@ -12,7 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier/frontiertest"
 )
 
-// state asks for the state of a URL.
+// state returns the state of a URL.
 func (w *world) state(url string) (state frontier.URLState) {
 	w.Helper()
 	w.do(func() (err error) {

@@ -18,7 +18,7 @@ const (
 	maxLookAgain = 15 * time.Minute // after which a message that was not answered is sent again
 	minLookAgain = 2 * time.Second  // the same, where intervals are short
 	collectAgain = 4                // times as long for a whole domain
-	// after which a domain that operators excluded is looked at again, or a host that scrapers refresh
+	// before the next look at an excluded domain, or at a host that scrapers refresh
 	excludedAgain  = 6 * time.Hour
 	maxQueued      = day         // after which a message is taken for lost though the queue has older ones
 	maxTickSpacing = time.Minute // between two ticks
@@ -350,7 +350,7 @@ func (c *call) check(e *store.Entry, r *frontier.Result, items int) (changed boo
 	return changed
 }
 
-// patience is how long new items may have waited together when an entry point is asked again, in intervals of
+// patience is the sum of the times that new items may have waited when an entry point is fetched again, in units of
 // MinRefresh. With three, articles are found sooner than by the rule that makes an interval a fifth shorter after a
 // change and half as long again otherwise: a quarter sooner for as many looks (rhythm_test.go).
 const patience = 3

@@ -94,7 +94,7 @@ func TestRedirect_Fails(t *testing.T) {
 }
 
 // TestCopies_Maintenance: a site that shows one text for all of its pages for a day, with status 200, loses none of
-// them: they are looked at again, and nothing is announced as updated.
+// them: they are fetched again, and nothing is announced as updated.
 func TestCopies_Maintenance(t *testing.T) {
 	s := newLooks(t, 1_000_000)
 	down := false
@@ -411,8 +411,8 @@ func TestVisit_Redirects(t *testing.T) {
 	s.invariants()
 }
 
-// TestVisit_FlippingText: a page whose digest differs at every look, by a counter on it, say, is looked at seldom,
-// and the others keep their looks.
+// TestVisit_FlippingText: a page whose digest differs at every look, by a counter on it, say, is fetched seldom,
+// and the others keep their visits.
 func TestVisit_FlippingText(t *testing.T) {
 	s := newLooks(t, 24)
 	s.text = func(url string, at epoch.Millis) string {

@@ -261,7 +261,7 @@ func stateOf(c *call, h *store.Host, url string, hash uint64) string {
 	return stateUnknown
 }
 
-// Host describes a host in full; the zero value if there is none.
+// Host describes a host in full. It returns the zero value for an unknown host.
 func (s *Shard) Host(now epoch.Millis, name string) (d frontier.HostDetail, err error) {
 	err = s.run(now, func(c *call) error {
 		h, err := c.hostNamed(name)

@@ -6,8 +6,8 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// Store is what the rules of a shard know of its tables: one transaction. Hosts and domains that it returns can be
-// changed; they find their own pages, queues and contracts. What changed is written when the operation ends.
+// Store is one transaction on the tables of a shard. Hosts and domains that it returns can be changed, and load their
+// own pages, queues and contracts. Changes are written when the operation ends.
 type Store interface {
 	// State returns the counters, classes and excluded patterns of the shard.
 	State() *store.State

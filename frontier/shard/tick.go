@@ -14,7 +14,7 @@ import (
 // snapshotDays is the number of days of snapshots are kept.
 const snapshotDays = 7
 
-// snapshotTime is how long one tick stores pages of a snapshot: a third of the time between two.
+// snapshotTime bounds the time in which one tick stores pages of a snapshot: a third of the time between two ticks.
 const snapshotTime = 20 * time.Second
 
 const day = 24 * time.Hour

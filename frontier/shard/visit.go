@@ -25,7 +25,7 @@ const (
 	// maxAdjusted is the number of hours after which a threshold that was not adjusted stays as it is.
 	maxAdjusted = 24
 
-	// copyWait is the time after which a page is looked at again that showed the text of another one: a site under
+	// copyWait is the time after which a page that showed another page's text is fetched again: a site under
 	// repair shows the same for all.
 	copyWait = 3 * day
 	// ruledOutWait is the time after which a page is considered again that robots.txt or an operator forbids.
@@ -175,7 +175,7 @@ func (l *leaser) giveVisits(h *store.Host, m *store.Domain) (keep bool, err erro
 	return false, l.c.queue(h)
 }
 
-// refund gives the budget of a visit back that was not made.
+// refund returns a visit that was not made to the budget.
 func refund(c *call, p *store.Page) {
 	if v := &c.tx.State().Visits; p.Reason == store.Scheduled {
 		v.Allowed += aVisit

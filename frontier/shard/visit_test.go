@@ -122,7 +122,7 @@ func TestVisit_WithinTheBudget(t *testing.T) {
 	s.invariants()
 }
 
-// TestVisit_AThird: while new pages wait, visits take at most a third of a lease, and all of it when there are none.
+// TestVisit_AThird: while new pages wait, at most a third of a lease are visits; otherwise all of it.
 func TestVisit_AThird(t *testing.T) {
 	s := newLooks(t, 1_000_000)
 	for site := range 60 {

@@ -69,8 +69,8 @@ func (f *follower) look(t T, r *cache.Reader) {
 	}
 }
 
-// LateSources has five sources publish n articles within ten hours, each of which reaches the store up to three hours
-// later. Readers scroll, or keep a page open, all the while: each of them sees every article, once. advance sets
+// LateSources stores n articles of five sources within ten hours, each up to three hours after its publication, while
+// readers scroll or keep a page open. Each reader must see every article once. advance sets
 // the clock of the cache.
 func LateSources(t T, s *store.Store, c cache.Cache, n int, advance func(now time.Time)) {
 	const hours = 10

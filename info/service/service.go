@@ -107,8 +107,8 @@ func (p *Platform) breaker(name string) *connection.Breaker {
 	return b
 }
 
-// assemble selects store and cache by their bindings: PostgreSQL before D1, Redis before KV. For readers, the
-// database has to answer soon.
+// assemble selects store and cache by their bindings: PostgreSQL before D1, Redis before KV. For readers,
+// calls of the database have a short timeout.
 func assemble(p Platform, readers bool) (*parts, error) {
 	s, err := settings.ReadInfo(p.Variable)
 	if err != nil {
@@ -286,7 +286,8 @@ func NewCollector(p Platform) *Collector {
 			}
 		}
 		return &collecting{c, o.Handler(), &watch.Watch{
-			Sources: o.Intervals, Store: a.store, Limit: a.settings.DatabaseBytes, Webhook: p.Webhook(a.settings.UserAgent),
+			Sources: o.Intervals, Store: a.store, Limit: a.settings.DatabaseBytes,
+			Webhook:     p.Webhook(a.settings.UserAgent),
 			URL:         a.settings.AlertWebhookURL,
 			Environment: a.settings.Environment, Owner: a.owner, Log: p.Log, Now: p.Now,
 		}}

@@ -1,5 +1,5 @@
-// A domain with more pages than may wait at once, on workerd: when half of those that wait are fetched, the alarm of its
-// shard asks for more, and a consumer puts the next best from what is stored.
+// A domain with more pages than may wait at once, on workerd: when half of them are fetched, its shard's alarm requests
+// more, and a consumer puts the next best stored pages.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";

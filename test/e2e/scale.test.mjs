@@ -14,7 +14,7 @@ const driver = {
   r2_buckets: [{ binding: "engine_BUCKET", bucket_name: "newsfork-datasets-dev" }],
 };
 
-/** Runs work on an engine that processes files only: messages to domains are dropped. */
+/** Calls work with an engine that processes files only: messages to domains are dropped. */
 async function withEngine(work) {
   const config = (c) => ({
     ...c,

@@ -207,8 +207,8 @@ test("an alarm that has no time left for all pages of a snapshot leaves the next
 test("an alarm stores a snapshot page by page, and deletes the oldest", async () => {
   const bucket = await fixture.bucket();
   const keys = async () => (await bucket.list({ prefix: "snapshots/" })).objects.map(({ key }) => key);
-  // Of the day, one of a version that did not name its time, one of a database that was lost, and two to be replaced,
-  // of which one was not completed.
+  // Snapshots of the same day: one by a version that did not name its time, one of a lost database, and two to be
+  // replaced, the second incomplete.
   for (const name of ["1", "2", "3", "4", "4.2.6", "4.5.5", "4.5.6"])
     await bucket.put(`snapshots/date=${name}/page-0001.json`, "{}");
   const snapshot = order(4, { keep: "snapshots/date=3", for_ms: 60_000 });

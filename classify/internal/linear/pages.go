@@ -9,7 +9,7 @@ import (
 	"github.com/newsfork/seed-engine/classify/internal/pagetext"
 )
 
-// Pages has the weights of evidence: scores that are added to those of a page by its URL and texts, which count less
+// Pages holds the weights of evidence: scores that are added to those of a page by its URL and texts, which count less
 // the less sure they are.
 type Pages struct {
 	keep [pagetext.Buckets]float64 // what scores without evidence are multiplied by

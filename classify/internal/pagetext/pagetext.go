@@ -14,7 +14,7 @@ import (
 // Size is the number of features. All are hashed.
 const Size = 1 << 16
 
-// Known is what the classifier says about a page without its evidence.
+// Known is the class of a page by its URL and texts, without its evidence.
 type Known struct {
 	Class      uint8 // the most probable
 	Confidence float64
@@ -112,7 +112,7 @@ func (x *Extractor) roles(r *urltext.Reading, field byte, text string) {
 	}
 }
 
-// words adds the words of a text. Of a script that does not set words apart they are pairs of characters.
+// words adds the words of a text. In scripts without spaces between words, each pair of characters counts as a word.
 func (x *Extractor) words(field byte, text string) {
 	x.word = x.word[:0]
 	var previous rune

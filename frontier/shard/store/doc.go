@@ -18,6 +18,5 @@
 // behind, which is dropped when its turn comes: that costs no write.
 //
 // A record that does not decode goes to the table quarantine, see quarantine.go. Versions only append to records and
-// tables; what a later version appended is kept, so that two of them can work on one shard while a deploy is under
-// way.
+// tables; what a later version appended is kept, so that two versions can share a shard while a deploy is under way.
 package store

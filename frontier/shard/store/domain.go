@@ -315,7 +315,7 @@ func (h *Host) MoveTo(m *Domain) {
 // shard counts the pages that it withholds.
 func (m *Domain) Announce(limit int64) bool { return m.countAnnounced(&m.announced, limit) }
 
-// AnnounceUpdate is Announce for a page that changed or is gone. Updates take no room of new pages.
+// AnnounceUpdate is Announce for a page that changed or is gone. Updates have a limit of their own.
 func (m *Domain) AnnounceUpdate(limit int64) bool { return m.countAnnounced(&m.updates, limit) }
 
 func (m *Domain) countAnnounced(n *int64, limit int64) bool {

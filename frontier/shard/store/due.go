@@ -45,8 +45,8 @@ func (c *Tx) DueHosts(until epoch.Seconds, limit int64) (blocks []DueBlock, more
 	return blocks, int64(len(blocks)) == atMost, rows.Err()
 }
 
-// CountDue counts the hosts that are to be checked now. It returns the second of the first host in the table, which
-// may be later, or 0 if there is none.
+// CountDue counts the hosts that are to be checked now. first is the second of the first host in the table, which
+// may be later; 0 if the table is empty.
 func (c *Tx) CountDue() (n int64, first epoch.Seconds, err error) {
 	if err := c.due.flush(); err != nil {
 		return 0, 0, err
@@ -59,7 +59,7 @@ func (c *Tx) CountDue() (n int64, first epoch.Seconds, err error) {
 	return rows.Int() / idBytes, dueSecond(rows.Int()), nil
 }
 
-// Watch has the host's entry points checked at a second.
+// Watch schedules a check of the host's entry points at a second.
 func (h *Host) Watch(second epoch.Seconds) {
 	due := &h.tx.due
 	due.watched[second] = append(due.watched[second], h.ID)

@@ -139,7 +139,7 @@ func (d *decoder) entry() (e Entry) {
 	return e
 }
 
-// Rhythm is how often an entry point lists something new, by its last looks.
+// Rhythm is the number of new items that the last looks at an entry point found, and the time that they cover.
 type Rhythm struct {
 	Items int64 // in hundredths
 	Time  time.Duration

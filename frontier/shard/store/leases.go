@@ -26,7 +26,7 @@ func (c *Tx) PutLease(number int64, ends epoch.Millis, hosts []int64) {
 	c.leases.set(number, ends, packIDs(hosts))
 }
 
-// WakeAt has the parked hosts of the domain checked at an instant.
+// WakeAt schedules a check of the domain's parked hosts.
 func (m *Domain) WakeAt(ends epoch.Millis) { m.tx.leases.set(-m.ID-1, ends, []byte{0}) }
 
 func (c *leaseTable) set(id int64, ends epoch.Millis, data []byte) {
@@ -139,7 +139,7 @@ func (c *leaseTable) hosts(id int64) ([]int64, error) {
 	return unpackIDs(rows.Blob()), nil
 }
 
-// lostAfter is how long after its end the lease of a host is taken for lost.
+// lostAfter is the time after its end at which the lease of a host counts as lost.
 const lostAfter = time.Hour
 
 // findLost adds hosts to the rows of their leases from which they are missing, so that these leases end. Where a row

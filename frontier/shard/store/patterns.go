@@ -36,8 +36,8 @@ func (t *Texts) Saw(page uint64, digest uint32) (copied bool) {
 	return seen.page != page
 }
 
-// Pattern is what was seen of the pages of a host whose paths are alike. What is long past counts less: all counts are
-// halved when there are many.
+// Pattern counts what scrapers saw of the pages of a host whose paths are alike. All counts are halved when they grow
+// large, so that old observations count less.
 type Pattern struct {
 	Name    string
 	Given   int64 // to scrapers, though they were not fetched yet

@@ -15,7 +15,7 @@ type queueTable struct {
 	read     bool             // by a lease
 }
 
-// NextSlot returns the first second, after now, at which hosts of a lane are checked; 0 if there is none.
+// NextSlot returns the first second after now at which hosts of a lane are checked, or 0.
 func (c *Tx) NextSlot(lane int) (epoch.Seconds, error) {
 	rows, err := c.db.Run(`SELECT min(key) FROM queue WHERE key BETWEEN ?1 AND ?2`, blockKey(lane, c.seconds()+1),
 		blockKey(lane+1, 0)-1)
@@ -130,7 +130,7 @@ func (h *Host) place(kind, lane int, slot epoch.Seconds) place {
 	return p
 }
 
-// Unqueue has the host stand in no queue for a kind.
+// Unqueue takes the host out of the queues of a kind.
 func (h *Host) Unqueue(kind int) {
 	h.places[kind] = place{}
 	h.Change()

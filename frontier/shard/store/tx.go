@@ -300,7 +300,7 @@ func (c *Tx) MakeDomain(name string) (*Domain, error) {
 // maxHosts is the number of hosts a domain may have: a domain that makes up hosts without end is a trap.
 const MaxHosts = 4096
 
-// MakeHost returns a host of the domain, made if there is none; nil if the domain has too many.
+// MakeHost returns a host of the domain, and creates it if necessary. It returns nil if the domain has too many hosts.
 func (m *Domain) MakeHost(name string, delay time.Duration) (h *Host, added bool, err error) {
 	c := m.tx
 	ids, err := c.hostIDs([]string{name})

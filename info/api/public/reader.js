@@ -111,7 +111,7 @@ class Feed {
     }
   }
 
-  /** The articles that have arrived above the end of those that are shown, the newest first. */
+  /** The articles that arrived above the last one shown, newest first. */
   get fresh() {
     const end = this.over || !this.next ? null : parseCursor(this.next);
     return [...this.arrived.values()]
