@@ -223,7 +223,14 @@ test("an alarm stores a snapshot page by page, and deletes the oldest", async ()
 
   await fixture.method("keeper", "fail", "");
   await fixture.method("keeper", "goOff");
-  const kept = ["3/page-0001", "4.2.6/page-0001", "4.5.7/page-0001", "4.5.7/page-0002", "4.5.7/page-0003", "4/page-0001"];
+  const kept = [
+    "3/page-0001",
+    "4.2.6/page-0001",
+    "4.5.7/page-0001",
+    "4.5.7/page-0002",
+    "4.5.7/page-0003",
+    "4/page-0001",
+  ];
   assert.ok(await eventually(async () => (await keys()).length === kept.length));
   assert.deepEqual(
     await keys(),
