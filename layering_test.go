@@ -114,7 +114,7 @@ var mayImport = map[string][]string{
 	"info/connection": {},
 	"info/postgres":   {"info/connection", "ledger"},
 	"info/redis":      {"info/connection"},
-	"info/collect":    {"contract", "fetch", "info", "info/cache", "info/store", "markup"},
+	"info/collect":    {"contract", "fetch", "info", "info/cache", "info/store", "markup", "robots"},
 	"info/watch":      {"alarms", "contract", "info", "info/store", "ledger"},
 	"info/web": {"contract", "httpapi", "info", "info/cache", "info/store", "info/watch", "ledger",
 		"prometheus"},

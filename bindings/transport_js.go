@@ -40,6 +40,7 @@ func (t Transport) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, e
 		Method:  r.Method,
 		URL:     r.URL,
 		Header:  r.Header,
+		Body:    r.Body,
 		Timeout: r.Timeout,
 		Service: t.Service,
 	})

@@ -187,6 +187,34 @@ func (l *Limiter) leave(h *host, now time.Time) {
 	release(h.turn)
 }
 
+// Turn waits until a host is ready for a request that no Session sends. Afterwards leave must be called, with the
+// response or nil.
+func (l *Limiter) Turn(ctx context.Context, c Clock, name string, a Admission, interval time.Duration) (
+	leave func(resp *Response), err error) {
+	h := l.host(name)
+	l.admit(h, a)
+	if err := acquire(ctx, h.turn); err != nil {
+		return nil, err
+	}
+	due, notBefore := l.times(h, interval)
+	if notBefore.After(due) {
+		due = notBefore
+	}
+	if wait := due.Sub(c.Now()); wait > 0 {
+		if err := c.Sleep(ctx, wait); err != nil {
+			release(h.turn)
+			return nil, err
+		}
+	}
+	return func(resp *Response) {
+		now := c.Now()
+		if resp != nil {
+			l.answered(h, resp, now)
+		}
+		l.leave(h, now)
+	}, nil
+}
+
 // tryAcquire acquires the semaphore c if it is free.
 func tryAcquire(c chan struct{}) bool {
 	select {

@@ -14,9 +14,10 @@ import (
 
 // Request is one HTTP exchange.
 type Request struct {
-	Method  string // GET or HEAD
+	Method  string // GET or HEAD; for services of ours also POST
 	URL     string // as returned by Guard
 	Header  http.Header
+	Body    []byte        // of a POST
 	Timeout time.Duration // from the start of the exchange to the end of the body; 0 for no limit
 }
 

@@ -3,6 +3,7 @@
 package fetch
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
@@ -37,7 +38,7 @@ func (n native) Do(ctx context.Context, r *Request) (*Response, error) {
 	if r.Timeout > 0 {
 		ctx, cancel = context.WithTimeout(ctx, r.Timeout)
 	}
-	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL, nil)
+	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL, bytes.NewReader(r.Body))
 	if err != nil {
 		cancel()
 		return nil, Failure(nil, err)

@@ -11,7 +11,8 @@ import (
 type Info struct {
 	Environment      string
 	UserAgent        string
-	APIToken         string // "": operators are answered only in development
+	Interval         time.Duration // between two requests to a host of articles
+	APIToken         string        // "": operators are answered only in development
 	APITokenPrevious string
 	AlertWebhookURL  string // "": alarms are only logged
 
@@ -57,6 +58,7 @@ func ReadInfo(get func(name string) (string, bool)) (*Info, error) {
 	s := &Info{
 		Environment:       r.oneOf("ENVIRONMENT", Development, "staging", "production"),
 		UserAgent:         r.text("USER_AGENT", DefaultUserAgent),
+		Interval:          r.duration("REQUEST_INTERVAL_MS", 1000, time.Millisecond),
 		APIToken:          r.text("API_TOKEN", ""),
 		APITokenPrevious:  r.text("API_TOKEN_PREVIOUS", ""),
 		AlertWebhookURL:   r.webURL("ALERT_WEBHOOK_URL"),

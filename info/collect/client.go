@@ -17,6 +17,8 @@ import (
 const (
 	callTimeout = 20 * time.Second // of a call, including its body
 	maxHops     = 3
+	// busyFor is the time until a host that others visit is tried again.
+	busyFor = time.Minute
 )
 
 // client makes the calls of a source after counting them.
@@ -24,6 +26,7 @@ type client struct {
 	collector *Collector
 	source    info.Source
 	transport fetch.Transport
+	looking   *looking // of the run
 
 	mu    sync.Mutex
 	calls int
@@ -31,12 +34,13 @@ type client struct {
 
 var _ info.Client = (*client)(nil)
 
-func (c *Collector) client(s info.Source) *client {
+func (l *looking) client(s info.Source) *client {
+	c := l.Collector
 	t := c.Transport
 	if via := c.Via[s.Name()]; via != nil {
 		t = via
 	}
-	return &client{collector: c, source: s, transport: t}
+	return &client{collector: c, source: s, transport: t, looking: l}
 }
 
 // budgetError marks a call that its limits forbade.
@@ -62,6 +66,10 @@ func (c *client) Do(ctx context.Context, call info.Call) (*info.Answer, error) {
 			target = u.String()
 		}
 		answer, err := c.once(ctx, target, call)
+		if errors.Is(err, fetch.ErrHostBusy) {
+			return nil, &info.UpstreamError{Class: info.Throttled, Source: c.source.Name(), RetryAfter: busyFor,
+				Err: err}
+		}
 		if err != nil {
 			return nil, &info.UpstreamError{Class: info.Broken, Source: c.source.Name(), Err: err}
 		}
@@ -100,6 +108,14 @@ func (c *client) once(ctx context.Context, target string, call info.Call) (*info
 		header = http.Header{}
 	}
 	header.Set("User-Agent", c.collector.UserAgent)
+	var resp *fetch.Response
+	if call.Follow { // a website, not an API
+		leave, err := c.looking.turn(ctx, target)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { leave(resp) }()
+	}
 	resp, err := c.transport.Do(ctx, &fetch.Request{Method: http.MethodGet, URL: target, Header: header,
 		Timeout: callTimeout})
 	if err != nil {

@@ -5,7 +5,10 @@ package collect
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -30,6 +33,7 @@ type Store interface {
 	Add(ctx context.Context, failed []store.Letter, now time.Time) error
 	DeadLetters(ctx context.Context, source string, limit int) ([]store.Letter, error)
 	Resolve(ctx context.Context, source, request string) (bool, error)
+	Visits() store.Visits
 	Prune(ctx context.Context, before time.Time, limit int) (int, error)
 	Nth(ctx context.Context, n int) (time.Time, error)
 	Forget(ctx context.Context) error
@@ -44,6 +48,8 @@ type Collector struct {
 	// Via maps sources that Transport does not reach, such as one behind a service binding, to their transports.
 	Via       map[string]fetch.Transport
 	UserAgent string
+	Interval  time.Duration // least pause between two requests to a host of articles
+	Engine    *Engine       // decides who sends requests to such hosts; nil: the store does
 	// Default is the category of articles that fit none; "" leaves them without.
 	Default   info.Category
 	Retention time.Duration // how long articles are kept after publication
@@ -60,20 +66,33 @@ const (
 	// leaseTTL is a little longer than a collection, so that a killed collection delays only the next one.
 	leaseTTL = deadline + time.Minute
 	// askTimeout limits the calls of a source. The time left is for storing their answers.
-	askTimeout = 3 * time.Minute
+	askTimeout = 4 * time.Minute
 )
 
-// Run collects from the named sources, and refreshes the cache if anything changed. The failure of a source does
-// not affect the others.
+// Run collects from the named sources side by side, looks for pictures, and refreshes the cache if anything changed.
+// Neither the failure of a source nor its silence affects the others.
 func (c *Collector) Run(ctx context.Context, names ...string) []info.Report {
-	reports := []info.Report{}
+	var chosen []info.Source
 	for _, s := range c.Sources {
-		for _, name := range names {
-			if s.Name() == name {
-				reports = append(reports, c.source(ctx, s))
-			}
+		if slices.Contains(names, s.Name()) {
+			chosen = append(chosen, s)
 		}
 	}
+	reports := make([]info.Report, len(chosen))
+	l := c.looking()
+	var running sync.WaitGroup
+	for i, s := range chosen {
+		running.Go(func() {
+			defer func() { // a panic in this goroutine would end the program
+				if thrown := recover(); thrown != nil {
+					reports[i] = c.failed(info.Report{Source: s.Name()}, fmt.Errorf("panic: %v", thrown))
+				}
+			}()
+			reports[i] = c.source(ctx, s, l)
+		})
+	}
+	running.Wait()
+	l.illustrate(ctx, reports)
 	c.refresh(ctx)
 	return reports
 }
@@ -109,7 +128,7 @@ func (c *Collector) Refresh(ctx context.Context) (done bool, err error) {
 }
 
 // source collects from one source, unless another run does.
-func (c *Collector) source(ctx context.Context, s info.Source) (r info.Report) {
+func (c *Collector) source(ctx context.Context, s info.Source, l *looking) (r info.Report) {
 	r.Source = s.Name()
 	began := c.Now()
 	ctx, cancel := context.WithTimeout(ctx, deadline)
@@ -138,7 +157,7 @@ func (c *Collector) source(ctx context.Context, s info.Source) (r info.Report) {
 		r.Skipped = state.ErrorClass
 		return c.skipped(r, state.NotBefore)
 	}
-	client := c.client(s)
+	client := l.client(s)
 	hurried, enough := context.WithTimeout(ctx, askTimeout)
 	defer enough()
 	b, err := s.Collect(hurried, client, state.State, began)
@@ -151,8 +170,7 @@ func (c *Collector) source(ctx context.Context, s info.Source) (r info.Report) {
 	}
 	c.Log.Info("info_collected", "source", r.Source, "calls", r.Counts.Calls, "articles", r.Counts.Articles,
 		"inserted", r.Counts.Inserted,
-		"updated", r.Counts.Updated, "dropped", r.Counts.Drops, "thumbnails", r.Counts.Thumbnails, "failed_requests",
-		r.Counts.Failed,
+		"updated", r.Counts.Updated, "dropped", r.Counts.Drops, "failed_requests", r.Counts.Failed,
 		"duration_ms", c.Now().Sub(began).Milliseconds())
 	return r
 }
@@ -173,8 +191,8 @@ func (c *Collector) save(ctx context.Context, s info.Source, state store.Source,
 		counts.Drops[info.TooOld] += old
 	}
 	asked := c.Now() // the answers count for the windows of this time
-	saved, found, err := c.put(ctx, articles)
-	counts.Inserted, counts.Updated, counts.Thumbnails = saved.Inserted, saved.Updated, found
+	saved, err := c.put(ctx, articles)
+	counts.Inserted, counts.Updated = saved.Inserted, saved.Updated
 	if err != nil {
 		return err
 	}
@@ -206,26 +224,29 @@ func (c *Collector) young(articles []info.Article) (young []info.Article, old in
 	return young, old
 }
 
-// put stores articles, with thumbnails for those without one.
-func (c *Collector) put(ctx context.Context, articles []info.Article) (saved store.Saved, found int, err error) {
+// put stores articles. Those that are known and lack nothing that these have are not sent to the database again.
+func (c *Collector) put(ctx context.Context, articles []info.Article) (saved store.Saved, err error) {
 	if len(articles) == 0 {
-		return saved, 0, nil
+		return saved, nil
 	}
 	keys := make([]string, len(articles))
-	list := make([]store.New, len(articles))
-	for i, a := range articles {
-		if a.Category == "" {
-			a.Category = c.Default
+	for i := range articles {
+		if articles[i].Category == "" {
+			articles[i].Category = c.Default
 		}
-		keys[i], list[i].Article = a.Key, a
+		keys[i] = articles[i].Key
 	}
 	known, err := c.Store.Known(ctx, keys)
 	if err != nil {
-		return saved, 0, err
+		return saved, err
 	}
-	found = c.thumbnails(ctx, list, known)
-	saved, err = c.Store.Upsert(ctx, list)
-	return saved, found, err
+	var list []store.New
+	for _, a := range articles {
+		if k, ok := known[a.Key]; !ok || k.Takes(&a) {
+			list = append(list, store.New{Article: a})
+		}
+	}
+	return c.Store.Upsert(ctx, list)
 }
 
 // count corrects our counts by the provider's, and lets the source rest if a request exceeded the quota.

@@ -152,9 +152,10 @@ func (e *endless) Close() error {
 	return nil
 }
 
+// times counts requests other than those for robots.txt.
 func (w *world) times(prefix string) (n int) {
 	for _, u := range w.asked {
-		if strings.HasPrefix(u, prefix) {
+		if strings.HasPrefix(u, prefix) && !strings.HasSuffix(u, "/robots.txt") {
 			n++
 		}
 	}
@@ -438,7 +439,7 @@ func TestCollect_TwoAtOnce(t *testing.T) {
 }
 
 // At most six pages at once, one per host, public ones only.
-func TestThumbnails_ArePolite(t *testing.T) {
+func TestPictures_ArePolite(t *testing.T) {
 	var items []string
 	add := func(link string) {
 		items = append(items, fmt.Sprintf(
@@ -463,7 +464,7 @@ func TestThumbnails_ArePolite(t *testing.T) {
 		header: http.Header{"Location": {"http://169.254.169.254/"}}}
 	w.pages["https://pdf.example/x"] = page{kind: "application/pdf", body: fixture(t, "og_basic.html")}
 	w.slow = 5 * time.Millisecond
-	perHost, host := map[string]int{}, map[string]int{}
+	perHost, host, robots := map[string]int{}, map[string]int{}, map[string]int{}
 	r := w.run(info.Naver)[0]
 	if r.Counts.Inserted != 78 {
 		t.Errorf("%+v", r)
@@ -473,15 +474,25 @@ func TestThumbnails_ArePolite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		perHost[p.Host]++
 		host[p.Hostname()]++
+		if p.Path == "/robots.txt" {
+			robots[p.Host]++
+			if perHost[p.Host] > 0 {
+				t.Errorf("%s was asked for a page before its robots.txt", p.Host)
+			}
+			continue
+		}
+		perHost[p.Host]++
+	}
+	if robots["big.example"] != 1 || robots["h3.example"] != 1 {
+		t.Errorf("requests for robots.txt: %v", robots)
 	}
 	for _, private := range []string{"169.254.169.254", "localhost", "10.0.0.1", "::1", "intranet", "a.example"} {
 		if host[private] > 0 {
 			t.Errorf("%s was asked", private)
 		}
 	}
-	if w.busiest > pagesAtOnce || perHost["big.example"] != pagesPerHost || perHost["h3.example"] != 2 {
+	if w.busiest > pagesAtOnce || perHost["big.example"] != pagesPerDomain || perHost["h3.example"] != 2 {
 		t.Errorf("%d at once, %v", w.busiest, perHost)
 	}
 }

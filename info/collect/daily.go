@@ -21,9 +21,11 @@ const (
 func (c *Collector) Replay(ctx context.Context, source string) (done info.Replayed, err error) {
 	hurried, cancel := context.WithTimeout(ctx, replaying)
 	defer cancel()
+	l := c.looking()
+	defer l.endVisits(context.WithoutCancel(ctx))
 	for _, s := range c.Sources {
 		if source == "" || source == s.Name() {
-			if err := c.replay(ctx, hurried, s, &done); err != nil {
+			if err := l.replay(ctx, hurried, s, &done); err != nil {
 				return done, err
 			}
 		}
@@ -33,7 +35,8 @@ func (c *Collector) Replay(ctx context.Context, source string) (done info.Replay
 }
 
 // replay repeats the requests of one source while there is time to ask it, which leaves time to store the answers.
-func (c *Collector) replay(ctx, hurried context.Context, s info.Source, done *info.Replayed) error {
+func (l *looking) replay(ctx, hurried context.Context, s info.Source, done *info.Replayed) error {
+	c := l.Collector
 	list, err := c.Store.DeadLetters(ctx, s.Name(), maxReplays)
 	if err != nil {
 		return err
@@ -51,29 +54,29 @@ func (c *Collector) replay(ctx, hurried context.Context, s info.Source, done *in
 			return nil
 		}
 	}
-	client := c.client(s)
-	for _, l := range list {
+	client := l.client(s)
+	for _, letter := range list {
 		now := c.Now()
-		b, err := s.Replay(hurried, client, l.Request, now)
+		b, err := s.Replay(hurried, client, letter.Request, now)
 		if err != nil && hurried.Err() != nil {
 			return nil // not the request's fault
 		}
 		if err == nil {
 			young, _ := c.young(b.Articles)
 			merged, _ := info.Merge(young)
-			saved, _, failure := c.put(ctx, merged)
+			saved, failure := c.put(ctx, merged)
 			if failure != nil {
 				return failure
 			}
 			done.Inserted += saved.Inserted
-			if _, failure = c.Store.Resolve(ctx, s.Name(), l.Request); failure != nil {
+			if _, failure = c.Store.Resolve(ctx, s.Name(), letter.Request); failure != nil {
 				return failure
 			}
 			done.Succeeded++
 			continue
 		}
 		done.Failed++
-		c.warn(s, c.Store.Add(ctx, letters(s.Name(), []info.Failure{{Request: l.Request, Err: err}}), now))
+		c.warn(s, c.Store.Add(ctx, letters(s.Name(), []info.Failure{{Request: letter.Request, Err: err}}), now))
 		if class := info.ClassOf(err); class == info.Spent || class == info.Throttled {
 			c.warn(s, c.Store.Rest(ctx, s.Name(), string(class), c.restsUntil(s, err, 0, now)))
 			return nil

@@ -64,7 +64,7 @@ func Wipe(t T, db store.DB, name string) {
 	t.Helper()
 	var statements []ledger.Statement
 	for _, table := range []string{"news_articles", "news_leases", "news_quotas", "news_sources", "news_dead_letters",
-		"news_alarms", "news_alarm_changes", "news_cached"} {
+		"news_alarms", "news_alarm_changes", "news_cached", "news_hosts", "news_robots", "news_crons"} {
 		statements = append(statements, ledger.Statement{SQL: "DELETE FROM " + table})
 	}
 	statements = append(statements, ledger.Statement{SQL: "UPDATE news_cache SET changed_at = 0, refreshed_at = 0"},
@@ -175,8 +175,7 @@ func completes(t T, s *store.Store) {
 	b := Article(info.NewsData, 1, noon.Add(time.Hour))
 	b.Key, b.Title, b.Snippet, b.ThumbnailURL, b.Keywords, b.Category = a.Key, "Another", "Snippet",
 		"https://i.example/", []string{"k"}, info.AI
-	tried := noon.Add(time.Hour)
-	saved, err := s.Upsert(ctx, []store.New{{Article: b, Tried: tried}})
+	saved, err := s.Upsert(ctx, []store.New{{Article: b}})
 	must(t, "Upsert", err)
 	expect(t, "saved", saved, store.Saved{Updated: 1})
 	want := a
@@ -190,8 +189,11 @@ func completes(t T, s *store.Store) {
 	expect(t, "the same again", put(t, s, a, Article(info.Naver, 2, noon)), store.Saved{Inserted: 1})
 	known, err := s.Known(ctx, []string{a.Key, Article(info.Naver, 2, noon).Key, "new.example"})
 	must(t, "Known", err)
-	expect(t, "known", known, map[string]store.Known{a.Key: {Thumbnail: true, Tried: tried.UTC()},
-		Article(info.Naver, 2, noon).Key: {}})
+	expect(t, "known", known, map[string]store.Known{a.Key: {Icon: true, Video: true, Tag: true},
+		Article(info.Naver, 2, noon).Key: {Snippet: true, Icon: true, Thumbnail: true, Video: true, Category: true,
+			Keywords: true, Tag: true}})
+	video := info.Article{VideoURL: "https://v.example/"}
+	expect(t, "takes", []bool{known[a.Key].Takes(&c), known[a.Key].Takes(&video)}, []bool{false, true})
 }
 
 func sameID(t T, s *store.Store) {

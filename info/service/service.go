@@ -256,7 +256,8 @@ func NewCollector(p Platform) *Collector {
 			// Providers know their callers by keys.
 			Via: map[string]fetch.Transport{info.Naver: p.Transport, info.NewsData: p.Transport,
 				info.Seed: p.Transport},
-			UserAgent: a.settings.UserAgent, Default: info.Category(a.settings.CategoryDefault),
+			UserAgent: a.settings.UserAgent, Interval: a.settings.Interval, Engine: a.engine(),
+			Default:   info.Category(a.settings.CategoryDefault),
 			Retention: a.settings.Retention, MaxArticles: a.settings.MaxArticles,
 			Owner: a.owner, Log: p.Log, Now: p.Now, Sleep: p.Sleep,
 		}
@@ -321,14 +322,30 @@ func (a *parts) sources() (list []info.Source) {
 	if len(s.Feeds) > 0 {
 		list = append(list, &sources.Feeds{URLs: s.Feeds})
 	}
-	endpoint := s.SeedURL
-	if endpoint == "" && a.Bound(engineBinding) {
-		endpoint = "https://seed-engine.example" // a binding needs no name, but a URL has one
-	}
-	if endpoint != "" {
+	if endpoint := a.engineURL(); endpoint != "" {
 		list = append(list, &sources.Seed{Endpoint: endpoint, Token: s.SeedToken})
 	}
 	return list
+}
+
+// engineURL returns the address of the Seed Engine, or "" without one.
+func (a *parts) engineURL() string {
+	if a.settings.SeedURL == "" && a.Bound(engineBinding) {
+		return "https://seed-engine.example" // a binding needs no name, but a URL has one
+	}
+	return a.settings.SeedURL
+}
+
+// engine returns the Seed Engine's frontier, or nil without an engine.
+func (a *parts) engine() *collect.Engine {
+	e := &collect.Engine{Transport: a.Transport, Endpoint: a.engineURL(), Token: a.settings.SeedToken}
+	if a.Bound(engineBinding) {
+		e.Transport = a.Engine
+	}
+	if e.Endpoint == "" {
+		return nil
+	}
+	return e
 }
 
 // start is a cron expression with its sources.

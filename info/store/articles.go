@@ -18,38 +18,34 @@ import (
 
 // row is an article as a parameter of statements.
 type row struct {
-	ID             string       `json:"id"`
-	URL            string       `json:"url"`
-	Key            string       `json:"url_key"`
-	Title          string       `json:"title"`
-	Snippet        string       `json:"snippet"`
-	Source         string       `json:"source"`
-	SourceName     string       `json:"source_name"`
-	SourceIconURL  string       `json:"source_icon_url"`
-	ThumbnailURL   string       `json:"thumbnail_url"`
-	ThumbnailTried epoch.Millis `json:"thumbnail_tried"`
-	VideoURL       string       `json:"video_url"`
-	Category       string       `json:"category"`
-	Evidence       any          `json:"evidence"`
-	Keywords       []string     `json:"keywords"`
-	AITag          string       `json:"ai_tag"`
-	PublishedAt    epoch.Millis `json:"published_at"`
+	ID            string       `json:"id"`
+	URL           string       `json:"url"`
+	Key           string       `json:"url_key"`
+	Title         string       `json:"title"`
+	Snippet       string       `json:"snippet"`
+	Source        string       `json:"source"`
+	SourceName    string       `json:"source_name"`
+	SourceIconURL string       `json:"source_icon_url"`
+	ThumbnailURL  string       `json:"thumbnail_url"`
+	VideoURL      string       `json:"video_url"`
+	Category      string       `json:"category"`
+	Evidence      any          `json:"evidence"`
+	Keywords      []string     `json:"keywords"`
+	AITag         string       `json:"ai_tag"`
+	PublishedAt   epoch.Millis `json:"published_at"`
 
 	SearchID int64  `json:"search_id,omitempty"` // if the article is new
 	Grams    string `json:"grams,omitempty"`     // if the article is new, or takes the snippet
 }
 
-// New is an article to store. Tried is when its page was last fetched for a thumbnail; zero means never.
-type New struct {
-	info.Article
-	Tried time.Time
-}
+// New is an article to store.
+type New struct{ info.Article }
 
 func (s *Store) rowOf(n *New) row {
 	r := row{
 		ID: n.ID, URL: n.URL, Key: n.Key, Title: n.Title, Snippet: n.Snippet, Source: n.Source,
 		SourceName:    n.SourceName,
-		SourceIconURL: n.SourceIconURL, ThumbnailURL: n.ThumbnailURL, ThumbnailTried: epoch.MillisOf(n.Tried),
+		SourceIconURL: n.SourceIconURL, ThumbnailURL: n.ThumbnailURL,
 		VideoURL: n.VideoURL,
 		Category: string(n.Category), Keywords: n.Keywords, AITag: n.AITag,
 		PublishedAt: epoch.MillisOf(n.PublishedAt),
@@ -171,29 +167,43 @@ func (b *bit) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Known describes a stored article.
+// Known describes what a stored article lacks. A deleted one lacks nothing.
 type Known struct {
-	Thumbnail bool      // has one, or is deleted
-	Tried     time.Time // last fetch of its page for a thumbnail; zero: never
+	Snippet, Icon, Thumbnail, Video, Category, Keywords, Tag bool
+}
+
+// Takes reports whether the article would be completed by another description.
+func (k Known) Takes(a *info.Article) bool {
+	return k.Snippet && a.Snippet != "" || k.Icon && a.SourceIconURL != "" || k.Thumbnail && a.ThumbnailURL != "" ||
+		k.Video && a.VideoURL != "" || k.Category && a.Category != "" || k.Keywords && len(a.Keywords) > 0 ||
+		k.Tag && a.AITag != ""
 }
 
 // Known looks up articles by key. New ones are absent from known.
 func (s *Store) Known(ctx context.Context, keys []string) (known map[string]Known, err error) {
 	const op = "store.Known"
-	results, err := s.batch(ctx, op, s.statement(
-		`SELECT url_key, thumbnail_url IS NOT NULL OR NOT `+s.live+` AS has, `+
-			s.tried()+` AS tried FROM news_articles WHERE url_key IN (`+s.list+`)`, encode(keys)))
+	lacks := func(condition, name string) string { return `, ` + s.live + ` AND ` + condition + ` AS ` + name }
+	null := func(column string) string { return lacks(column+` IS NULL`, column) }
+	results, err := s.batch(ctx, op, s.statement(`SELECT url_key`+lacks(`snippet = ''`, "snippet")+
+		null("source_icon_url")+null("thumbnail_url")+null("video_url")+null("category")+null("keywords")+
+		null("ai_tag")+` FROM news_articles WHERE url_key IN (`+s.list+`)`, encode(keys)))
 	if err != nil {
 		return nil, err
 	}
 	rows, err := decode[struct {
-		Key   string       `json:"url_key"`
-		Has   bit          `json:"has"`
-		Tried epoch.Millis `json:"tried"`
+		Key       string `json:"url_key"`
+		Snippet   bit    `json:"snippet"`
+		Icon      bit    `json:"source_icon_url"`
+		Thumbnail bit    `json:"thumbnail_url"`
+		Video     bit    `json:"video_url"`
+		Category  bit    `json:"category"`
+		Keywords  bit    `json:"keywords"`
+		Tag       bit    `json:"ai_tag"`
 	}](op, results[0])
 	known = make(map[string]Known, len(rows))
 	for _, r := range rows {
-		known[r.Key] = Known{bool(r.Has), r.Tried.Time()}
+		known[r.Key] = Known{Snippet: bool(r.Snippet), Icon: bool(r.Icon), Thumbnail: bool(r.Thumbnail),
+			Video: bool(r.Video), Category: bool(r.Category), Keywords: bool(r.Keywords), Tag: bool(r.Tag)}
 	}
 	return known, err
 }

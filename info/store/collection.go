@@ -348,6 +348,8 @@ func (s *Store) Forget(ctx context.Context) error {
 	_, err := s.batch(ctx, "store.Forget",
 		s.statement(`DELETE FROM news_quotas WHERE ends_at < {now} - 604800000`),
 		s.statement(`DELETE FROM news_leases WHERE expires_at < {now} - 604800000`),
+		s.statement(`DELETE FROM news_hosts WHERE ready_at < {now}`),
+		s.statement(`DELETE FROM news_robots WHERE expires_at < {now}`),
 		s.statement(`DELETE FROM news_alarm_changes WHERE sent_at > 0 AND sent_at < {now} - 604800000`))
 	return err
 }

@@ -46,11 +46,10 @@ WHERE value->>'search_id' IS NOT NULL AND NOT EXISTS (SELECT 1 FROM news_article
 WHERE url_key = value->>'url_key' OR id = value->>'id' OR search_id = value->>'search_id')`,
 
 		`INSERT INTO news_articles (id, url, url_key, title, snippet, source, source_name, source_icon_url,
-thumbnail_url, thumbnail_tried,
-video_url, category, evidence, keywords, ai_tag, published_at, created_at, updated_at, search_id)
+thumbnail_url, video_url, category, evidence, keywords, ai_tag, published_at, created_at, updated_at, search_id)
 SELECT value->>'id', value->>'url', value->>'url_key', value->>'title', value->>'snippet', value->>'source',
 value->>'source_name',
-nullif(value->>'source_icon_url', ''), nullif(value->>'thumbnail_url', ''), value->>'thumbnail_tried',
+nullif(value->>'source_icon_url', ''), nullif(value->>'thumbnail_url', ''),
 nullif(value->>'video_url', ''),
 nullif(value->>'category', ''), value->>'evidence', value->>'keywords', nullif(value->>'ai_tag', ''),
 value->>'published_at', arrivals.changed_at, arrivals.changed_at,
@@ -61,7 +60,6 @@ ON CONFLICT (url_key) DO UPDATE SET
 snippet = CASE snippet WHEN '' THEN excluded.snippet ELSE snippet END,
 source_icon_url = coalesce(source_icon_url, excluded.source_icon_url),
 thumbnail_url = coalesce(thumbnail_url, excluded.thumbnail_url),
-thumbnail_tried = max(thumbnail_tried, excluded.thumbnail_tried),
 video_url = coalesce(video_url, excluded.video_url),
 category = coalesce(category, excluded.category),
 evidence = CASE WHEN category IS NULL THEN excluded.evidence ELSE evidence END,
@@ -70,7 +68,7 @@ ai_tag = coalesce(ai_tag, excluded.ai_tag),
 updated_at = max(excluded.updated_at, created_at + 1)
 WHERE is_deleted = 0 AND (snippet = '' AND excluded.snippet <> ''
 OR source_icon_url IS NULL AND excluded.source_icon_url IS NOT NULL
-OR thumbnail_url IS NULL AND (excluded.thumbnail_url IS NOT NULL OR excluded.thumbnail_tried > thumbnail_tried)
+OR thumbnail_url IS NULL AND excluded.thumbnail_url IS NOT NULL
 OR video_url IS NULL AND excluded.video_url IS NOT NULL
 OR category IS NULL AND excluded.category IS NOT NULL
 OR keywords IS NULL AND excluded.keywords IS NOT NULL

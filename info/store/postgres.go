@@ -13,7 +13,7 @@ import (
 const (
 	pgEpoch = `timestamptz 'epoch' + `
 	pgRows  = `jsonb_to_recordset(?1::jsonb) AS n(id text, url text, url_key text, title text, snippet text, source text, source_name text,
-source_icon_url text, thumbnail_url text, thumbnail_tried bigint, video_url text, category text, evidence jsonb, keywords text[], ai_tag text,
+source_icon_url text, thumbnail_url text, video_url text, category text, evidence jsonb, keywords text[], ai_tag text,
 published_at bigint, grams text)`
 )
 
@@ -26,7 +26,7 @@ var postgres = dialect{
 	live: `is_deleted = FALSE`,
 	no:   "FALSE",
 	yes:  "TRUE",
-	list: `SELECT jsonb_array_elements_text(?1::jsonb)`,
+	list: `SELECT jsonb_array_elements_text(?1::jsonb) AS value`,
 	instant: func(placeholder string) string {
 		return "(" + pgEpoch + placeholder + "::bigint * interval '1 millisecond')"
 	},
@@ -40,10 +40,8 @@ var postgres = dialect{
 
 		// In order of keys, so that concurrent transactions cannot deadlock.
 		`WITH saved AS (INSERT INTO news_articles (id, url, url_key, title, snippet, source, source_name,
-source_icon_url, thumbnail_url, thumbnail_tried,
-video_url, category, evidence, keywords, ai_tag, published_at, created_at, updated_at, grams)
+source_icon_url, thumbnail_url, video_url, category, evidence, keywords, ai_tag, published_at, created_at, updated_at, grams)
 SELECT id, url, url_key, title, snippet, source, source_name, nullif(source_icon_url, ''), nullif(thumbnail_url, ''),
-CASE WHEN thumbnail_tried > 0 THEN ` + pgEpoch + `thumbnail_tried * interval '1 millisecond' END,
 nullif(video_url, ''), nullif(category, ''), evidence, keywords, nullif(ai_tag, ''),
 ` + pgEpoch + `published_at * interval '1 millisecond', moment, moment, grams::tsvector
 FROM ` + pgRows + `, (SELECT ` + pgEpoch + `changed_at * interval '1 millisecond' AS moment FROM news_cache
@@ -56,7 +54,6 @@ grams = CASE WHEN news_articles.snippet = '' AND excluded.snippet <> '' THEN exc
 ELSE news_articles.grams END,
 source_icon_url = coalesce(news_articles.source_icon_url, excluded.source_icon_url),
 thumbnail_url = coalesce(news_articles.thumbnail_url, excluded.thumbnail_url),
-thumbnail_tried = greatest(news_articles.thumbnail_tried, excluded.thumbnail_tried),
 video_url = coalesce(news_articles.video_url, excluded.video_url),
 category = coalesce(news_articles.category, excluded.category),
 evidence = CASE WHEN news_articles.category IS NULL THEN excluded.evidence ELSE news_articles.evidence END,
@@ -65,8 +62,7 @@ ai_tag = coalesce(news_articles.ai_tag, excluded.ai_tag),
 updated_at = greatest(excluded.updated_at, news_articles.created_at + interval '1 millisecond')
 WHERE news_articles.is_deleted = FALSE AND (news_articles.snippet = '' AND excluded.snippet <> ''
 OR news_articles.source_icon_url IS NULL AND excluded.source_icon_url IS NOT NULL
-OR news_articles.thumbnail_url IS NULL AND (excluded.thumbnail_url IS NOT NULL
-OR excluded.thumbnail_tried > coalesce(news_articles.thumbnail_tried, timestamptz 'epoch'))
+OR news_articles.thumbnail_url IS NULL AND excluded.thumbnail_url IS NOT NULL
 OR news_articles.video_url IS NULL AND excluded.video_url IS NOT NULL
 OR news_articles.category IS NULL AND excluded.category IS NOT NULL
 OR news_articles.keywords IS NULL AND excluded.keywords IS NOT NULL
