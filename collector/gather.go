@@ -53,9 +53,10 @@ type robotsFindings struct {
 // sitemapFindings is the root sitemap, with all that were requested.
 type sitemapFindings struct {
 	contract.SitemapXML
-	url  string
-	code int
-	at   time.Time
+	url      string
+	code     int
+	at       time.Time
+	children childPages
 }
 
 // feedFindings are the feeds that were read.

@@ -12,6 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/epoch"
+	"github.com/newsfork/seed-engine/fetch/fetchtest"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard"
 )
@@ -131,6 +132,49 @@ func TestRefill_FinishesADomain(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		if n := w.refills(t); n > 0 {
 			t.Errorf("%d refills of a finished domain", n)
+		}
+	})
+}
+
+// TestRefill_SitemapIndex: a domain whose sitemap is an index is finished as well, also in a partition that reuses what was
+// stored for another one.
+func TestRefill_SitemapIndex(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newsSite(10)
+		var index strings.Builder
+		for part := range 3 {
+			child := fmt.Sprintf("https://example.com/part-%d.xml", part)
+			fmt.Fprintf(&index, "<sitemap><loc>%s</loc></sitemap>", child)
+			var urls strings.Builder
+			for i := range 700 {
+				fmt.Fprintf(&urls, "<url><loc>https://example.com/news/2026/01/part-%d-story-%d</loc></url>", part, i)
+			}
+			site[child] = fetchtest.Page{Body: "<urlset>" + urls.String() + "</urlset>",
+				Header: map[string]string{"Content-Type": "application/xml"}}
+		}
+		site["https://example.com/sitemap.xml"] = fetchtest.Page{Body: "<sitemapindex>" + index.String() + "</sitemapindex>",
+			Header: map[string]string{"Content-Type": "application/xml"}}
+		w := newWorld(site, nil)
+		w.frontier.open(t)
+		if err := w.collect(t, message(1), false); err != nil {
+			t.Fatal(err)
+		}
+		asked := len(w.web.URLs())
+		places := w.fetchable(t)
+		if len(places) < 2100 {
+			t.Errorf("%d URLs may be fetched", len(places))
+		}
+		times := map[string]int{}
+		for _, url := range w.fetchAll(t) {
+			times[url]++
+		}
+		for url := range places {
+			if times[url] != 1 {
+				t.Errorf("%s was fetched %d times", url, times[url])
+			}
+		}
+		if n := len(w.web.URLs()); n != asked {
+			t.Errorf("%d requests", n-asked)
 		}
 	})
 }

@@ -75,6 +75,7 @@ func (v *Visit) reuse(ctx context.Context, m *contract.DomainMessage) (*reused, 
 	for _, copyOf := range []func() error{
 		func() error { return b.copyRobots(ctx, from, dir, d) },
 		func() error { return b.copySitemap(ctx, from, dir, d) },
+		func() error { return b.copyChildren(ctx, from, dir, d) },
 		func() error { return b.copyState(ctx, from, dir, d) },
 	} {
 		switch err := copyOf(); {

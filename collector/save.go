@@ -203,6 +203,9 @@ func (s *saving) tidy(ctx context.Context, old, doc *contract.Document) error {
 		if old.Sitemap.Exists && !doc.Sitemap.Exists {
 			gone = append(gone, s.dir.Sitemap())
 		}
+		if hasChildren(&old.Technical.SitemapXML) && !hasChildren(&doc.Technical.SitemapXML) {
+			gone = append(gone, s.dir.SitemapURLs())
+		}
 		if old.State == "" && doc.State != "" {
 			gone = append(gone, s.dir.Discovery())
 		}

@@ -38,6 +38,7 @@ func (g *gathering) sitemaps(ctx context.Context, named []string) error {
 		g.reserve = afterSitemaps
 	}
 	g.reserve = 0
+	g.storeChildren(ctx)
 	f.sitemap.NotRead += walk.Unread()
 	if more { // the budget ended it, perhaps the search for one at well-known paths
 		_, more = walk.Next()
@@ -188,11 +189,14 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 		options.Tee, sum = e, e.sum
 	}
 	urls := &listing{Hash: sha256.New(), domain: g.message.Domain}
-	if entry := fn; e != nil {
-		fn = func(e *sitemap.Entry) {
-			urls.add(e.Loc)
-			entry(e)
+	entry := fn
+	fn = func(entered *sitemap.Entry) {
+		if e != nil {
+			urls.add(entered.Loc)
+		} else if !entered.Child {
+			g.found.sitemap.children.add(entered.Loc)
 		}
+		entry(entered)
 	}
 	summary, broken := g.parse(a.Body, a.URL, options, fn)
 	switch {

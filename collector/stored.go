@@ -40,9 +40,17 @@ func (b *Batch) stored(ctx context.Context, dir contract.DomainDir, doc *contrac
 		pace: newPace(ctx, b.collector.Clock, func() error { return nil })}, nil
 }
 
-// Sitemap calls fn with the canonical URL of each page in the root sitemap, duplicates included, up to
-// sitemap.MaxEntries. An index has none: the sitemaps that it lists are not stored.
+// Sitemap calls fn with the canonical URL of each page in the stored sitemaps, duplicates included: up to
+// sitemap.MaxEntries in the root, and as many in the others.
 func (s *Stored) Sitemap(ctx context.Context, fn func(url string)) error {
+	if err := s.root(ctx, fn); err != nil {
+		return err
+	}
+	return s.children(ctx, fn)
+}
+
+// root calls fn with the URLs of the root sitemap. An index has none.
+func (s *Stored) root(ctx context.Context, fn func(url string)) error {
 	t := &s.doc.Technical.SitemapXML
 	if !t.Exists || t.Kind != nil && *t.Kind == string(sitemap.Index) {
 		return nil

@@ -107,7 +107,9 @@ const (
 	RobotsName     = "robots.txt"                 // as received
 	SitemapName    = "sitemap.xml"                // the root sitemap as received, decompressed
 	DiscoveryName  = "discovery.json"             // what a merge needs to score again
-	listsDir       = "urls/"
+	// SitemapURLsName is the list of the pages in sitemaps other than the root.
+	SitemapURLsName = "sitemap_urls.txt"
+	listsDir        = "urls/"
 )
 
 // DomainDir is the directory of the contract of one domain in one partition.
@@ -125,6 +127,9 @@ func (d DomainDir) Checkpoint() string { return d.Prefix() + CheckpointName }
 func (d DomainDir) Robots() string     { return d.Prefix() + RobotsName }
 func (d DomainDir) Sitemap() string    { return d.Prefix() + SitemapName }
 func (d DomainDir) Discovery() string  { return d.Prefix() + DiscoveryName }
+
+// SitemapURLs returns the key of the list of the pages in sitemaps other than the root.
+func (d DomainDir) SitemapURLs() string { return d.Prefix() + SitemapURLsName }
 
 // URLListPrefix returns the prefix of the keys of the domain's URL lists.
 func (d DomainDir) URLListPrefix() string { return d.Prefix() + listsDir }
