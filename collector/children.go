@@ -13,16 +13,16 @@ import (
 	"github.com/newsfork/seed-engine/sitemap"
 )
 
-// maxChildBytes caps the list of the pages in sitemaps other than the root: some 50,000 URLs as sites name them. What is
-// beyond it is not stored.
+// maxChildBytes caps the list of the pages in sitemaps other than the root: some 50,000 URLs as sites name them. What
+// is beyond it is not stored.
 const maxChildBytes = 2 << 20
 
 // maxLine is more than a line of the list takes. Longer URLs are of no use to anybody.
 const maxLine = 64 << 10
 
-// childPages lists the pages of the sitemaps other than the root, which is stored as it was received. It is stored beside
-// the document, as a line of text for each page: how many bytes of the page before its URL begins with, a space, and the
-// rest of the URL.
+// childPages lists the pages of the sitemaps other than the root, which is stored as it was received. The list is stored
+// beside the document, with a line for each page: the number of bytes that its URL shares with the beginning of the one
+// before, a space, and the rest of the URL.
 type childPages struct {
 	text   []byte
 	urls   int
@@ -78,8 +78,8 @@ func hasChildren(t *contract.SitemapXML) bool {
 	return t.Exists && n > root
 }
 
-// children calls fn with each URL of the list that is stored beside a document. A list of an earlier collection may have
-// URLs that the analysis does not know.
+// children calls fn with each URL of the list that is stored beside a document. A list of an earlier collection may
+// have URLs that the analysis does not know.
 func (s *Stored) children(ctx context.Context, fn func(url string)) error {
 	if !hasChildren(&s.doc.Technical.SitemapXML) {
 		return nil

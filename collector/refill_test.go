@@ -136,8 +136,7 @@ func TestRefill_FinishesADomain(t *testing.T) {
 	})
 }
 
-// TestRefill_SitemapIndex: a domain whose sitemap is an index is finished as well, also in a partition that reuses what was
-// stored for another one.
+// TestRefill_SitemapIndex: a domain whose sitemap is an index is finished as well.
 func TestRefill_SitemapIndex(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newsSite(10)
@@ -152,7 +151,8 @@ func TestRefill_SitemapIndex(t *testing.T) {
 			site[child] = fetchtest.Page{Body: "<urlset>" + urls.String() + "</urlset>",
 				Header: map[string]string{"Content-Type": "application/xml"}}
 		}
-		site["https://example.com/sitemap.xml"] = fetchtest.Page{Body: "<sitemapindex>" + index.String() + "</sitemapindex>",
+		site["https://example.com/sitemap.xml"] = fetchtest.Page{
+			Body:   "<sitemapindex>" + index.String() + "</sitemapindex>",
 			Header: map[string]string{"Content-Type": "application/xml"}}
 		w := newWorld(site, nil)
 		w.frontier.open(t)

@@ -13,8 +13,8 @@ import (
 // policies makes pages that change seldom.
 func policies(host string, n int) (list []frontier.NewPage) {
 	for i := range n {
-		list = append(list, frontier.NewPage{URL: fmt.Sprintf("https://%s/p/%d", host, i), Type: "policy",
-			Priority: 0.7})
+		url := fmt.Sprintf("https://%s/p/%d", host, i)
+		list = append(list, frontier.NewPage{URL: url, Type: "policy", Priority: 0.7})
 	}
 	return list
 }
@@ -76,8 +76,8 @@ func TestSchedule_LargeHost(t *testing.T) {
 
 // TestRedirect_Fails: a redirect to a page that then fails, or is gone, does not make that page count as fetched.
 func TestRedirect_Fails(t *testing.T) {
-	for status, want := range map[int]string{200: "fetched", 301: "fetched", 404: "gone", 503: "unknown",
-		403: "unknown"} {
+	states := map[int]string{200: "fetched", 301: "fetched", 404: "gone", 503: "unknown", 403: "unknown"}
+	for status, want := range states {
 		s := newSite(t)
 		s.put("a.example", []frontier.NewPage{{URL: "https://a.example/old", Priority: 0.5}})
 		l, _ := s.lease(frontier.LeaseRequest{Max: 1})
@@ -142,8 +142,8 @@ func TestSchedule_Forbidden(t *testing.T) {
 	nothing := ""
 	visit := func(s *looks, rules *string) {
 		s.do(func() error {
-			if _, err := s.shard.Acquire(s.now,
-				frontier.AcquireRequest{Domain: "a.example", Owner: "c", Seconds: 60}); err != nil {
+			acquire := frontier.AcquireRequest{Domain: "a.example", Owner: "c", Seconds: 60}
+			if _, err := s.shard.Acquire(s.now, acquire); err != nil {
 				return err
 			}
 			_, err := s.shard.Release(s.now, frontier.ReleaseRequest{Domain: "a.example", Owner: "c",
@@ -411,8 +411,8 @@ func TestVisit_Redirects(t *testing.T) {
 	s.invariants()
 }
 
-// TestVisit_FlippingText: a page whose digest differs at every look, by a counter on it, say, is fetched seldom,
-// and the others keep their visits.
+// TestVisit_FlippingText: a page whose digest differs at every look, by a counter on it, say, is looked at seldom, and
+// the others keep their looks.
 func TestVisit_FlippingText(t *testing.T) {
 	s := newLooks(t, 24)
 	s.text = func(url string, at epoch.Millis) string {
