@@ -90,7 +90,7 @@ var mayImport = map[string][]string{
 	"webhook":   {"alarms", "contract", "deadletters", "frontier", "frontier/client", "ledger"},
 	"reconcile": {"collector", "contract", "frontier", "frontier/client", "ledger", "r2", "frontier/placement"},
 	"handlers": {"botauth", "contract", "alarms", "classify", "discovery", "frontier", "frontier/client", "httpapi",
-		"markup",
+		"markup", "page",
 		"prometheus", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
 	"engine": {"alarms", "botauth", "classify", "collector", "contract", "controls", "deadletters", "fetch", "frontier",
 		"frontier/client",

@@ -184,10 +184,13 @@ type Result struct {
 	CrawlDelay   int64 `json:",omitempty"` // ms that robots.txt asks for, as the scraper read it; 0 for none
 	ETag         string
 	LastModified string
-	SHA256       string // of the body, in hexadecimal
-	TextSHA256   string `json:",omitempty"` // of the text, which is the same when only an advertisement changed
-	Copy         bool   `json:",omitempty"` // the scraper found that another page has the same content
-	RedirectedTo string // final URL of the redirects
+	SHA256       string        // of the body, in hexadecimal
+	TextSHA256   string        `json:",omitempty"` // of the text, which is the same when only an advertisement changed
+	Copy         bool          `json:",omitempty"` // the scraper found that another page has the same content
+	RedirectedTo string        // final URL of the redirects
+	Title        string        `json:",omitempty"` // that the page has itself
+	Type         string        `json:",omitempty"` // content type by who fetched it
+	Published    epoch.Seconds `json:",omitempty"` // by the page; 0 if it does not say
 	Found        []FoundURL
 }
 

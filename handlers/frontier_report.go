@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
@@ -12,6 +13,8 @@ import (
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/httpapi"
+	"github.com/newsfork/seed-engine/markup"
+	"github.com/newsfork/seed-engine/page"
 )
 
 // reportURLs records the outcomes of leased items. Repeated reports are accepted and change nothing.
@@ -120,6 +123,37 @@ type reportResult struct {
 	RetryAfter   *int64            `json:"retry_after_seconds"`
 	CrawlDelay   *float64          `json:"crawl_delay_seconds"`
 	URLs         []json.RawMessage `json:"urls"`
+	Page         *reportedPage     `json:"page"`
+	Type         string            `json:"type"`
+	Paywalled    bool              `json:"paywalled"` // for the record
+}
+
+// reportedPage is what a page says about itself, as a scraper read it: page.Evidence with dates in any form that sites
+// write.
+type reportedPage struct {
+	Title         string   `json:"title"`
+	H1            string   `json:"h1"`
+	Headings      []string `json:"headings"`
+	Breadcrumb    []string `json:"breadcrumb"`
+	Text          string   `json:"text"`
+	Words         int      `json:"words"`
+	Links         int      `json:"links"`
+	Dates         int      `json:"dates"`
+	Forms         int      `json:"forms"`
+	Documents     int      `json:"documents"`
+	Language      string   `json:"lang"`
+	Canonical     string   `json:"canonical"`
+	Published     string   `json:"published"`
+	PublishedFrom string   `json:"published_from"`
+	Modified      string   `json:"modified"`
+	ModifiedFrom  string   `json:"modified_from"`
+	Noindex       bool     `json:"noindex"`
+	Paywall       string   `json:"paywall"`
+}
+
+// title returns the name of the page: its heading, else its title.
+func (p *reportedPage) title() string {
+	return cmp.Or(page.Line(p.H1, page.MaxTitle), page.Line(p.Title, page.MaxTitle))
 }
 
 func (p *reportResult) result(field string, assess assessor, now time.Time) (result frontier.Result, err error) {
@@ -128,7 +162,13 @@ func (p *reportResult) result(field string, assess assessor, now time.Time) (res
 	}
 	result = frontier.Result{
 		ID: p.ID, ETag: p.ETag, LastModified: p.LastModified, SHA256: p.SHA256, TextSHA256: p.TextSHA256,
-		RedirectedTo: p.RedirectedTo, Copy: p.DuplicateOf != "",
+		RedirectedTo: p.RedirectedTo, Copy: p.DuplicateOf != "", Type: p.Type,
+	}
+	if p.Page != nil {
+		result.Title = p.Page.title()
+		if at, ok := markup.ParseDate([]byte(p.Page.Published)); ok && markup.Plausible(at, now) {
+			result.Published = epoch.SecondsOf(at)
+		}
 	}
 	if p.Status != nil {
 		if result.Status = *p.Status; result.Status > 599 { // RFC 9110 (15): of no class, so a fault of the server
@@ -153,14 +193,14 @@ func (p *reportResult) result(field string, assess assessor, now time.Time) (res
 			return result, contract.Invalid(httpapi.Element(field+".urls", i)+".url",
 				"is missing; send an http or https URL")
 		}
-		page := frontier.NewPage{URL: f.URL, Title: f.Title}
-		if page.Type, page.Priority, err = assess(f.URL, "", time.Time{}); err != nil {
+		found := frontier.NewPage{URL: f.URL, Title: f.Title}
+		if found.Type, found.Priority, err = assess(f.URL, "", time.Time{}); err != nil {
 			return result, err
 		}
 		if day := discovery.DayOf(f.URL, now); !day.IsZero() {
-			page.LastMod = epoch.SecondsOf(day) // decides whether the page is news for the feed
+			found.LastMod = epoch.SecondsOf(day) // decides whether the page is news for the feed
 		}
-		result.Found = append(result.Found, frontier.FoundURL{NewPage: page})
+		result.Found = append(result.Found, frontier.FoundURL{NewPage: found})
 	}
 	return result, nil
 }
@@ -188,6 +228,16 @@ func (p *reportResult) check(field string) error {
 			return err
 		}
 	}
+	if p.Type != "" {
+		if err := checkType(field+"type", p.Type); err != nil {
+			return err
+		}
+	}
+	if p.Page != nil {
+		if err := p.Page.check(field + "page."); err != nil {
+			return err
+		}
+	}
 	if p.RetryAfter != nil && *p.RetryAfter < 0 {
 		return contract.Invalid(field+"retry_after_seconds", "must not be negative, got %d", *p.RetryAfter)
 	}
@@ -201,6 +251,25 @@ func (p *reportResult) check(field string) error {
 		return err
 	}
 	return checkDigest(field+"text_sha256", p.TextSHA256)
+}
+
+// check refuses counts below 0 and dates that are none. Texts that are too long are cut.
+func (p *reportedPage) check(field string) error {
+	for _, count := range []struct {
+		name string
+		n    int
+	}{{"words", p.Words}, {"links", p.Links}, {"dates", p.Dates}, {"forms", p.Forms}, {"documents", p.Documents}} {
+		if count.n < 0 {
+			return contract.Invalid(field+count.name, "must not be negative, got %d", count.n)
+		}
+	}
+	for _, date := range [][2]string{{"published", p.Published}, {"modified", p.Modified}} {
+		if _, ok := markup.ParseDate([]byte(date[1])); !ok && date[1] != "" {
+			return contract.Invalid(field+date[0], "%.80q is not a date; use a form such as %q", date[1],
+				"2026-01-28T09:00:00Z")
+		}
+	}
+	return nil
 }
 
 // checkDigest checks a SHA-256, which may be left out.

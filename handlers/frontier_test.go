@@ -814,3 +814,34 @@ func TestFrontier_Quarantine(t *testing.T) {
 		}
 	}
 }
+
+// A report may say what a page says about itself. Dates come in any form; wrong values are named.
+func TestFrontierReport_Page(t *testing.T) {
+	f := newFixture(t, nil)
+	put(t, f, hosts(1)...)
+	l := lease(t, f, `{"max":1,"lease_seconds":60}`)
+	body := func(more string) string {
+		return fmt.Sprintf(`{"lease_id":%q,"results":[{"id":%q,"status":200,%s}]}`, *l.LeaseID, l.Items[0].ID, more)
+	}
+	for more, field := range map[string]string{
+		`"type":"nonsense"`:                      "results[0].type",
+		`"page":{"words":-1}`:                    "results[0].page.words",
+		`"page":{"published":"yesterday"}`:       "results[0].page.published",
+		`"page":{"modified":"2026-13-45"}`:       "results[0].page.modified",
+		`"page":{"h1":1}`:                        "results[0].page.h1",
+		`"page":{"unheard_of":1}`:                "results[0].unheard_of",
+		`"page":{"headings":"one"}`:              "results[0].page.headings",
+		`"page":{"h1":"x"},"paywalled":"partly"`: "results[0].paywalled",
+	} {
+		if r := f.do(t, "POST", "/api/v1/frontier/report", body(more)); r.status != 400 ||
+			r.Error.Field != field {
+			t.Errorf("%s: %d %+v", more, r.status, r.Error)
+		}
+	}
+	got := get[contract.FrontierReported](t, f, "POST", "/api/v1/frontier/report",
+		body(`"type":"report","paywalled":false,"page":{"h1":"`+strings.Repeat("long ", 1000)+
+			`","published":"Wed, 28 Jan 2026 09:00:00 GMT","headings":["a","b"],"words":12}`))
+	if got.Accepted != 1 {
+		t.Errorf("%+v", got)
+	}
+}

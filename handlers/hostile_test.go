@@ -130,7 +130,10 @@ var bodies = map[string][]string{
 		`"fetched_at":"2026-01-28T10:00:00Z","etag":"x","last_modified":"x","sha256":"` + strings.Repeat("0", 64) +
 		`","text_sha256":"` + strings.Repeat("0", 64) +
 		`","duplicate_of":"https://a.sg/3","redirected_to":"https://a.sg/2","retry_after_seconds":1,` +
-		`"urls":[{"url":"https://a.sg/b","title":"x"}]},` +
+		`"type":"news","paywalled":true,"page":{"title":"x","h1":"x","headings":["x"],"breadcrumb":["x"],"text":"x",` +
+		`"words":1,"links":1,"dates":1,"forms":1,"documents":1,"lang":"en","canonical":"https://a.sg/2",` +
+		`"published":"2026-01-28","published_from":"meta","modified":"2026-01-28","modified_from":"meta",` +
+		`"noindex":true,"paywall":"markup"},"urls":[{"url":"https://a.sg/b","title":"x"}]},` +
 		`{"id":"x","error":"x"}]}`},
 	"removeURLs": {`{"urls":[{"url":"https://b.sg/1"}],"partition_info":{"country":"sg","category":"news",` +
 		`"date":"2026-01-28"}}`},

@@ -3,6 +3,7 @@ package shard_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/newsfork/seed-engine/epoch"
@@ -75,4 +76,45 @@ func TestFeed_Events(t *testing.T) {
 	if s := s.stats(); len(s.Found) != 0 {
 		t.Errorf("what changed is counted as new: %+v", s.Found)
 	}
+}
+
+// A page knows best what it is called and when it was published, and who fetched it what it is: what the feed says when
+// it changes is corrected. That makes it no new page.
+func TestFeed_Corrected(t *testing.T) {
+	s := newLooks(t, 1_000_000)
+	s.put("a.example", []frontier.NewPage{{URL: "https://a.example/x", Title: "Title of a list", Type: "statistics",
+		Priority: 0.9}})
+	published := s.now.Seconds() - 40*24*3600
+	report := func(digest string, r frontier.Result) {
+		t.Helper()
+		l, _ := s.lease(frontier.LeaseRequest{Max: 10, PerHost: 5, Seconds: 60})
+		if len(l.Items) != 1 {
+			t.Fatalf("%d items", len(l.Items))
+		}
+		r.ID, r.TextSHA256 = l.Items[0].ID, strings.Repeat(digest, 64)
+		s.do(func() error {
+			_, err := s.shard.Report(s.now, frontier.Report{Lease: l.ID, Results: []frontier.Result{r}})
+			return err
+		})
+		s.now += 30 * 24 * hour
+	}
+	report("1", frontier.Result{Status: 200, Title: "Own title", Type: "report", Published: published})
+	report("2", frontier.Result{Status: 200, Title: "Own title", Type: "report"})
+	report("3", frontier.Result{Status: 200, Title: "Another title", Published: s.now.Seconds() + 1e6})
+	var items []frontier.FeedItem
+	s.do(func() error {
+		page, err := s.shard.Feed(s.now, frontier.FeedRequest{Limit: 200, Events: frontier.FeedEvents})
+		items = page.Items
+		return err
+	})
+	if len(items) != 2 {
+		t.Fatalf("%+v", items)
+	}
+	for i, title := range []string{"Own title", "Another title"} {
+		if got := items[i]; got.Event != frontier.EventUpdated || got.Title != title || got.Type != "report" ||
+			got.LastMod != published {
+			t.Errorf("item %d: %+v", i, got)
+		}
+	}
+	s.invariants()
 }

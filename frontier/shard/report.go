@@ -309,6 +309,7 @@ func (p *reporter) end(h *store.Host, q *store.Page, r *frontier.Result) error {
 	case gone:
 		return p.gone(h, q, r)
 	case fetched:
+		correct(c, q, r)
 		fetchedNow(c, h, q)
 		known, _ := h.Known(store.Hash48(q.Path))
 		c.done(h, q, &h.Done, &c.tx.State().Done)
