@@ -122,6 +122,16 @@ setup-staging: node_modules/.ready
 setup-production: node_modules/.ready
 	$(node) deploy/setup.mjs production
 
+# The same for the Info service.
+.PHONY: setup-info-staging setup-info-production
+setup-info-staging setup-info-production: setup-info-%: node_modules/.ready
+	$(node) deploy/setup-info.mjs $* $(INFO_DIR)
+
+# PostgreSQL's migrations that the database lacks; LAST=0004_search.sql names the last one of a database that was migrated by hand.
+.PHONY: migrate-info-postgres
+migrate-info-postgres:
+	@DATABASE_URL='$(URL)' LAST='$(LAST)' go run ./info/migrate
+
 # Deletes what set-up and deployments created; prints it unless DELETE names the Worker.
 .PHONY: teardown-staging teardown-production
 teardown-staging teardown-production: teardown-%: node_modules/.ready

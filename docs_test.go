@@ -468,3 +468,59 @@ func TestComments_References(t *testing.T) {
 		t.Error("found no comment that names a section")
 	}
 }
+
+// Each metric and label that the Grafana dashboard names is one of a Worker's.
+func TestGrafana_MetricsExist(t *testing.T) {
+	exposed, labels := map[string]bool{}, map[string]bool{}
+	family := regexp.MustCompile(`"(newsfork_seed_\w+)"|\bfamily\("(\w+)"`)
+	label := regexp.MustCompile(`"([a-z_]+)"`)
+	for _, pattern := range []string{"handlers/*.go", "info/web/*.go"} {
+		files, _ := filepath.Glob(pattern)
+		for _, path := range files {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			text := read(t, path)
+			for _, m := range family.FindAllStringSubmatch(text, -1) {
+				if m[1] != "" {
+					exposed[m[1]] = true
+				} else {
+					exposed["newsfork_info_"+m[2]] = true
+				}
+			}
+			for line := range strings.Lines(text) {
+				if strings.Contains(line, "Sample") {
+					for _, m := range label.FindAllStringSubmatch(line, -1) {
+						labels[m[1]] = true
+					}
+				}
+			}
+		}
+	}
+	boards, _ := filepath.Glob("docs/grafana/*.json")
+	if len(boards) == 0 || len(exposed) < 40 {
+		t.Fatalf("%d dashboards, %d metrics", len(boards), len(exposed))
+	}
+	for _, path := range boards {
+		text := read(t, path)
+		var board struct{ Panels []struct{ Title string } }
+		if err := json.Unmarshal([]byte(text), &board); err != nil || len(board.Panels) < 10 {
+			t.Errorf("%s: %d panels, %v", path, len(board.Panels), err)
+		}
+		services := map[string]bool{}
+		for _, name := range regexp.MustCompile(`newsfork_(?:seed|info)_\w+`).FindAllString(text, -1) {
+			services[name[:len("newsfork_seed")]] = true
+			if !exposed[name] {
+				t.Errorf("%s names %s, which no Worker has", path, name)
+			}
+		}
+		for _, m := range regexp.MustCompile(`{{(\w+)}}`).FindAllStringSubmatch(text, -1) {
+			if !labels[m[1]] {
+				t.Errorf("%s names the label %s, which no metric has", path, m[1])
+			}
+		}
+		if len(services) != 2 {
+			t.Errorf("%s shows only %v", path, services)
+		}
+	}
+}

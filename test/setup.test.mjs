@@ -172,6 +172,67 @@ describe("make setup-staging", () => {
     });
 });
 
+describe("make setup-info-staging", () => {
+  // Copies, since it writes ids into them.
+  const copies = join(home, "info");
+  const file = (worker) => join(copies, worker, "wrangler.jsonc");
+  const setUpInfo = (env, { answers, ...variables } = {}) => {
+    for (const worker of ["collector", "api"]) {
+      mkdirSync(join(copies, worker), { recursive: true });
+      writeFileSync(file(worker), readFileSync(join(root, "info", worker, "wrangler.jsonc"), "utf8"));
+    }
+    return make(`setup-info-${env}`, {
+      answers: answers ?? nothing,
+      INFO_DIR: copies,
+      API_TOKEN: "given-by-the-operator",
+      ...variables,
+    });
+  };
+  const creations = (env, name) => [
+    `d1 create ${name} --location apac --update-config=false`,
+    `kv namespace create ${name} --update-config=false`,
+    `secret put API_TOKEN --env ${env} -c ${file("collector")}`,
+  ];
+  const there = {
+    ...everything,
+    "d1 info": { output: '{ "uuid": "11111111-2222", "name": "newsfork-info-staging" }', status: 0 },
+    "kv namespace list": { output: '[{ "id": "abcdef", "title": "newsfork-info-staging" }]', status: 0 },
+  };
+
+  test("prints what it would create", () => {
+    for (const [env, name] of [
+      ["staging", "newsfork-info-staging"],
+      ["production", "newsfork-info-prod"],
+    ]) {
+      const { status, output, calls } = setUpInfo(env, { DRY: "1" });
+      assert.equal(status, 0, output);
+      assert.deepEqual(calls, []);
+      for (const command of creations(env, name)) assert.ok(output.includes(`wrangler ${command}`), output);
+    }
+  });
+
+  test("creates what is missing", () => {
+    const answers = { ...nothing, "kv namespace list": { output: "[]", status: 0 } };
+    const { calls } = setUpInfo("staging", { answers });
+    assert.deepEqual(
+      calls.map((c) => c.command).filter((c) => !looks(c)),
+      creations("staging", "newsfork-info-staging"),
+    );
+    assert.equal(calls.find((c) => c.command.startsWith("secret put")).input, "given-by-the-operator");
+  });
+
+  test("leaves alone what exists, and writes its ids into both files, of this environment alone", () => {
+    const { status, output, calls } = setUpInfo("staging", { answers: there });
+    assert.equal(status, 0, output);
+    assert.ok(!calls.some((c) => / (create|put) /.test(c.command)));
+    for (const worker of ["collector", "api"]) {
+      const text = readFileSync(file(worker), "utf8");
+      assert.ok(text.includes('"database_id": "11111111-2222"') && text.includes('"id": "abcdef"'), text);
+      assert.ok(text.includes('"database_id": "00000000-0000-0000-0000-000000000012"'), text);
+    }
+  });
+});
+
 describe("make teardown-staging", () => {
   const deletions = [
     "r2 bucket notification delete newsfork-datasets-staging --queue newsfork-seed-staging",

@@ -6,7 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -186,4 +189,49 @@ func number(t *testing.T, db store.DB, sql string) int {
 		t.Fatal(err)
 	}
 	return rows[0].N
+}
+
+// Migrations are applied once, in order, with their record; a database that was migrated by hand goes on from there.
+func TestMigratePostgres(t *testing.T) {
+	server, url := infotest.Postgres(t)
+	db, err := postgres.New(url, server.Dial)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	ctx := context.Background()
+	files, _ := fs.Glob(store.Migrations, "postgres/*.sql")
+	migrated := func(what, last string, want int) {
+		t.Helper()
+		applied, err := store.MigratePostgres(ctx, db, last)
+		if err != nil || len(applied) != want {
+			t.Errorf("%s: %v, %v", what, applied, err)
+		}
+	}
+	migrated("an empty database", "", len(files))
+	migrated("again", "", 0)
+	if _, err := store.NewPostgres(db).Upsert(ctx, []store.New{{Article: infotest.Article("naver", 1, time.Now())}}); err != nil {
+		t.Error(err)
+	}
+	forget := func(tables string) {
+		t.Helper()
+		if err := db.Script(ctx, tables); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forget("DROP TABLE news_migrations")
+	for _, last := range []string{"", "0009_nothing.sql"} {
+		if _, err := store.MigratePostgres(ctx, db, last); err == nil || !strings.Contains(err.Error(), "0001_news.sql") {
+			t.Errorf("a database without a record, last %q: %v", last, err)
+		}
+	}
+	migrated("migrated by hand", path.Base(files[len(files)-1]), 0)
+	forget("DELETE FROM news_migrations WHERE name = '" + path.Base(files[len(files)-1]) + "'")
+	if applied, err := store.MigratePostgres(ctx, db, ""); err == nil || len(applied) != 0 {
+		t.Errorf("a migration that fails: %v, %v", applied, err)
+	}
+	r, err := db.Batch(ctx, []ledger.Statement{{SQL: `SELECT count(*) AS n FROM news_migrations`}})
+	if want := fmt.Sprintf(`[{"n":%d}]`, len(files)-1); err != nil || string(r[0].Rows) != want {
+		t.Errorf("%s recorded, not %s; %v", r[0].Rows, want, err)
+	}
 }
