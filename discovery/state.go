@@ -26,16 +26,16 @@ type State struct {
 	Seen    []byte           `json:"seen"`            // see seen.encode
 	Hints   []byte           `json:"hints,omitempty"` // Hint of each URL of Seen; absent when all are zero
 	// the tree of patterns; parents before children, children by token
-	Nodes    []StateNode                 `json:"nodes"`
-	Top      []StateURL                  `json:"top"`
-	Varied   []StateURL                  `json:"varied,omitempty"` // those that are in no other list
-	Listings []StateURL                  `json:"listings"`
-	Classes  map[classify.Type]StateType `json:"classes"`
-	Loose    bool                        `json:"loose,omitempty"` // some page that is worth fetching has no pattern
-	Stats    Stats                       `json:"stats"`
-	Sources  []StateSource               `json:"sources"`
-	Failures []Failure                   `json:"failures"`
-	Unlisted int                         `json:"failures_unlisted,omitempty"`
+	Nodes     []StateNode                 `json:"nodes"`
+	Top       []StateURL                  `json:"top"`
+	BySection []StateURL                  `json:"varied,omitempty"` // those that are in no other list
+	Listings  []StateURL                  `json:"listings"`
+	Classes   map[classify.Type]StateType `json:"classes"`
+	Loose     bool                        `json:"loose,omitempty"` // some page that is worth fetching has no pattern
+	Stats     Stats                       `json:"stats"`
+	Sources   []StateSource               `json:"sources"`
+	Failures  []Failure                   `json:"failures"`
+	Unlisted  int                         `json:"failures_unlisted,omitempty"`
 	// by key; absent in states of earlier versions, as Links
 	Titles []StateTitle `json:"titles,omitempty"`
 	Links  []Link       `json:"links,omitempty"` // of the home page, in its order
@@ -112,7 +112,7 @@ func (a *Analyser) State() *State {
 	for i := range a.classes {
 		others = append(others, a.classes[i].examples.ordered())
 	}
-	s.Varied = storeURLs(a.bySection.candidates(others...))
+	s.BySection = storeURLs(a.bySection.candidates(others...))
 	a.texts.trim()
 	for _, key := range a.texts.keys() {
 		s.Titles = append(s.Titles, StateTitle{key, a.texts.titles[key].rank, a.texts.titles[key].text})
@@ -191,7 +191,7 @@ func Restore(s *State, o Options) (*Analyser, error) {
 		a.top.offer(&c)
 		a.bySection.offer(p, &c)
 	})
-	restoration{a}.restoreURLs(s.Varied, func(p *page, c candidate) { a.bySection.offer(p, &c) })
+	restoration{a}.restoreURLs(s.BySection, func(p *page, c candidate) { a.bySection.offer(p, &c) })
 	restoration{a}.restoreURLs(s.Listings, func(p *page, c candidate) {
 		c.order -= 1000 * p.depth
 		a.listings.offer(&c)

@@ -431,7 +431,7 @@ func (r *chain) spent(link string) error {
 // turn waits until h is free and ready, and acquires it.
 func (r *chain) turn(ctx context.Context, h *host, link string) error {
 	if r.left() <= 0 {
-		return late(link, "the domain's deadline has passed")
+		return tooLate(link, "the domain's deadline has passed")
 	}
 	if !tryAcquire(h.turn) {
 		began := r.clock.Now()
@@ -462,13 +462,13 @@ func (r *chain) wait(ctx context.Context, h *host, link string) error {
 	slept, err := r.sleepUntil(ctx, due, link)
 	r.polite += slept
 	if err == nil && notBefore.Sub(r.clock.Now()) >= r.left() {
-		err = late(link, "its host is ready at "+notBefore.UTC().Format(time.RFC3339)+", after the domain's deadline")
+		err = tooLate(link, "its host is ready at "+notBefore.UTC().Format(time.RFC3339)+", after the domain's deadline")
 	}
 	if err == nil {
 		_, err = r.sleepUntil(ctx, notBefore, link)
 	}
 	if err == nil && r.left() <= 0 {
-		err = late(link, "the domain's deadline has passed")
+		err = tooLate(link, "the domain's deadline has passed")
 	}
 	return err
 }
@@ -476,7 +476,7 @@ func (r *chain) wait(ctx context.Context, h *host, link string) error {
 // sleepUntil sleeps until t and returns for how long. It fails at once if MaxWall ends before t.
 func (r *chain) sleepUntil(ctx context.Context, t time.Time, link string) (slept time.Duration, err error) {
 	if limit := r.cfg.MaxWall; limit > 0 && t.Sub(r.start) >= limit {
-		return 0, late(link, "its host is ready at "+t.UTC().Format(time.RFC3339)+", after the domain's deadline")
+		return 0, tooLate(link, "its host is ready at "+t.UTC().Format(time.RFC3339)+", after the domain's deadline")
 	}
 	began := r.clock.Now()
 	for now := began; now.Before(t); now = r.clock.Now() { // a timer might fire early
@@ -549,7 +549,7 @@ func (r *chain) send(ctx context.Context, link string) (*Response, error) {
 	return resp, err
 }
 
-func late(link, why string) *contract.Error {
+func tooLate(link, why string) *contract.Error {
 	return stop(contract.Timeout, ErrDeadline, "%s was not requested: %s", link, why)
 }
 

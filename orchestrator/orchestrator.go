@@ -230,7 +230,7 @@ func (r *orchestration) list(ctx context.Context, prefix string) error {
 
 // page lists once. It returns nil if the event is out of time or has fewer than calls calls left.
 func (r *orchestration) page(ctx context.Context, options r2.ListOptions, calls int) (*r2.Page, error) {
-	if r.calls < calls || r.late() && r.after > r.Cursor { // every event makes some progress
+	if r.calls < calls || r.outOfTime() && r.after > r.Cursor { // every event makes some progress
 		r.full = true
 		return nil, nil
 	}
@@ -238,8 +238,8 @@ func (r *orchestration) page(ctx context.Context, options r2.ListOptions, calls 
 	return r.Bucket.List(ctx, options)
 }
 
-// late reports whether time is up or the caller has hung up.
-func (r *orchestration) late() bool { return r.caller.Err() != nil || !r.Now().Before(r.deadline) }
+// outOfTime reports whether time is up or the caller has hung up.
+func (r *orchestration) outOfTime() bool { return r.caller.Err() != nil || !r.Now().Before(r.deadline) }
 
 func (r *orchestration) add(o *r2.Object) {
 	key := o.Key
@@ -346,7 +346,7 @@ func (r *orchestration) queue(ctx context.Context, file foundFile) bool {
 		RequestedAt: r.RequestedAt, ETag: file.etag})
 	if !r.batch.Add(body) {
 		r.flush(ctx)
-		if r.late() {
+		if r.outOfTime() {
 			return false
 		}
 		r.batch.Add(body)

@@ -41,7 +41,7 @@ type outbox struct {
 	batch   *contract.Batch      // being filled
 	batches chan *contract.Batch // free
 	calls   chan struct{}        // a semaphore for concurrent calls
-	putting chan struct{}        // a semaphore for URL lists
+	uploads chan struct{}        // a semaphore for URL lists
 	sends   sync.WaitGroup
 	puts    sync.WaitGroup
 	message []byte
@@ -59,7 +59,7 @@ func (o *outbox) start(ctx context.Context, store Store, sender Sender, m *contr
 			o.batches <- &contract.Batch{}
 		}
 		o.calls = make(chan struct{}, callsAtOnce)
-		o.putting = make(chan struct{}, listsAtOnce)
+		o.uploads = make(chan struct{}, listsAtOnce)
 		o.batch = &contract.Batch{}
 	}
 	o.batch.Reset()
@@ -215,10 +215,10 @@ func (o *outbox) put(g *groups, d *group, key string) error {
 	if err != nil {
 		return storage(errors.Join(err, upload.Abort()))
 	}
-	o.putting <- struct{}{}
+	o.uploads <- struct{}{}
 	o.puts.Go(func() {
 		o.fail(o.call(func() error { _, err := upload.Commit(); return err }))
-		<-o.putting
+		<-o.uploads
 	})
 	return nil
 }

@@ -199,7 +199,7 @@ func (e *domainEvent) speculate(ctx context.Context, lanes []*lane) {
 			continue
 		}
 		// a lease that turns out to be needed is requested again, and waited for
-		t := taking{hosts: l.hosts(work.Domain)}
+		t := leaseOptions{hosts: l.hosts(work.Domain)}
 		if !slices.ContainsFunc(l.deliveries, func(d domainDelivery) bool {
 			return d.work.Force ||
 				d.work.Partition != work.Partition
@@ -214,10 +214,10 @@ func (e *domainEvent) speculate(ctx context.Context, lanes []*lane) {
 	}
 }
 
-// taken waits for the speculative lease. It returns nil if the lease may be requested again: because none was,
+// speculated waits for the speculative lease. It returns nil if the lease may be requested again: because none was,
 // because the contract that prevented it was deleted or has to be renewed, or so that scrapers leave a busy domain to
 // this event.
-func (l *lane) taken() (own *lease, err error) {
+func (l *lane) speculated() (own *lease, err error) {
 	if l.speculative != nil {
 		<-l.answered
 	}
@@ -230,7 +230,7 @@ func (l *lane) taken() (own *lease, err error) {
 // abandon releases the speculative lease. If that fails, it expires.
 func (l *lane) abandon(ctx context.Context) {
 	_ = recovered(func() error {
-		if own, err := l.taken(); own != nil && err == nil {
+		if own, err := l.speculated(); own != nil && err == nil {
 			return own.release(ctx, collector.Outcome{})
 		}
 		return nil
@@ -297,15 +297,15 @@ func (e *domainEvent) handle(ctx context.Context, l *lane) {
 
 // begin leases the registrable domain of a lane for the visit. The speculative lease serves if there is one.
 func (e *domainEvent) begin(ctx context.Context, l *lane) error {
-	own, err := l.taken()
+	own, err := l.speculated()
 	if own == nil && err == nil {
 		domain := fetch.Registrable(l.domain)
 		own = e.leases.of(domain)
-		err = recovered(func() error { return own.take(ctx, taking{hosts: l.hosts(domain), waits: true}) })
+		err = recovered(func() error { return own.take(ctx, leaseOptions{hosts: l.hosts(domain), waits: true}) })
 	}
 	if err == nil {
 		l.access = &access{leases: e.leases, own: own}
-		l.visit.Begin(own.granted(l.access.Admit))
+		l.visit.Begin(own.forVisit(l.access.Admit))
 	}
 	return err
 }
@@ -355,7 +355,7 @@ func (e *domainEvent) work(ctx context.Context, l *lane, d domainDelivery) {
 	if l.access != nil {
 		l.access.release(ctx)
 		if why := (*refusal)(nil); errors.As(err, &why) && why.wait > 0 {
-			l.access.own.comeBack(why.wait)
+			l.access.own.reserve(why.wait)
 		}
 	}
 	switch {

@@ -108,38 +108,38 @@ type lease struct {
 // errCollected is returned when a domain is not leased because it has its contract.
 var errCollected = errors.New("the domain was collected")
 
-// taking holds the options for taking a lease.
-type taking struct {
+// leaseOptions are the options for taking a lease.
+type leaseOptions struct {
 	hosts  []string
 	waits  bool                // scrapers leave the domain to this event once it is free
 	unless *contract.Partition // refuse with errCollected if the domain has its contract there
 }
 
 // take adds a user to the lease. The first user acquires it; later ones may add hosts.
-func (l *lease) take(ctx context.Context, t taking) error {
+func (l *lease) take(ctx context.Context, o leaseOptions) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.ask(ctx, t); err != nil {
+	if err := l.acquire(ctx, o); err != nil {
 		return err
 	}
 	l.users++
 	return nil
 }
 
-// ask acquires the lease, or renews it for the state of hosts that were not named before.
-func (l *lease) ask(ctx context.Context, t taking) error {
+// acquire acquires the lease, or renews it for the state of hosts that were not named before.
+func (l *lease) acquire(ctx context.Context, o leaseOptions) error {
 	if l.under != nil {
 		if l.under.Err() != nil {
 			return busy(l.domain, "was given to another", 0)
 		}
-		if !slices.ContainsFunc(t.hosts, func(host string) bool { _, asked := l.hosts[host]; return !asked }) {
+		if !slices.ContainsFunc(o.hosts, func(host string) bool { _, asked := l.hosts[host]; return !asked }) {
 			return nil
 		}
 	}
 	since := l.Now()
 	answer, err := l.Frontier.Of(l.domain).Acquire(ctx, frontier.AcquireRequest{
-		Domain: l.domain, Owner: l.owner, Seconds: int64(leaseTime / time.Second), Hosts: t.hosts, Try: !t.waits,
-		Unless: t.unless,
+		Domain: l.domain, Owner: l.owner, Seconds: int64(leaseTime / time.Second), Hosts: o.hosts, Try: !o.waits,
+		Unless: o.unless,
 	})
 	switch {
 	case err != nil:
@@ -257,8 +257,8 @@ func (l *lease) release(ctx context.Context, o collector.Outcome) error {
 	return nil // the lease expires
 }
 
-// comeBack reserves the domain after the lease for a collection that is tried again in wait.
-func (l *lease) comeBack(wait time.Duration) {
+// reserve reserves the domain, after the lease, for a collection that is retried in wait.
+func (l *lease) reserve(wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if at := l.Now().Add(wait); at.After(l.returns) {
@@ -289,8 +289,8 @@ func (l *lease) call(ctx context.Context, tries int, do func(client.Shard) error
 	}
 }
 
-// granted describes the lease to a visit, whose requests ask admit.
-func (l *lease) granted(admit fetch.Admit) collector.Lease {
+// forVisit describes the lease to a visit, whose requests ask admit.
+func (l *lease) forVisit(admit fetch.Admit) collector.Lease {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	g := collector.Lease{Domain: l.domain, Owner: l.owner, LastOwned: l.before, Admit: admit}
@@ -334,7 +334,7 @@ func (a *access) Admit(ctx context.Context, host string) (admission fetch.Admiss
 	case slices.Contains(a.taken, l):
 		return l.admission(ctx, host, time.Time{})
 	}
-	if err := l.take(ctx, taking{hosts: askable(host)}); err != nil {
+	if err := l.take(ctx, leaseOptions{hosts: askable(host)}); err != nil {
 		return admission, err
 	}
 	if admission, err = l.admission(ctx, host, time.Time{}); err != nil {
@@ -363,7 +363,7 @@ const unresolvedFor = time.Hour
 func (l *lease) admission(ctx context.Context, host string, forced time.Time) (a fetch.Admission, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.ask(ctx, taking{hosts: askable(host)}); err != nil {
+	if err := l.acquire(ctx, leaseOptions{hosts: askable(host)}); err != nil {
 		return a, err
 	}
 	state, now := l.hosts[host], l.Now()

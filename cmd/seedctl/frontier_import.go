@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -110,21 +107,7 @@ type importer struct {
 const maxExportLine = 64 << 20
 
 func (p *importer) file(name string, in io.Reader) error {
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		in = f
-	}
-	lines := bufio.NewScanner(in)
-	lines.Buffer(make([]byte, 0, 64<<10), maxExportLine)
-	for n := 1; lines.Scan(); n++ {
-		line := bytes.TrimSpace(lines.Bytes())
-		if len(line) == 0 {
-			continue
-		}
+	return eachLine(name, in, maxExportLine, func(line []byte, at string) error {
 		p.lines++
 		err := p.line(line)
 		var refused *client.Error
@@ -132,17 +115,14 @@ func (p *importer) file(name string, in io.Reader) error {
 		case errors.Is(err, errExportLine) || errors.As(err, &refused) &&
 			(refused.Status == 400 || refused.Status == 413):
 			p.refused++
-			p.remote.complain("%s, line %d: %s", plain(name), n, err)
+			p.remote.complain("%s: %s", plain(at), err)
 		case err != nil:
-			return fmt.Errorf("%s, line %d: %w", name, n, err)
+			return fmt.Errorf("%s: %w", at, err)
 		}
 		p.remote.progress.update(-1,
 			fmt.Sprintf("%s, %s restored", count(p.lines, "line"), count(int(p.sum.Hosts), "host")))
-	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
+		return nil
+	})
 }
 
 var errExportLine = errors.New("is not a line of an export")

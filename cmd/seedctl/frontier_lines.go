@@ -43,6 +43,11 @@ type batcher struct {
 }
 
 func (b *batcher) file(name string, in io.Reader) error {
+	return eachLine(name, in, maxBatchBytes, func(line []byte, at string) error { return b.add(line, at) })
+}
+
+// eachLine calls do with the lines of a file, or of in for "-", that are not blank. at names the line for messages.
+func eachLine(name string, in io.Reader, maxBytes int, do func(line []byte, at string) error) error {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
@@ -52,13 +57,13 @@ func (b *batcher) file(name string, in io.Reader) error {
 		in = f
 	}
 	lines := bufio.NewScanner(in)
-	lines.Buffer(make([]byte, 0, 64<<10), maxBatchBytes)
+	lines.Buffer(make([]byte, 0, 64<<10), maxBytes)
 	for n := 1; lines.Scan(); n++ {
 		line := bytes.TrimSpace(lines.Bytes())
 		if len(line) == 0 {
 			continue
 		}
-		if err := b.add(line, fmt.Sprintf("%s, line %d", name, n)); err != nil {
+		if err := do(line, fmt.Sprintf("%s, line %d", name, n)); err != nil {
 			return err
 		}
 	}

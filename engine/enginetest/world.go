@@ -193,26 +193,26 @@ func (w *World) consume(ctx context.Context, queue string, messages []queues.Mes
 // settlement holds the first settlement of a delivery until the event ends.
 type settlement struct {
 	queues.Message
-	mu   sync.Mutex
-	said func()
+	mu     sync.Mutex
+	settle func()
 }
 
-func (s *settlement) Ack()                  { s.say(s.Message.Ack) }
-func (s *settlement) Retry(d time.Duration) { s.say(func() { s.Message.Retry(d) }) }
+func (s *settlement) Ack()                  { s.hold(s.Message.Ack) }
+func (s *settlement) Retry(d time.Duration) { s.hold(func() { s.Message.Retry(d) }) }
 
-func (s *settlement) say(what func()) {
+func (s *settlement) hold(settle func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.said == nil {
-		s.said = what
+	if s.settle == nil {
+		s.settle = settle
 	}
 }
 
 func (s *settlement) pass() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.said != nil {
-		s.said()
+	if s.settle != nil {
+		s.settle()
 	}
 }
 

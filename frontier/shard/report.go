@@ -69,9 +69,9 @@ type reporter struct {
 
 // reportedItem is the item of a result. host is nil if it is unknown or the item does not belong to the lease.
 type reportedItem struct {
-	host *store.Host
-	hash uint64
-	late *store.Page // it was queued again, since the lease was over
+	host     *store.Host
+	hash     uint64
+	requeued *store.Page // taken back from the queue, since the lease was over
 }
 
 // prepare loads what the results are about.
@@ -177,7 +177,7 @@ func (p *reporter) takeBack(item *reportedItem) error {
 		h.PutBack(page)
 		return nil
 	}
-	item.late = &page
+	item.requeued = &page
 	return nil
 }
 
@@ -188,7 +188,7 @@ func (p *reporter) foundOn(item reportedItem) (domain string, partition contract
 	if h == nil {
 		return "", partition, false
 	}
-	on := item.late
+	on := item.requeued
 	if on == nil && h.Lease == p.number {
 		if i := h.LeasedPage(hash); i >= 0 {
 			on = &h.Leased[i]
@@ -209,8 +209,8 @@ func (p *reporter) result(r *frontier.Result, item *reportedItem) (contract.Part
 	if h == nil {
 		return contract.Partition{}, frontier.ReportUnknown, nil
 	}
-	if q := item.late; q != nil {
-		item.late = nil
+	if q := item.requeued; q != nil {
+		item.requeued = nil
 		return p.c.partition(h, q), frontier.ReportLate, p.page(h, q, r)
 	}
 	if h.Lease == p.number {

@@ -41,7 +41,7 @@ func queueRefreshes(c *call, tick *Tick, oldest epoch.Millis) error {
 	if err := t.run(); err != nil {
 		return err
 	}
-	r.Behind(c.seconds(), &t.late)
+	r.Behind(c.seconds(), &t.overdue)
 	for _, m := range t.messages {
 		tick.Messages = append(tick.Messages, contract.Encode(m))
 	}
@@ -58,7 +58,7 @@ type ticker struct {
 	oldest   epoch.Seconds  // when the first message in the queue was sent; 0 if there is none
 	seen     map[int64]bool // hosts
 	messages []contract.RefreshMessage
-	late     store.Overdue
+	overdue  store.Overdue
 	left     bool // hosts that are due, for the next tick
 }
 
@@ -175,11 +175,11 @@ func (t *ticker) decide(h *store.Host, second epoch.Seconds) (at epoch.Seconds) 
 		busy = min(busy, c.now.Add(c.settings.lookAgain(e.Method)))
 		return c.slot(max(busy, c.freeAt(h), c.now.Add(c.settings.tickSpacing())))
 	}
-	if t.late.Oldest == 0 || e.Due < t.late.Oldest {
+	if t.overdue.Oldest == 0 || e.Due < t.overdue.Oldest {
 		again := c.settings.lookAgain(e.Method) + 2*c.settings.tickSpacing()
-		t.late = store.Overdue{Oldest: e.Due, At: c.seconds(), Until: c.seconds().Add(again)}
+		t.overdue = store.Overdue{Oldest: e.Due, At: c.seconds(), Until: c.seconds().Add(again)}
 	}
-	if t.waits(e, second) { // which is late as well: the queue stands still
+	if t.waits(e, second) { // which is overdue as well: the queue stands still
 		return c.seconds().Add(c.settings.lookAgain(e.Method))
 	}
 	t.messages = append(t.messages, contract.RefreshMessage{Refresh: contract.Refresh{

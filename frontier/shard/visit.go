@@ -61,13 +61,13 @@ func adjustVisits(c *call) error {
 	case hours == 0:
 		return nil
 	case v.Hour > 0 && hours > 0 && hours <= maxAdjusted:
-		late, _, err := c.tx.LaneStats(frontier.VisitLane, c.seconds().Add(-time.Hour), nil)
+		overdue, _, err := c.tx.LaneStats(frontier.VisitLane, c.seconds().Add(-time.Hour), nil)
 		if err != nil {
 			return err
 		}
 		t := threshold(c)
-		for range hours { // what is late has gathered in all of them
-			t = t.Adjust(float64(v.Demand+late)/float64(hours), float64(perDay)/24)
+		for range hours { // overdue visits have gathered in all of them
+			t = t.Adjust(float64(v.Demand+overdue)/float64(hours), float64(perDay)/24)
 		}
 		v.Threshold = max(1, int64(t*1e6))
 	}

@@ -274,26 +274,34 @@ func (o *Operating) cacheStatus(ctx context.Context, c store.Cached) info.CacheS
 	return s
 }
 
+// readings returns the sources, the size of the database, and all alarms.
+func (o *Operating) readings(ctx context.Context) (list []store.Source, size int64, alarms []contract.Alarm,
+	err error) {
+	if list, err = o.Records.Sources(ctx); err != nil {
+		return nil, 0, nil, err
+	}
+	saved, err := o.Records.Alarms(ctx)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	if size, err = o.Records.Size(ctx); err != nil {
+		return nil, 0, nil, err
+	}
+	database := watch.Database{Bytes: size, Limit: o.Limit}
+	return list, size, watch.Judge(o.Intervals, list, database, saved, o.Now()), nil
+}
+
 // firing returns the alarms that fire.
-func (o *Operating) firing(list []store.Source, size int64, saved []ledger.SavedAlarm) []contract.Alarm {
-	return slices.DeleteFunc(watch.Judge(o.Intervals, list, watch.Database{Bytes: size, Limit: o.Limit}, saved, o.Now()),
-		func(a contract.Alarm) bool { return a.State != contract.AlarmFiring })
+func firing(alarms []contract.Alarm) []contract.Alarm {
+	return slices.DeleteFunc(alarms, func(a contract.Alarm) bool { return a.State != contract.AlarmFiring })
 }
 
 func (o *Operating) status(w http.ResponseWriter, r *http.Request) error {
-	list, err := o.Records.Sources(r.Context())
+	list, size, alarms, err := o.readings(r.Context())
 	if err != nil {
 		return err
 	}
 	cached, err := o.Records.Cached(r.Context())
-	if err != nil {
-		return err
-	}
-	saved, err := o.Records.Alarms(r.Context())
-	if err != nil {
-		return err
-	}
-	size, err := o.Records.Size(r.Context())
 	if err != nil {
 		return err
 	}
@@ -312,7 +320,7 @@ func (o *Operating) status(w http.ResponseWriter, r *http.Request) error {
 		sources = append(sources, s)
 	}
 	return succeed(w, info.Status{
-		Sources: sources, Alarms: o.firing(list, size, saved), UpdatedAt: contract.At(now.UTC()),
+		Sources: sources, Alarms: firing(alarms), UpdatedAt: contract.At(now.UTC()),
 		Cache:    o.cacheStatus(r.Context(), cached),
 		Database: info.DatabaseStatus{Name: o.Records.Name(), Bytes: size, Limit: o.Limit},
 	})
@@ -336,15 +344,7 @@ func describe(s store.Source, on bool, now time.Time) info.SourceStatus {
 
 // metrics answers in Prometheus' text format.
 func (o *Operating) metrics(w http.ResponseWriter, r *http.Request) error {
-	list, err := o.Records.Sources(r.Context())
-	if err != nil {
-		return err
-	}
-	saved, err := o.Records.Alarms(r.Context())
-	if err != nil {
-		return err
-	}
-	size, err := o.Records.Size(r.Context())
+	list, size, alarms, err := o.readings(r.Context())
 	if err != nil {
 		return err
 	}
@@ -384,7 +384,7 @@ func (o *Operating) metrics(w http.ResponseWriter, r *http.Request) error {
 	family("database_limit_bytes", "What the database can hold.")
 	text.Sample(float64(o.Limit))
 	family("alarm_firing", "1 while the alarm fires.")
-	for _, a := range watch.Judge(o.Intervals, list, watch.Database{Bytes: size, Limit: o.Limit}, saved, now) {
+	for _, a := range alarms {
 		text.Sample(prometheus.Flag(a.State == contract.AlarmFiring), "alarm", a.Name, "source", a.Source)
 	}
 	text.WriteAnswer(w)
