@@ -842,13 +842,14 @@ func TestMirrors_OpenRedirect(t *testing.T) {
 			pages["https://"+victim+trick] = fetchtest.Page{Status: 302,
 				Header: map[string]string{"Location": "https://" + story}}
 			for i := range 20 { // they name nobody
-				pages[fmt.Sprintf("https://%s/news/2026/01/story-number-%d", victim, i)] = fetchtest.Page{Body: "<html>"}
+				page := fmt.Sprintf("https://%s/news/2026/01/story-number-%d", victim, i)
+				pages[page] = fetchtest.Page{Body: "<html>"}
 			}
 			time.Sleep(24 * time.Hour)
 			pages["https://"+thief+"/feed.xml"] = fetchtest.Page{
 				Header: map[string]string{"Content-Type": "application/rss+xml"},
-				Body: `<rss version="2.0"><channel><title>News</title><item><link>https://` + thief + trick + `</link>` +
-					`<title>Minister opens new hospital in the north</title><pubDate>` +
+				Body: `<rss version="2.0"><channel><title>News</title><item>` +
+					`<link>https://` + thief + trick + `</link><title>Minister opens new hospital in the north</title><pubDate>` +
 					time.Now().Format(time.RFC1123Z) + `</pubDate></item></channel></rss>`}
 			of := collectAs(t, w, thief, "2026-01-29").Technical.MirrorOf
 			if of == nil || *of != victim {

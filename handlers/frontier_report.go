@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/hex"
 	"encoding/json"
+	"math"
 	"net/http"
 	"slices"
 	"time"
@@ -105,8 +106,8 @@ func (a frontierRoutes) readReport(r *http.Request) (report frontier.Report, ref
 	return report, refused, nil
 }
 
-// maxCrawlDelay is the longest Crawl-delay that counts, in seconds.
-const maxCrawlDelay = 24 * 60 * 60
+// maxHostWait is the longest Crawl-delay or Retry-After that counts, in seconds.
+const maxHostWait = 24 * 60 * 60
 
 // reportResult is the outcome of one item.
 type reportResult struct {
@@ -120,7 +121,7 @@ type reportResult struct {
 	TextSHA256   string            `json:"text_sha256"`
 	DuplicateOf  string            `json:"duplicate_of"`
 	RedirectedTo string            `json:"redirected_to"`
-	RetryAfter   *int64            `json:"retry_after_seconds"`
+	RetryAfter   *float64          `json:"retry_after_seconds"`
 	CrawlDelay   *float64          `json:"crawl_delay_seconds"`
 	URLs         []json.RawMessage `json:"urls"`
 	Page         *reportedPage     `json:"page"`
@@ -179,10 +180,10 @@ func (p *reportResult) result(field string, assess assessor, now time.Time) (res
 			*p.Error == forbidden, *p.Error == noRobots, *p.Error == notFetched
 	}
 	if p.RetryAfter != nil {
-		result.RetryAfter = *p.RetryAfter
+		result.RetryAfter = int64(math.Ceil(min(*p.RetryAfter, maxHostWait)))
 	}
 	if p.CrawlDelay != nil {
-		result.CrawlDelay = int64(min(max(*p.CrawlDelay, 0), maxCrawlDelay) * 1000)
+		result.CrawlDelay = int64(min(max(*p.CrawlDelay, 0), maxHostWait) * 1000)
 	}
 	list, err := httpapi.DecodeList[foundURL](p.URLs, field+".urls")
 	if err != nil {
@@ -239,7 +240,7 @@ func (p *reportResult) check(field string) error {
 		}
 	}
 	if p.RetryAfter != nil && *p.RetryAfter < 0 {
-		return contract.Invalid(field+"retry_after_seconds", "must not be negative, got %d", *p.RetryAfter)
+		return contract.Invalid(field+"retry_after_seconds", "must not be negative, got %v", *p.RetryAfter)
 	}
 	if p.FetchedAt != nil {
 		if _, err := time.Parse(time.RFC3339, *p.FetchedAt); err != nil {

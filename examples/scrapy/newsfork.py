@@ -492,4 +492,4 @@ def retry_after(value):
         seconds = int(text) if text.isdigit() else parsedate_to_datetime(text).timestamp() - time.time()
     except (TypeError, ValueError):
         return None
-    return int(seconds) + 1 if seconds > 0 else None
+    return int(min(seconds, DAY)) + 1 if seconds > 0 else None  # JSON takes longer numbers than the engine
