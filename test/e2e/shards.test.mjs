@@ -63,7 +63,7 @@ test("a shard's daily snapshot is stored once, and restores lost hosts", async (
   for (const at of next) assert.ok(at > Date.now() && at <= Date.now() + 86_400_000, new Date(at).toISOString());
   const keys = await engine.keys("frontier/");
   const date = keys[0].split("/")[2];
-  assert.match(date, /^date=20\d\d-\d\d-\d\d$/);
+  assert.match(date, /^date=20\d\d-\d\d-\d\d\.\d{13}\.\d{13}$/);
   assert.deepEqual(
     keys.map((key) => key.replace(/date=[^/]*/, "")),
     names.map((name) => `frontier/${name}//page-0001.json`),
