@@ -200,8 +200,8 @@ func correct(c *call, p *store.Page, r *frontier.Result) {
 	}
 }
 
-// look notes what a scraper saw of a page that it fetched, and reports whether that is a copy of another page. before is
-// the status of the fetch before.
+// look notes what a scraper saw of a page that it fetched, and reports whether that is a copy of another page. before
+// is the status of the fetch before.
 func (p *reporter) look(h *store.Host, q *store.Page, r *frontier.Result, before uint16) (copied bool) {
 	switch copied = p.isCopy(h, q, r); {
 	case !copied:
