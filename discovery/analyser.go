@@ -57,6 +57,7 @@ type Analyser struct {
 
 	researched best[none]      // the best that Score was given, by priority: they leave half of Pages to others
 	best       []candidate     // those of Result; nil while it is out of date
+	assessed   []candidate     // among which best was chosen
 	since      map[uint64]bool // keys of what was offered since Restore; nil without
 	urlSources urlSources      // by keyOf a URL
 	texts      texts

@@ -72,6 +72,7 @@ func (a report) contenders() []candidate {
 			list = append(list, assessed)
 		}
 	}
+	defer func() { a.assessed = list }()
 	take(a.top.ordered())
 	take(a.bySection.candidates())
 	take(a.bestListings())

@@ -161,13 +161,23 @@ func (a *Analyser) Pages() []Page {
 			take(&p, c)
 		}
 	}
+	assessed := make(map[string]*candidate, len(a.assessed))
+	for i := range a.assessed {
+		assessed[a.assessed[i].url] = &a.assessed[i]
+	}
 	for _, c := range a.pages.chosen(a.o.Pages - len(found)) {
 		if len(found) == a.o.Pages {
 			break
 		}
 		if !taken[c.url] {
 			p := parsePage(c.url)
-			take(&p, a.assess(&p, c.rank, c.lastmod))
+			if known := assessed[c.url]; known != nil && known.rank == c.rank && known.lastmod == c.lastmod {
+				c = *known
+				c.hint = 0
+			} else {
+				c = a.assess(&p, c.rank, c.lastmod)
+			}
+			take(&p, c)
 		}
 	}
 	slices.SortFunc(found, func(x, y candidate) int {
