@@ -11,7 +11,6 @@ require (
 	github.com/syumai/workers v0.32.0
 	github.com/temoto/robotstxt v1.1.2
 	github.com/tidwall/gjson v1.20.0
-	github.com/tidwall/pretty v1.2.0
 	golang.org/x/net v0.62.0
 	golang.org/x/text v0.43.0
 )
@@ -24,6 +23,7 @@ require (
 	github.com/ncruces/go-sqlite3-wasm/v6 v6.3.35304 // indirect
 	github.com/ncruces/julianday v1.0.0 // indirect
 	github.com/tidwall/match v1.1.1 // indirect
+	github.com/tidwall/pretty v1.2.0 // indirect
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
 	golang.org/x/mod v0.41.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect

@@ -8,7 +8,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// TestEncode: pretty lays a document out as the standard library does, long and nested lists included.
+// TestEncode: a document is laid out as the standard library does it, long and nested lists included.
 func TestEncode(t *testing.T) {
 	for _, d := range []*contract.Document{
 		{},
@@ -25,4 +25,20 @@ func TestEncode(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, want.Bytes())
 		}
 	}
+}
+
+// FuzzAppendIndented: the layout is that of json.Indent.
+func FuzzAppendIndented(f *testing.F) {
+	for _, seed := range []string{`{}`, `[[],{},[{}]]`, `{"a\\":"b\\\"c","d":[1,-2.5e3,true,null,"{[,:]}"]}`, `"x"`, `7`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var compact, want bytes.Buffer
+		if json.Compact(&compact, data) != nil || json.Indent(&want, compact.Bytes(), "", "  ") != nil {
+			return
+		}
+		if got := appendIndented(nil, compact.Bytes()); !bytes.Equal(got, want.Bytes()) {
+			t.Errorf("got  %s\nwant %s", got, want.Bytes())
+		}
+	})
 }

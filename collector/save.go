@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tidwall/pretty"
-
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/frontier"
@@ -254,8 +252,63 @@ func compose(old *contract.Document, m *contract.DomainMessage, view *overview) 
 	return d
 }
 
-// layout is that of the documents in the workflow's specification: two spaces, and every member on a line of its own.
-var layout = &pretty.Options{Indent: "  "}
+// encode writes a document as indented JSON, in the layout of the documents in the workflow's specification: two
+// spaces, and every member on a line of its own.
+func encode(d *contract.Document) []byte {
+	compact := contract.Encode(d)
+	return append(appendIndented(make([]byte, 0, 2*len(compact)), compact), '\n')
+}
 
-// encode writes a document as indented JSON.
-func encode(d *contract.Document) []byte { return pretty.PrettyOptions(contract.Encode(d), layout) }
+// appendIndented appends compact JSON with line breaks, as json.Indent does.
+func appendIndented(dst, src []byte) []byte {
+	depth := 0
+	breakLine := func() {
+		dst = append(dst, '\n')
+		for range depth {
+			dst = append(dst, "  "...)
+		}
+	}
+	for i := 0; i < len(src); i++ {
+		switch c := src[i]; c {
+		case '"':
+			end := endOfString(src, i)
+			dst = append(dst, src[i:end]...)
+			i = end - 1
+		case '{', '[':
+			dst = append(dst, c)
+			if next := src[i+1]; next == '}' || next == ']' {
+				dst = append(dst, next)
+				i++
+				break
+			}
+			depth++
+			breakLine()
+		case '}', ']':
+			depth--
+			breakLine()
+			dst = append(dst, c)
+		case ',':
+			dst = append(dst, c)
+			breakLine()
+		case ':':
+			dst = append(dst, ':', ' ')
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+// endOfString returns the index behind the JSON string that begins at i.
+func endOfString(src []byte, i int) int {
+	for end := i + 1; ; end++ {
+		end += bytes.IndexByte(src[end:], '"')
+		escapes := end
+		for src[escapes-1] == '\\' {
+			escapes--
+		}
+		if (end-escapes)%2 == 0 {
+			return end + 1
+		}
+	}
+}
