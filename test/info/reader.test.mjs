@@ -298,6 +298,12 @@ test("keys, languages, themes and accessibility", { skip }, async () => {
       [],
     );
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "it scrolls sideways");
+    const narrow = () =>
+      [...document.querySelectorAll("#articles article")]
+        .filter((a) => !a.querySelector("img"))
+        .map((a) => a.querySelector(".text").clientWidth / a.clientWidth)
+        .filter((share) => share < 0.85);
+    assert.deepEqual(await page.evaluate(narrow), [], "room is kept for pictures that are not there");
     await page.focus("#articles article");
     await page.keyboard.press("j");
     await page.keyboard.press("PageDown");

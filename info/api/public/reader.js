@@ -324,15 +324,22 @@ class Reader {
     if (category) about.append(" · ", element("span", { "data-topic": category }, this.#texts[category]));
     const parts = [element("h2", { id: `title-${id}` }, link), about];
     if (snippet) parts.push(element("p", { class: "snippet" }, snippet));
-    const picture = element("div", { class: "picture" });
+    const beside = []; // without a picture, the text has the whole width
     if (thumbnail_url) {
+      const picture = element("div", { class: "picture" });
       const image = element("img", { alt: "", loading: "lazy", decoding: "async", width: "160", height: "90" });
       image.addEventListener("error", () => image.remove()); // its place stays, so that nothing jumps
       image.src = thumbnail_url.replace(/^http:/, "https:");
       picture.append(image);
+      beside.push(picture);
     }
     const text = element("div", { class: "text" }, ...parts);
-    const made = element("article", { tabindex: "0", "data-id": id, "aria-labelledby": `title-${id}` }, text, picture);
+    const made = element(
+      "article",
+      { tabindex: "0", "data-id": id, "aria-labelledby": `title-${id}` },
+      text,
+      ...beside,
+    );
     made.place = placeOf(article);
     return made;
   }

@@ -1,9 +1,11 @@
 // A local run of the Info service: readers at http://localhost:8788, operators at the next port (make dev-info PORT=9000
 // takes others). It is one run of wrangler, for two cannot open the same simulated D1, and wrangler listens at one port.
 import { spawn, spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { root } from "../../local.mjs";
+import { lostLines } from "./vars.mjs";
 
 const readers = Number(process.env.PORT ?? 8788);
 const operators = readers + 1;
@@ -14,6 +16,13 @@ const command = (...args) => [
   [join(root, "node_modules/wrangler/bin/wrangler.js"), ...args, ...state],
   { cwd: root, stdio: "inherit" },
 ];
+
+for (const name of ["info/collector/.dev.vars", "info/api/.dev.vars"].filter((name) => existsSync(join(root, name)))) {
+  const lost = lostLines(readFileSync(join(root, name), "utf8"));
+  if (lost.length === 0) continue;
+  console.error(`${name}: wrangler drops ${lost.join(", ")}. Put a value of several lines in quotes: FEEDS="…\\n…"`);
+  process.exit(1);
+}
 
 const collector = ["-c", "info/collector/wrangler.jsonc"];
 const { status } = spawnSync(...command("d1", "migrations", "apply", "INFO_DB", "--local", ...collector));
