@@ -50,10 +50,10 @@ func (l *childPages) add(loc []byte) {
 	l.urls++
 }
 
-// storeChildren begins to store the list.
+// storeChildren begins to store the list. A short one is not worth a put: all of its pages may wait at once.
 func (g *gathering) storeChildren(ctx context.Context) {
 	f := &g.found.sitemap
-	if f.children.urls == 0 {
+	if 2*f.children.urls < g.collector.Limits.URLsPerDomain {
 		return
 	}
 	text := f.children.text

@@ -69,6 +69,7 @@ describe("the pipeline on the sample", () => {
       "domain_metadata.json.success",
       "robots.txt",
       "sitemap.xml",
+      "sitemap_urls.txt",
     ];
     const expected = new Set(domains.map(dirOf));
     for (const key of await engine.keys("prod/")) {
