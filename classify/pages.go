@@ -9,8 +9,8 @@ import (
 	"github.com/newsfork/seed-engine/page"
 )
 
-// doubtful is the confidence in the type of a URL below which the title of its page is read. Above it titles mislead
-// more often than they help; the heading of a page helps everywhere.
+// doubtful is the confidence in the type of a URL below which the title of its page is read as a text. Above it the
+// title misleads more often than it helps.
 const doubtful = 0.3
 
 // ClassifyPage is ClassifyText for a page whose evidence was seen. A home page keeps the type of its URL whatever it
@@ -41,11 +41,19 @@ func (c *Classifier) sumsOfPage(url string, t Text, ev *page.Evidence) linear.Su
 	if ev == nil || c.reading.IsFront() {
 		return c.sumsIn(url, t, nil)
 	}
-	sums = c.sumsIn(url, c.textOfPage(t, ev, &sums), nil)
-	if c.pages == nil {
+	best, confidence := c.best(&sums)
+	learnt := c.pages != nil && whole(ev)
+	if confidence < doubtful || !learnt {
+		t.Anchor = cmp.Or(ev.H1, t.Anchor)
+		if confidence < doubtful || t.Anchor == "" {
+			t.Title = cmp.Or(t.Title, ev.Title)
+		}
+		sums = c.sumsIn(url, t, nil)
+		best, confidence = c.best(&sums)
+	}
+	if !learnt {
 		return sums
 	}
-	best, confidence := c.best(&sums)
 	known := pagetext.Known{Class: uint8(best), Confidence: confidence}
 	if c.extractor == nil {
 		c.extractor = new(pagetext.Extractor)
@@ -54,14 +62,9 @@ func (c *Classifier) sumsOfPage(url string, t Text, ev *page.Evidence) linear.Su
 	return c.model.SetLogits(&scores)
 }
 
-// textOfPage returns the texts by which a page is known, with those that it has itself. sums are those of its URL.
-func (c *Classifier) textOfPage(t Text, ev *page.Evidence, sums *linear.Sums) Text {
-	if _, confidence := c.best(sums); confidence < doubtful || ev.H1 == "" && t.Anchor == "" {
-		t.Title = cmp.Or(t.Title, ev.Title)
-	}
-	t.Anchor = cmp.Or(ev.H1, t.Anchor)
-	return t
-}
+// whole reports whether evidence has a page's text. Weights of evidence were learnt from such pages, and mislead about
+// others.
+func whole(ev *page.Evidence) bool { return ev.Text != "" && ev.Words > 0 }
 
 // poolWeight is the weight of what the URLs of a pattern look like by themselves, where the page of one was seen.
 const poolWeight = 0.3

@@ -63,11 +63,10 @@ func main() {
 		return
 	}
 	data := linear.Quantise(fit(examples, set), calibrate(predictions))
-	pages, pageFigures, err := trainPages(os.DirFS(*dir), data, pageSet)
+	pages, pageTable, err := trainPages(os.DirFS(*dir), data, pageSet)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Print(pageFigures)
 	model, err := pack(os.DirFS(*dir), data, pages)
 	if err != nil {
 		log.Fatal(err)
@@ -87,7 +86,8 @@ func main() {
 	if *withCurve {
 		notes["curve"] = curveTable(learningCurve(examples, predictions, set))
 	}
-	for name, parts := range map[string]map[string]string{notesFile: notes, guideFile: guideTables(predictedHeld)} {
+	for name, parts := range map[string]map[string]string{notesFile: notes,
+		guideFile: guideTables(predictedHeld, pageTable)} {
 		page, err := os.ReadFile(*dir + name)
 		if err != nil {
 			log.Fatal(err)
@@ -112,8 +112,8 @@ func measurePages(dir fs.FS, set pageSettings) error {
 	if err != nil {
 		return err
 	}
-	_, figures, err := trainPages(dir, weights, set)
-	fmt.Print(figures)
+	_, table, err := trainPages(dir, weights, set)
+	fmt.Print(table)
 	return err
 }
 

@@ -29,10 +29,9 @@ type pageExample struct {
 	*example
 	evidence *page.Evidence
 	known    pagetext.Known
-	without  [linear.Classes]float64 // scores of its URL and texts
+	without  [linear.Classes]float64 // scores of its URL, and of its texts if the URL is in doubt
 	features []uint32
 	alone    lexicon.Role // type by URL alone
-	text     lexicon.Role // type by URL and texts
 }
 
 // readPages reads the labelled pages of a file.
@@ -72,14 +71,15 @@ func readPages(dir fs.FS, name string) ([]*pageExample, error) {
 	return all, nil
 }
 
-// doubtful is classify's: below it the title of a page counts as a text beside its URL.
+// doubtful is classify's: below it the title and heading of a page count as texts of its URL.
 const doubtful = 0.3
 
-// prepare scores the URLs of pages by a model, and extracts the features of their evidence, as classify does.
-func prepare(all []*pageExample, weights []byte, words *lexicon.Words) error {
+// prepare scores the URLs of pages by a model, and extracts the features of their evidence, as classify does. Home
+// pages, which keep the type of their URL, are left out.
+func prepare(all []*pageExample, weights []byte, words *lexicon.Words) ([]*pageExample, error) {
 	m, err := linear.Parse(weights)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r := urltext.Reading{Words: words}
 	var x pagetext.Extractor
@@ -88,31 +88,25 @@ func prepare(all []*pageExample, weights []byte, words *lexicon.Words) error {
 	for _, e := range all {
 		r.Read(e.url, hosts.OtherSector)
 		if r.IsFront() {
-			continue // home pages keep the type of their URL
+			continue
 		}
 		r.Extract(&f)
 		sums := m.Score(&f)
 		best := sums.Best()
 		e.alone = lexicon.Role(best)
-		title, anchor := e.title, e.evidence.H1
-		if m.Confidence(&sums, best) < doubtful || e.evidence.H1 == "" {
-			title = e.evidence.Title
-		}
-		if title != "" || anchor != "" {
-			r.ReadText(title, anchor)
+		if m.Confidence(&sums, best) < doubtful {
+			r.ReadText(e.evidence.Title, e.evidence.H1)
 			r.ExtractText(&f)
 			m.Add(&sums, &f)
 			m.Temper(&sums)
+			best = sums.Best()
 		}
-		best = sums.Best()
-		e.text = lexicon.Role(best)
 		e.known = pagetext.Known{Class: uint8(best), Confidence: m.Confidence(&sums, best)}
 		e.without = m.Logits(&sums)
 		e.features = append([]uint32(nil), x.Extract(&r, e.evidence, e.known)...)
 		kept = append(kept, e)
 	}
-	clear(all[len(kept):])
-	return nil
+	return kept, nil
 }
 
 // pageSettings are those of the training of evidence.
@@ -241,7 +235,12 @@ func crossValidatePages(all []*pageExample, set pageSettings) ([]*prediction, er
 	return predictions, nil
 }
 
-// calibratePages divides weights by the temperature that fits predictions for domains that they were not learnt from.
+// transfer is the share of what pages teach that holds for the pages of authorities, of which few are labelled: it
+// weakens the evidence, and keeps that much more of what URLs say. See NOTES.md, "Pages".
+const transfer = 0.75
+
+// calibratePages divides weights by the temperature that fits predictions for domains that they were not learnt from,
+// and applies transfer.
 func calibratePages(w *linear.PageWeights, predictions []*prediction) {
 	if len(predictions) == 0 {
 		return
@@ -257,30 +256,35 @@ func calibratePages(w *linear.PageWeights, predictions []*prediction) {
 		}
 	}
 	for b := range w.Keep {
-		w.Keep[b] /= best
+		w.Keep[b] = 1 - transfer*(1-w.Keep[b]/best)
 	}
 	for f := range w.Rows {
 		for c := range w.Rows[f] {
-			w.Rows[f][c] /= best
+			w.Rows[f][c] *= transfer / best
 		}
 	}
 }
 
-// trainPages returns the weights of evidence, nil without labelled pages, and a line of figures on each step from the
-// URL to the evidence.
-func trainPages(dir fs.FS, weights []byte, set pageSettings) (data []byte, figures string, err error) {
+// trainPages returns the weights of evidence, nil without labelled pages, and a table of what evidence adds to URLs.
+func trainPages(dir fs.FS, weights []byte, set pageSettings) (data []byte, table string, err error) {
 	all, err := readPages(dir, pagesSet)
 	if err != nil || len(all) == 0 {
+		return nil, "", err
+	}
+	held, err := readPages(dir, pagesHeldOut)
+	if err != nil {
 		return nil, "", err
 	}
 	words, err := readLexicon(dir)
 	if err != nil {
 		return nil, "", err
 	}
-	if err := prepare(all, weights, words); err != nil {
+	if all, err = prepare(all, weights, words); err != nil {
 		return nil, "", err
 	}
-	all = withoutNil(all)
+	if held, err = prepare(held, weights, words); err != nil {
+		return nil, "", err
+	}
 	predictions, err := crossValidatePages(all, set)
 	if err != nil {
 		return nil, "", err
@@ -288,38 +292,27 @@ func trainPages(dir fs.FS, weights []byte, set pageSettings) (data []byte, figur
 	w := fitPages(all, set)
 	calibratePages(w, predictions)
 	data = linear.QuantisePages(w)
-	figures = pageFigures("cross-validated", all, predictions)
-	held, err := readPages(dir, pagesHeldOut)
-	if err == nil && len(held) > 0 {
-		if err = prepare(held, weights, words); err == nil {
-			held = withoutNil(held)
-			if predictions, err = predictPages(data, held); err == nil {
-				figures += pageFigures("held out", held, predictions)
-			}
-		}
+	predictedHeld, err := predictPages(data, held)
+	if err != nil {
+		return nil, "", err
 	}
-	return data, figures, err
+	return data, "| pages | known of the page | accuracy | with secondary | macro-F1 |\n| --- | --- | --- | --- | --- |\n" +
+		pageRows("cross-validated", all, predictions) + pageRows("held out", held, predictedHeld), nil
 }
 
-func withoutNil(all []*pageExample) []*pageExample {
-	for i, e := range all {
-		if e == nil {
-			return all[:i]
-		}
+// pageRows are the rows of a table that show what evidence adds to URLs.
+func pageRows(name string, all []*pageExample, predictions []*prediction) string {
+	if len(all) == 0 {
+		return ""
 	}
-	return all
-}
-
-// pageFigures shows what evidence adds to URLs and texts.
-func pageFigures(name string, all []*pageExample, predictions []*prediction) string {
 	by := map[*example]*pageExample{}
 	for _, e := range all {
 		by[e.example] = e
 	}
-	show := func(what string, guess func(*prediction) lexicon.Role) string {
-		return fmt.Sprintf("pages, %s, %s  %s\n", name, what, measure(predictions, guess))
+	row := func(known string, guess func(*prediction) lexicon.Role) string {
+		f := measure(predictions, guess)
+		return fmt.Sprintf("| %s (%d) | %s | %.3f | %.3f | %.3f |\n", name, f.n, known, f.accuracy, f.secondary, f.macroF1)
 	}
-	return show("URL alone", func(p *prediction) lexicon.Role { return by[p.example].alone }) +
-		show("with h1 and title", func(p *prediction) lexicon.Role { return by[p.example].text }) +
-		show("with evidence", (*prediction).best)
+	return row("URL", func(p *prediction) lexicon.Role { return by[p.example].alone }) +
+		row("URL and evidence", (*prediction).best)
 }

@@ -42,7 +42,7 @@ func TestPages_Learnt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := prepare(all, weights, words); err != nil {
+	if all, err = prepare(all, weights, words); err != nil {
 		t.Fatal(err)
 	}
 	predictions, err := crossValidatePages(all, pageDefaults)

@@ -92,8 +92,8 @@ func filter(all []*prediction, keep func(*prediction) bool) []*prediction {
 }
 
 // guideTables returns the tables of docs/classification.md by the names of their marks. held are the predictions for
-// the URLs that are held out.
-func guideTables(held []*prediction) map[string]string {
+// the URLs that are held out; pages is the table of trainPages.
+func guideTables(held []*prediction, pages string) map[string]string {
 	var b strings.Builder
 	b.WriteString("| known of the page | accuracy | with secondary | macro-F1 |\n| --- | --- | --- | --- |\n")
 	for _, row := range []struct {
@@ -105,6 +105,7 @@ func guideTables(held []*prediction) map[string]string {
 	}
 	return map[string]string{
 		"quality":     b.String(),
+		"pages":       pages,
 		"reliability": reliabilityTable(from(bare, held), from(pair, held)),
 	}
 }

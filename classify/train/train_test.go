@@ -62,7 +62,7 @@ func TestTraining(t *testing.T) {
 
 	weights := linear.Quantise(fit(examples, defaults), calibrate(predictions))
 	testCalibrated(t, predictions)
-	pages, _, err := trainPages(os.DirFS(".."), weights, pageDefaults)
+	pages, pageTable, err := trainPages(os.DirFS(".."), weights, pageDefaults)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestTraining(t *testing.T) {
 	held := predict(weights, heldOut)
 	for name, parts := range map[string]map[string]string{
 		notesFile: tables(predictions, held), // but for the learning curve, which takes long
-		guideFile: guideTables(held),
+		guideFile: guideTables(held, pageTable),
 	} {
 		page, err := os.ReadFile(".." + name)
 		if err != nil {
