@@ -41,19 +41,16 @@ func (c *Classifier) sumsOfPage(url string, t Text, ev *page.Evidence) linear.Su
 	if ev == nil || c.reading.IsFront() {
 		return c.sumsIn(url, t, nil)
 	}
-	best, confidence := c.best(&sums)
-	learnt := c.pages != nil && whole(ev)
-	if confidence < doubtful || !learnt {
-		t.Anchor = cmp.Or(ev.H1, t.Anchor)
-		if confidence < doubtful || t.Anchor == "" {
-			t.Title = cmp.Or(t.Title, ev.Title)
-		}
-		sums = c.sumsIn(url, t, nil)
-		best, confidence = c.best(&sums)
+	_, confidence := c.best(&sums)
+	t.Anchor = cmp.Or(ev.H1, t.Anchor)
+	if confidence < doubtful || t.Anchor == "" {
+		t.Title = cmp.Or(t.Title, ev.Title)
 	}
-	if !learnt {
+	sums = c.sumsIn(url, t, nil)
+	if c.pages == nil || !whole(ev) {
 		return sums
 	}
+	best, confidence := c.best(&sums)
 	known := pagetext.Known{Class: uint8(best), Confidence: confidence}
 	if c.extractor == nil {
 		c.extractor = new(pagetext.Extractor)

@@ -29,7 +29,7 @@ type pageExample struct {
 	*example
 	evidence *page.Evidence
 	known    pagetext.Known
-	without  [linear.Classes]float64 // scores of its URL, and of its texts if the URL is in doubt
+	without  [linear.Classes]float64 // scores of its URL and texts
 	features []uint32
 	alone    lexicon.Role // type by URL alone
 }
@@ -71,7 +71,7 @@ func readPages(dir fs.FS, name string) ([]*pageExample, error) {
 	return all, nil
 }
 
-// doubtful is classify's: below it the title and heading of a page count as texts of its URL.
+// doubtful is classify's: below it the title of a page counts as a text of its URL.
 const doubtful = 0.3
 
 // prepare scores the URLs of pages by a model, and extracts the features of their evidence, as classify does. Home
@@ -94,8 +94,12 @@ func prepare(all []*pageExample, weights []byte, words *lexicon.Words) ([]*pageE
 		sums := m.Score(&f)
 		best := sums.Best()
 		e.alone = lexicon.Role(best)
-		if m.Confidence(&sums, best) < doubtful {
-			r.ReadText(e.evidence.Title, e.evidence.H1)
+		title := ""
+		if m.Confidence(&sums, best) < doubtful || e.evidence.H1 == "" {
+			title = e.evidence.Title
+		}
+		if title != "" || e.evidence.H1 != "" {
+			r.ReadText(title, e.evidence.H1)
 			r.ExtractText(&f)
 			m.Add(&sums, &f)
 			m.Temper(&sums)

@@ -44,7 +44,7 @@ func TestTraining(t *testing.T) {
 		figures
 		gain float64 // of the texts over the URLs alone
 	}{
-		firstTexts:  {figures{n: 500, accuracy: 0.64, secondary: 0.73}, 0.02},
+		firstTexts:  {figures{n: 500, accuracy: 0.635, secondary: 0.73}, 0.02},
 		secondTexts: {figures{n: 1200, accuracy: 0.61, secondary: 0.75}, 0.08},
 		thirdTexts:  {figures{n: 4400, accuracy: 0.635, secondary: 0.755}, 0.02},
 		fourthTexts: {figures{n: 9000, accuracy: 0.635, secondary: 0.755}, 0.04},
