@@ -24,8 +24,13 @@ func undecided() *Analyser {
 	return a
 }
 
-var pressRelease = &pages.Evidence{Title: "Press release", H1: "Press release", Text: "For immediate release",
-	Words: 200}
+var pressRelease = &pages.Evidence{
+	Title: "Press release: Ministry opens new bridge | Ministry of Transport", H1: "Press release",
+	Headings: []string{"Media contact"}, Breadcrumb: []string{"Home", "Newsroom", "Press releases"},
+	Text: "For immediate release. The Ministry of Transport announced today that the new bridge is open to traffic. " +
+		"“The bridge connects two districts,” the Minister said in a statement. Press contact: press@example.gov",
+	Words: 420, Links: 60, Dates: 2, Published: testNow, PublishedFrom: pages.FromMeta,
+}
 
 // One page of each pattern that is open is asked for, and none of those that are sure or right below the root.
 func TestAnalyser_Probes(t *testing.T) {
