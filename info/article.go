@@ -67,7 +67,7 @@ const (
 )
 
 // Key returns the form in which URLs are compared: canonical (see markup.AppendCanonical), without scheme, leading
-// "www." and final slash, on which sources differ. It returns "" for anything but http and https URLs.
+// "www." and final slash, on which sources differ. Fragments count only if they are routes. It returns "" for anything but http and https URLs.
 func Key(url string) string {
 	absolute, ok := markup.Resolve("", []byte(url)) // percent-encodes
 	if !ok {
@@ -82,9 +82,18 @@ func Key(url string) string {
 	path, query, hasQuery := strings.Cut(key, "?")
 	path = strings.TrimRight(path, "/")
 	if hasQuery {
-		return path + "?" + query
+		path += "?" + query
 	}
-	return path
+	return path + route(absolute)
+}
+
+// route returns the fragment of a URL that names a page of a program in the browser ("#/" or "#!"), or "".
+func route(url string) string {
+	_, fragment, _ := strings.Cut(url, "#")
+	if len(fragment) > 1 && (fragment[0] == '/' || fragment[0] == '!') {
+		return "#" + fragment
+	}
+	return ""
 }
 
 // idOf derives an id from a URL as the original service did, so that its articles keep their ids.

@@ -200,3 +200,36 @@ func FuzzAppendPublic(f *testing.F) {
 		}
 	})
 }
+
+// A fragment that is a route names a page of its own, any other one a place in a page.
+func TestKey_Routes(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"https://a.example/#/news/1", "https://a.example/#/news/2", false},
+		{"https://a.example/x#!1", "https://a.example/x#!2", false},
+		{"https://www.a.example/#/news/1", "http://a.example/#/news/1", true},
+		{"https://a.example/x#top", "https://a.example/x#end", true},
+		{"https://a.example/x#", "https://a.example/x", true},
+	} {
+		if (Key(c.a) == Key(c.b)) != c.same {
+			t.Errorf("%s and %s: %q, %q", c.a, c.b, Key(c.a), Key(c.b))
+		}
+	}
+}
+
+// Pictures of private networks are dropped.
+func TestDraft_PrivatePictures(t *testing.T) {
+	for ref, ok := range map[string]bool{
+		"http://192.168.0.10/x.jpg": false, "http://127.0.0.1/x.jpg": false, "http://[::1]/x.jpg": false,
+		"http://10.1.2.3/x.jpg": false, "http://169.254.169.254/latest": false, "http://100.64.0.1/x.jpg": false,
+		"http://localhost/x.jpg": false, "http://intranet/x.jpg": false, "http://nas.local/x.jpg": false,
+		"http://0x7f.1/x.jpg": false, "http://2130706433/x.jpg": false, "http://[::ffff:10.0.0.1]/x.jpg": false,
+		"https://img.example/x.jpg": true, "http://8.8.8.8/x.jpg": true, "/x.jpg": true, "//cdn.example/x.jpg": true,
+	} {
+		if got := media("https://a.example/1", ref); (got != "") != ok {
+			t.Errorf("%s: %q", ref, got)
+		}
+	}
+}

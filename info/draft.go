@@ -1,6 +1,7 @@
 package info
 
 import (
+	"net/netip"
 	"strings"
 	"time"
 	"unicode"
@@ -95,7 +96,7 @@ func (d Draft) Article(source string, now time.Time) (a Article, clamped bool, d
 
 func (d Draft) text(s string, max int) string {
 	if d.Plain {
-		return line(s, max)
+		return plain(s, max)
 	}
 	return Text(s, max)
 }
@@ -168,8 +169,29 @@ func media(base, ref string) string {
 		base = "https:" + base
 	}
 	u, ok := markup.Resolve(base, []byte(ref))
-	if !ok || len(u) > MaxURL || Key(u) == "" {
+	if !ok || len(u) > MaxURL || Key(u) == "" || !public(markup.HostOf(u)) {
 		return ""
 	}
 	return u
 }
+
+// public reports whether a host can be on the public internet: readers' browsers would otherwise send requests into
+// their own networks.
+func public(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if ip, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+		ip = ip.Unmap()
+		return ip.IsGlobalUnicast() && !ip.IsPrivate() && !carrierGrade.Contains(ip)
+	}
+	labels := strings.Split(host, ".")
+	last := labels[len(labels)-1]
+	switch last {
+	case "localhost", "local", "internal", "home", "lan":
+		return false
+	}
+	// An address in another notation, such as 0x7f.1, ends in a number.
+	return len(labels) > 1 && last != "" && (last[0] < '0' || last[0] > '9')
+}
+
+// carrierGrade are the addresses of RFC 6598.
+var carrierGrade = netip.MustParsePrefix("100.64.0.0/10")

@@ -16,6 +16,7 @@ type Report struct {
 	// NotBefore is the end of the source's rest, or null.
 	NotBefore *contract.Time `json:"not_before,omitempty"`
 	Error     string         `json:"error,omitempty"`
+	Kind      contract.Kind  `json:"-"` // of Error
 	Counts    Counts         `json:"counts"`
 }
 

@@ -11,7 +11,38 @@ import (
 
 // Text returns the text of a piece of HTML in one line of at most max characters: elements are removed, references
 // decoded once. Only names of HTML elements make an element: "3 < 5" and "<AI>" are text.
-func Text(html string, max int) string {
+//
+// Some sources escape markup twice. If the text has elements itself, they are removed as well.
+func Text(html string, max int) string { return plain(text(html), max) }
+
+// plain returns text in one line of at most max characters, without elements.
+func plain(s string, max int) string {
+	if hasElement(s) {
+		s = text(s)
+	}
+	return line(s, max)
+}
+
+// hasElement reports whether a text has a tag of an HTML element.
+func hasElement(s string) bool {
+	for i := strings.IndexByte(s, '<'); i >= 0; {
+		if _, length := element([]byte(s[i:min(len(s), i+maxTag)])); length > 0 {
+			return true
+		}
+		next := strings.IndexByte(s[i+1:], '<')
+		if next < 0 {
+			break
+		}
+		i += 1 + next
+	}
+	return false
+}
+
+// maxTag limits the search for the end of a tag, in bytes.
+const maxTag = 4096
+
+// text returns the text of a piece of HTML: elements are removed, references decoded once.
+func text(html string) string {
 	b := []byte(html)
 	var out, piece []byte
 	flush := func() {
@@ -43,7 +74,7 @@ func Text(html string, max int) string {
 	}
 	piece = append(piece, b...)
 	flush()
-	return line(string(markup.AppendUTF8(nil, out)), max)
+	return string(markup.AppendUTF8(nil, out))
 }
 
 // line returns s as one line without control characters, of at most max characters.

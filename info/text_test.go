@@ -3,6 +3,7 @@ package info
 import (
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -18,7 +19,7 @@ func TestText(t *testing.T) {
 		{"&lt;재생에너지 고시&gt; 개정", "<재생에너지 고시> 개정"},
 		{"<AI 시대>의 <재생에너지>", "<AI 시대>의 <재생에너지>"},
 		{"&amp;lt;b&amp;gt; once", "&lt;b&gt; once"},
-		{"&lt;script&gt;alert(1)&lt;/script&gt;", "<script>alert(1)</script>"},
+		{"&lt;script&gt;alert(1)&lt;/script&gt;", ""},
 		{"a<script>alert('<b>')</script >b", "a b"},
 		{"<p>Steel makers face a <b>carbon</b> levy.</p> Read more", "Steel makers face a carbon levy. Read more"},
 		{"one<br>two<BR/>three<p>four", "one two three four"},
@@ -44,6 +45,24 @@ func TestText_CutBetweenCharacters(t *testing.T) {
 	}
 	if got := Text(strings.Repeat("가", 500), 500); strings.HasSuffix(got, "…") {
 		t.Error("a text of exactly the limit was cut")
+	}
+}
+
+// Markup that was escaped twice does not reach readers as text, nor does that of plain titles.
+func TestText_EscapedMarkup(t *testing.T) {
+	for in, want := range map[string]string{
+		"&lt;b&gt;Bold&lt;/b&gt; news":     "Bold news",
+		"&amp;lt;b&amp;gt; stays &amp;lt;": "&lt;b&gt; stays &lt;",
+		"3 &lt; 5 and &lt;AI&gt;":          "3 < 5 and <AI>",
+	} {
+		if got := Text(in, 100); got != want {
+			t.Errorf("Text(%q) = %q, not %q", in, got, want)
+		}
+	}
+	d := Draft{Plain: true, URL: "https://a.example/1", Title: `<img src=x onerror=alert(1)>Title`, Snippet: "a < b",
+		PublishedAt: time.Unix(1_769_000_000, 0)}
+	if a, _, drop := d.Article(Feed, time.Now()); drop != "" || a.Title != "Title" || a.Snippet != "a < b" {
+		t.Errorf("%+v %s", a, drop)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 // it.
 const maxHead = 512 << 10
 
-// PageImage returns the URL of a page's preview image (ogp.me): og:image, else that of Twitter cards, else a link
-// of type image_src, else "". It reads only the page's head.
+// PageImage returns the URL of a page's preview image (ogp.me): og:image, by HTTPS if the page names that, else that
+// of Twitter cards, else a link of type image_src, else "". It reads only the page's head.
 func PageImage(page io.Reader, contentType, base string) (string, error) {
 	text, _ := markup.Decode(io.LimitReader(page, maxHead), contentType)
 	head, err := readHead(text)
@@ -55,7 +55,9 @@ func picture(t *markup.Tag) (ref string, rank int) {
 			name = t.Attr("name")
 		}
 		switch strings.ToLower(name) {
-		case "og:image", "og:image:url", "og:image:secure_url":
+		case "og:image:secure_url": // the same image by HTTPS
+			return t.Attr("content"), 4
+		case "og:image", "og:image:url":
 			return t.Attr("content"), 3
 		case "twitter:image", "twitter:image:src":
 			return t.Attr("content"), 2

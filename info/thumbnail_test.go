@@ -69,3 +69,16 @@ func TestPageImage(t *testing.T) {
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// The image by HTTPS is preferred, wherever it stands.
+func TestPageImage_Secure(t *testing.T) {
+	for _, page := range []string{
+		`<meta property="og:image" content="http://i.example/x"><meta property="og:image:secure_url" content="https://i.example/x">`,
+		`<meta property="og:image:secure_url" content="https://i.example/x"><meta property="og:image" content="http://i.example/x">`,
+	} {
+		got, err := PageImage(strings.NewReader(page), "text/html", "https://a.example/")
+		if err != nil || got != "https://i.example/x" {
+			t.Errorf("%s: %q %v", page, got, err)
+		}
+	}
+}

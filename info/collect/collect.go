@@ -257,8 +257,13 @@ func (c *Collector) count(ctx context.Context, s info.Source, b info.Batch, now 
 		}
 	}
 	for _, f := range b.Failures {
-		if class := info.ClassOf(f.Err); !f.Alone && (class == info.Spent || class == info.Throttled) {
+		switch class := info.ClassOf(f.Err); {
+		case f.Alone:
+		case class == info.Spent, class == info.Throttled:
 			c.warn(s, c.Store.Rest(ctx, s.Name(), string(class), c.restsUntil(s, f.Err, 0, now)))
+		case class == info.Refused: // the key was refused after another request had succeeded
+			c.warn(s, c.Store.Fail(ctx, store.Failure{Source: s.Name(), Class: string(class),
+				Message: contract.Reason(f.Err), NotBefore: c.restsUntil(s, f.Err, 0, now), Now: now}))
 		}
 	}
 }
@@ -320,7 +325,7 @@ func (c *Collector) gaveUp(ctx context.Context, s info.Source, state store.Sourc
 	}
 	c.warn(s, c.Store.Fail(ctx, store.Failure{Source: s.Name(), State: b.State, Class: string(class),
 		Message: contract.Reason(err), NotBefore: until, Failed: letters(s.Name(), b.Failures), Now: now}))
-	r.Error = contract.Reason(err)
+	r.Error, r.Kind = contract.Reason(err), info.Kind(err)
 	r.Counts.Failed = len(b.Failures)
 	c.Log.Error("info_collect_failed", "error_type", info.Kind(err), "source", s.Name(), "class", class, "error",
 		err.Error(), "not_before", until)
@@ -367,7 +372,7 @@ func (c *Collector) skipped(r info.Report, until time.Time) info.Report {
 
 // failed reports a failure of the store. The next collection begins where this one did.
 func (c *Collector) failed(r info.Report, err error) info.Report {
-	r.Error = contract.Reason(err)
+	r.Error, r.Kind = contract.Reason(err), contract.KindOf(err)
 	c.Log.Error("info_collect_failed", "error_type", contract.KindOf(err), "source", r.Source, "error", err.Error())
 	return r
 }

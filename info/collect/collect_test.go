@@ -401,6 +401,47 @@ func TestCollect_BadQuery(t *testing.T) {
 	}
 }
 
+// A query that the provider rejects, with whatever status, silences no other, and the source does not rest.
+func TestCollect_OneBadQuery(t *testing.T) {
+	for _, status := range []int{400, 409, 413, 415, 422} {
+		w := newWorld(t, newsData(200, 30, "bad", "good"))
+		w.pages[newsDataURL+"?q=bad&size=10"] = page{status: status, body: `{"status":"error","results":[{"code":"X"}]}`}
+		w.pages[newsDataURL] = page{body: fixture(t, "newsdata_page1_free.json")}
+		for range 3 {
+			if r := w.run(info.NewsData)[0]; r.Error != "" || r.Skipped != "" || r.Counts.Failed != 1 ||
+				r.Counts.Articles != 10 {
+				t.Errorf("%d: %+v", status, r)
+			}
+			w.clock = w.clock.Add(30 * time.Minute)
+		}
+		letters, err := w.Store.DeadLetters(ctx, "", 10)
+		if err != nil || len(letters) != 1 || letters[0].Request != "bad" || letters[0].Attempts != 3 {
+			t.Errorf("%d: %+v %v", status, letters, err)
+		}
+	}
+}
+
+// A key that is refused after a query has succeeded shows as a failure, and the source rests.
+func TestCollect_KeyRefusedInBetween(t *testing.T) {
+	w := newWorld(t, newsData(200, 30, "good", "bad"))
+	w.pages[newsDataURL] = page{body: fixture(t, "newsdata_page1_free.json")}
+	w.pages[newsDataURL+"?q=bad&size=10"] = page{status: 401, body: fixture(t, "newsdata_error_401.json")}
+	w.run(info.NewsData)
+	s, err := w.Store.Sources(ctx)
+	if err != nil || s[0].Failures != 1 || s[0].ErrorClass != string(info.Refused) || len(w.articles()) != 10 {
+		t.Errorf("%+v %v, %d articles", s, err, len(w.articles()))
+	}
+}
+
+// Some encoders write an empty list as null.
+func TestCollect_NullItems(t *testing.T) {
+	w := newWorld(t, naver("x"))
+	w.pages[naverURL] = page{body: `{"total":0,"items":null}`}
+	if r := w.run(info.Naver)[0]; r.Error != "" || r.Counts.Articles != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestCollect_BackOff(t *testing.T) {
 	w := newWorld(t, naver("x"))
 	w.pages[naverURL] = page{status: 500}

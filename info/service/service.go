@@ -397,7 +397,7 @@ func (it *collecting) work(ctx context.Context, names []string) error {
 	var failures []error
 	for _, r := range it.Run(ctx, names...) {
 		if r.Error != "" {
-			failures = append(failures, errors.New(r.Error))
+			failures = append(failures, &contract.Error{Kind: r.Kind, Op: "collect." + r.Source, Message: r.Error})
 		}
 	}
 	return errors.Join(failures...)

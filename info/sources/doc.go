@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/info"
 )
@@ -28,6 +30,9 @@ func failed(source string, class info.Class, a *info.Answer, code string, now ti
 func unreadable(source string, a *info.Answer) *info.UpstreamError {
 	return &info.UpstreamError{Class: info.Broken, Source: source, Status: a.Status, Err: errUnreadable}
 }
+
+// isList reports whether a field is a list, or null, as some encoders write an empty one.
+func isList(v gjson.Result) bool { return v.IsArray() || v.Exists() && v.Type == gjson.Null }
 
 // byStatus classifies an answer by its status alone.
 func byStatus(status int) info.Class {
@@ -62,13 +67,18 @@ func requests(names []string, do func(name string) error) (failures []info.Failu
 	return failures, err
 }
 
-// searchClass is byStatus for a search, of which these statuses are about the query.
+// searchClass is byStatus for a search. Only a wrong key or endpoint is about all queries; any other refusal is about
+// this one.
 func searchClass(status int) info.Class {
-	switch status {
-	case http.StatusBadRequest, http.StatusRequestURITooLong, http.StatusUnprocessableEntity:
-		return info.BadRequest
+	switch class := byStatus(status); status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
+		return class
+	default:
+		if class == info.Refused {
+			return info.BadRequest
+		}
+		return class
 	}
-	return byStatus(status)
 }
 
 func statusOf(err error) int {

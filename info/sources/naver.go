@@ -61,7 +61,7 @@ func (n *Naver) search(ctx context.Context, c info.Client, query string, now tim
 	switch {
 	case answer.Status != http.StatusOK:
 		return n.failure(answer, doc, now)
-	case !gjson.ValidBytes(answer.Body) || !items.IsArray():
+	case !gjson.ValidBytes(answer.Body) || !isList(items):
 		return unreadable(info.Naver, answer)
 	}
 	items.ForEach(func(_, item gjson.Result) bool {

@@ -61,7 +61,7 @@ func (n *NewsData) search(ctx context.Context, c info.Client, query string, now 
 	switch {
 	case answer.Status != http.StatusOK, valid && doc.Get("status").Str == "error": // errors can come with 200
 		return n.failure(answer, doc, now)
-	case !valid || !doc.Get("results").IsArray():
+	case !valid || !isList(doc.Get("results")):
 		return unreadable(info.NewsData, answer)
 	}
 	doc.Get("results").ForEach(func(_, r gjson.Result) bool {
@@ -136,12 +136,12 @@ func (n *NewsData) failure(a *info.Answer, doc gjson.Result, now time.Time) erro
 	case a.Status == http.StatusTooManyRequests && code == "" && strings.Contains(strings.ToLower(message), "credit"):
 		class = info.Spent
 	case a.Status == http.StatusOK:
-		class = info.Refused
-		switch {
-		case code == "InternalServerError" || code == "ServerError":
+		class = info.BadRequest
+		switch code {
+		case "InternalServerError", "ServerError":
 			class = info.Broken
-		case strings.HasPrefix(code, "Unsupported") || strings.HasPrefix(code, "Parameter"):
-			class = info.BadRequest
+		case "Unauthorized", "AccessDenied", "Forbidden":
+			class = info.Refused
 		}
 	}
 	return failed(info.NewsData, class, a, code, now)

@@ -85,7 +85,7 @@ func (s *Seed) page(ctx context.Context, c info.Client, cursor string, now time.
 	switch {
 	case answer.Status != http.StatusOK:
 		return false, failed(info.Seed, byStatus(answer.Status), answer, doc.Get("error.code").String(), now)
-	case !gjson.ValidBytes(answer.Body) || !data.Get("items").IsArray():
+	case !gjson.ValidBytes(answer.Body) || !isList(data.Get("items")):
 		return false, unreadable(info.Seed, answer)
 	}
 	data.Get("items").ForEach(func(_, item gjson.Result) bool {
