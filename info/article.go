@@ -67,7 +67,8 @@ const (
 )
 
 // Key returns the form in which URLs are compared: canonical (see markup.AppendCanonical), without scheme, leading
-// "www." and final slash, on which sources differ. Fragments count only if they are routes. It returns "" for anything but http and https URLs.
+// "www." and final slash, on which sources differ. Fragments count only if they are routes. It returns "" for anything
+// but http and https URLs.
 func Key(url string) string {
 	absolute, ok := markup.Resolve("", []byte(url)) // percent-encodes
 	if !ok {

@@ -72,10 +72,9 @@ func (failing) Read([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 // The image by HTTPS is preferred, wherever it stands.
 func TestPageImage_Secure(t *testing.T) {
-	for _, page := range []string{
-		`<meta property="og:image" content="http://i.example/x"><meta property="og:image:secure_url" content="https://i.example/x">`,
-		`<meta property="og:image:secure_url" content="https://i.example/x"><meta property="og:image" content="http://i.example/x">`,
-	} {
+	const plain = `<meta property="og:image" content="http://i.example/x">`
+	const secure = `<meta property="og:image:secure_url" content="https://i.example/x">`
+	for _, page := range []string{plain + secure, secure + plain} {
 		got, err := PageImage(strings.NewReader(page), "text/html", "https://a.example/")
 		if err != nil || got != "https://i.example/x" {
 			t.Errorf("%s: %q %v", page, got, err)

@@ -405,7 +405,8 @@ func TestCollect_BadQuery(t *testing.T) {
 func TestCollect_OneBadQuery(t *testing.T) {
 	for _, status := range []int{400, 409, 413, 415, 422} {
 		w := newWorld(t, newsData(200, 30, "bad", "good"))
-		w.pages[newsDataURL+"?q=bad&size=10"] = page{status: status, body: `{"status":"error","results":[{"code":"X"}]}`}
+		w.pages[newsDataURL+"?q=bad&size=10"] = page{status: status,
+			body: `{"status":"error","results":[{"code":"X"}]}`}
 		w.pages[newsDataURL] = page{body: fixture(t, "newsdata_page1_free.json")}
 		for range 3 {
 			if r := w.run(info.NewsData)[0]; r.Error != "" || r.Skipped != "" || r.Counts.Failed != 1 ||

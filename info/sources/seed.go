@@ -46,7 +46,7 @@ func (s *Seed) Collect(ctx context.Context, c info.Client, state []byte, now tim
 		case err != nil && len(b.State) > 0 && statusOf(err) == http.StatusBadRequest:
 			// The engine no longer knows the cursor. Empty, not nil: the next collection starts over.
 			b.State = []byte{}
-			b.Failures = append(b.Failures, info.Failure{Request: "feed", Err: err})
+			b.Failures = append(b.Failures, info.Failure{Request: "feed", Err: err, Alone: true})
 			return b, nil
 		case err != nil && string(b.State) == string(state):
 			return b, err
