@@ -148,7 +148,8 @@ func TestInfo(t *testing.T) {
 	expect("info articles --category sports", exitFailed, "Invalid category", "INVALID_CATEGORY")
 	expect("info articles now", exitUsage, `unexpected argument "now"`)
 	expect("info articles --limit -1", exitUsage, "--limit must not be below 0")
-	expect("info status", exitOK, "FEED  ", "https://feeds.example/rss  -          0      2026-01-28 12:00:00  feed: refused",
+	expect("info status", exitOK, "FEED  ",
+		"https://feeds.example/rss  -          0      2026-01-28 12:00:00  feed: refused",
 		"size     d1 has 0 of 10000 MB")
 	expect("info remove http://www.press.example/2/?utm_source=x", exitOK, "taken down: 분리배출 기준 개편 (naver_")
 	expect("info remove https://press.example/2 --json", exitOK, `"is_deleted":true`) // again

@@ -210,7 +210,8 @@ func TestMigratePostgres(t *testing.T) {
 	}
 	migrated("an empty database", "", len(files))
 	migrated("again", "", 0)
-	if _, err := store.NewPostgres(db).Upsert(ctx, []store.New{{Article: infotest.Article("naver", 1, time.Now())}}); err != nil {
+	a := infotest.Article(info.Naver, 1, time.Now())
+	if _, err := store.NewPostgres(db).Upsert(ctx, []store.New{{Article: a}}); err != nil {
 		t.Error(err)
 	}
 	forget := func(tables string) {
@@ -221,7 +222,8 @@ func TestMigratePostgres(t *testing.T) {
 	}
 	forget("DROP TABLE news_migrations")
 	for _, last := range []string{"", "0009_nothing.sql"} {
-		if _, err := store.MigratePostgres(ctx, db, last); err == nil || !strings.Contains(err.Error(), "0001_news.sql") {
+		_, err := store.MigratePostgres(ctx, db, last)
+		if err == nil || !strings.Contains(err.Error(), "0001_news.sql") {
 			t.Errorf("a database without a record, last %q: %v", last, err)
 		}
 	}

@@ -54,8 +54,8 @@ func MigratePostgres(ctx context.Context, db Scripted, last string) (applied []s
 	case len(rows) > 0 || !there:
 		last = "" // the record counts
 	case !slices.Contains(names, last):
-		return nil, fmt.Errorf("the database has tables, but no record of its migrations: name the last one that was applied, "+
-			"one of %v", names)
+		return nil, fmt.Errorf("the database has tables, but no record of its migrations: "+
+			"name the last one that was applied, one of %v", names)
 	}
 	recorded := map[string]bool{}
 	for _, r := range rows {
