@@ -849,7 +849,8 @@ func TestMirrors_OpenRedirect(t *testing.T) {
 			pages["https://"+thief+"/feed.xml"] = fetchtest.Page{
 				Header: map[string]string{"Content-Type": "application/rss+xml"},
 				Body: `<rss version="2.0"><channel><title>News</title><item>` +
-					`<link>https://` + thief + trick + `</link><title>Minister opens new hospital in the north</title><pubDate>` +
+					`<link>https://` + thief + trick + `</link>` +
+					`<title>Minister opens new hospital in the north</title><pubDate>` +
 					time.Now().Format(time.RFC1123Z) + `</pubDate></item></channel></rss>`}
 			of := collectAs(t, w, thief, "2026-01-29").Technical.MirrorOf
 			if of == nil || *of != victim {
