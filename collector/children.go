@@ -21,8 +21,8 @@ const maxChildBytes = 2 << 20
 const maxLine = 64 << 10
 
 // childPages lists the pages of the sitemaps other than the root, which is stored as it was received. The list is
-// stored beside the document, with a line for each page: the number of bytes that its URL shares with the beginning of the one
-// before, a space, and the rest of the URL.
+// stored beside the document, with a line for each page: the number of bytes that its URL shares with the beginning
+// of the one before, a space, and the rest of the URL.
 type childPages struct {
 	text   []byte
 	urls   int

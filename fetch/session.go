@@ -462,7 +462,8 @@ func (r *chain) wait(ctx context.Context, h *host, link string) error {
 	slept, err := r.sleepUntil(ctx, due, link)
 	r.polite += slept
 	if err == nil && notBefore.Sub(r.clock.Now()) >= r.left() {
-		err = tooLate(link, "its host is ready at "+notBefore.UTC().Format(time.RFC3339)+", after the domain's deadline")
+		err = tooLate(link, "its host is ready at "+notBefore.UTC().Format(time.RFC3339)+
+			", after the domain's deadline")
 	}
 	if err == nil {
 		_, err = r.sleepUntil(ctx, notBefore, link)

@@ -300,7 +300,8 @@ func trainPages(dir fs.FS, weights []byte, set pageSettings) (data []byte, table
 	if err != nil {
 		return nil, "", err
 	}
-	return data, "| pages | known of the page | accuracy | with secondary | macro-F1 |\n| --- | --- | --- | --- | --- |\n" +
+	return data, "| pages | known of the page | accuracy | with secondary | macro-F1 |\n| --- | --- | --- " +
+		"| --- | --- |\n" +
 		pageRows("cross-validated", all, predictions) + pageRows("held out", held, predictedHeld), nil
 }
 
@@ -315,7 +316,8 @@ func pageRows(name string, all []*pageExample, predictions []*prediction) string
 	}
 	row := func(known string, guess func(*prediction) lexicon.Role) string {
 		f := measure(predictions, guess)
-		return fmt.Sprintf("| %s (%d) | %s | %.3f | %.3f | %.3f |\n", name, f.n, known, f.accuracy, f.secondary, f.macroF1)
+		return fmt.Sprintf("| %s (%d) | %s | %.3f | %.3f | %.3f |\n", name, f.n, known, f.accuracy, f.secondary,
+			f.macroF1)
 	}
 	return row("URL", func(p *prediction) lexicon.Role { return by[p.example].alone }) +
 		row("URL and evidence", (*prediction).best)

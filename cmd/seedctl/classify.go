@@ -32,8 +32,8 @@ docs/classification.md explains the types and how often the answer is right. Not
 With --jsonl every line of standard input is a question
   {"url", "title"?, "anchor"?, "page"?, "authority"?}
 where title is that of the page, anchor the text of a link to it, and page its evidence as seedctl
-inspect shows it (title, h1, headings, breadcrumb, text, words, links, dates, forms, documents, lang;
-each may be missing), and every line of the output its answer
+inspect shows it (title, h1, headings, breadcrumb, text, words, links, dates, forms, documents,
+lang; each may be missing), and every line of the output its answer
   {"url", "primary_type", "secondary_types", "confidence" (0 to 1), "evidence"}
 or {"error"}, after which the exit code is 1 once all others are answered.
 

@@ -273,8 +273,8 @@ func infoRemoveCommand() *cobra.Command {
 	return takedownCommand(&cobra.Command{
 		Use:   "remove [flags] URL|ID",
 		Short: "take an article down",
-		Long: `Takes the article with this URL, in any spelling, or with this id down: readers no longer get it, and
-it does not come back when a source lists it again. Caches may show it for a minute and a half.
+		Long: `Takes the article with this URL, in any spelling, or with this id down: readers no longer get it,
+and it does not come back when a source lists it again. Caches may show it for a minute and a half.
 
 With --json it prints {"id", "is_deleted", "refreshed"}.`,
 		Example: `  seedctl info remove https://press.example/1

@@ -79,6 +79,7 @@ func newInfoService(t *testing.T) *infoService {
 		return nil
 	}
 	noon := time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
+	var waited atomic.Int64 // between two requests to a host
 	vars := map[string]string{
 		"NAVER_CLIENT_ID": "i", "NAVER_CLIENT_SECRET": "s", "NAVER_QUERIES": "a", "FEEDS": "https://feeds.example/rss",
 		"API_TOKEN": token,
@@ -88,8 +89,11 @@ func newInfoService(t *testing.T) *infoService {
 		KV:        &cache.Memory{},
 		Transport: s, Webhook: func(string) alarms.Webhook { return nil },
 		Variable: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
-		Local:    func() bool { return false }, Log: slog.New(slog.DiscardHandler), Now: func() time.Time {
-			return noon
+		Local:    func() bool { return false }, Log: slog.New(slog.DiscardHandler),
+		Now: func() time.Time { return noon.Add(time.Duration(waited.Load())) },
+		Sleep: func(_ context.Context, d time.Duration) error {
+			waited.Add(int64(d))
+			return nil
 		},
 		Extend: func(time.Duration) {},
 	}
