@@ -165,7 +165,7 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 				Reserved: 14 << 20, Refused: map[string]int{"memory": 3},
 				Dropped: map[string]int{"memory": 1}, Recovered: map[string]int{"handler": 1}}, nil
 		},
-		Signer: &botauth.Signer{Keys: s.Signing.Keys, Agent: s.Signing.Agent, Sign: botauth.Native, Now: now},
+		Signer: &botauth.Signer{Keys: s.Signing.Keys, Agent: s.Signing.Agent, Sign: signed, Now: now},
 		Local:  func() bool { return true },
 		Now:    now,
 	}
@@ -173,12 +173,16 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 }
 
 var signingKey = func() botauth.Key {
-	key, err := botauth.NewKey()
+	keys, err := botauth.ParseKeys(`{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",` +
+		`"d":"nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A"}`) // RFC 8037, A.1
 	if err != nil {
 		panic(err)
 	}
-	return key
+	return keys[0]
 }()
+
+// signed is a botauth.Sign.
+func signed(context.Context, botauth.Key, string) ([]byte, error) { return []byte("signed"), nil }
 
 // shards are the objects of the frontier.
 type shards struct {

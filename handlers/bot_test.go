@@ -63,16 +63,13 @@ func TestBot_SignedPage(t *testing.T) {
 }
 
 func TestBot_Directory(t *testing.T) {
-	key, err := botauth.NewKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := signingKey
 	set := func(keys []botauth.Key, agent string) *fixture {
 		f := newFixture(t, func(s *settings.Settings) {
 			s.Environment, s.APIToken = "production", "secret"
 			s.Signing = settings.Signing{Keys: keys, Agent: agent}
 		})
-		f.api.Signer = &botauth.Signer{Keys: keys, Agent: agent, Sign: botauth.Native, Now: time.Now}
+		f.api.Signer = &botauth.Signer{Keys: keys, Agent: agent, Sign: signed, Now: time.Now}
 		return f
 	}
 	const agent = "https://bot.newsfork.com"

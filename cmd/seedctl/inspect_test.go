@@ -129,7 +129,7 @@ func TestInspect_Page(t *testing.T) {
 func TestInspect_PageOfTheWeb(t *testing.T) {
 	const site = "https://www.council.example.com"
 	code, out, errOut := inspect(t, "--page", "--json", "--verbose", site+"/")
-	if code != exitOK || !strings.Contains(out, `"title"`) || strings.Index(errOut, "/robots.txt") < 0 ||
+	if code != exitOK || !strings.Contains(out, `"title"`) || !strings.Contains(errOut, "/robots.txt") ||
 		strings.Index(errOut, "/robots.txt") > strings.Index(errOut, site+"/:") {
 		t.Errorf("code %d: %s%s", code, out, errOut)
 	}
