@@ -13,6 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/robots"
+	"github.com/newsfork/seed-engine/sitemap"
 )
 
 const (
@@ -111,9 +112,9 @@ type gathering struct {
 	crawling bool // from now on only the site's own pages are of interest
 	reserve  int  // requests kept for later steps
 
-	roots    map[string]string // entry point of each sitemap that was read, by the URL it was requested under
-	newsRoot bool              // the root sitemap is a news sitemap that was found at a well-known path
-	asked    []string          // feeds that were requested, as they were named
+	roots     map[string]string // entry point of each sitemap that was read, by the URL it was requested under
+	rootWorth sitemap.Worth     // of the root sitemap
+	asked     []string          // feeds that were requested, as they were named
 }
 
 // policy holds the rules of the robots.txt files that were read.

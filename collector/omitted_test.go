@@ -127,7 +127,8 @@ func TestSitemaps_GuessesAreNoErrors(t *testing.T) {
 	}
 }
 
-// A news sitemap at a well-known path does not end the search for the site's sitemap, which becomes the root.
+// Neither a news sitemap nor an empty one at a well-known path ends the search for the site's sitemap, which becomes the
+// root. An entry of found that is a URL is redirected to.
 func TestSitemaps_NewsAtWellKnownPath(t *testing.T) {
 	const news = `<urlset xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>https://example.com/` +
 		`today</loc><news:news><news:title>Today</news:title></news:news></url></urlset>`
@@ -135,6 +136,14 @@ func TestSitemaps_NewsAtWellKnownPath(t *testing.T) {
 		"</url></urlset>"
 	const untagged = "<urlset><url><loc>https://example.com/today</loc></url></urlset>"
 	const index = "<sitemapindex><sitemap><loc>https://example.com/pages.xml</loc></sitemap></sitemapindex>"
+	const empty = "<urlset></urlset>"
+	months := map[string]string{"/sitemap-index.xml": index, "/pages.xml": main}
+	for i := range 30 {
+		path := fmt.Sprintf("/news-%d.xml", i)
+		months["/news-sitemap.xml"] += "<sitemap><loc>https://example.com" + path + "</loc></sitemap>"
+		months[path] = untagged
+	}
+	months["/news-sitemap.xml"] = "<sitemapindex>" + months["/news-sitemap.xml"] + "</sitemapindex>"
 	for _, c := range []struct {
 		name  string
 		found map[string]string
@@ -153,6 +162,17 @@ func TestSitemaps_NewsAtWellKnownPath(t *testing.T) {
 		{"an index of news, then the main one", map[string]string{
 			"/news-sitemap.xml": strings.ReplaceAll(index, "pages", "today"), "/today.xml": news,
 			"/sitemap-index.xml": main}, "/sitemap-index.xml", 3},
+		{"a redirect to news without tags, then an index", map[string]string{
+			"/sitemap.xml": "https://example.com/news-sitemap.xml", "/news-sitemap.xml": untagged,
+			"/sitemap-index.xml": index, "/pages.xml": main}, "/sitemap-index.xml", 3},
+		{"an empty one, then an index", map[string]string{"/sitemap.xml": empty, "/sitemap-index.xml": index,
+			"/pages.xml": main}, "/sitemap-index.xml", 2},
+		{"an empty one, news, then an index", map[string]string{"/sitemap.xml": empty, "/news-sitemap.xml": untagged,
+			"/sitemap-index.xml": index, "/pages.xml": main}, "/sitemap-index.xml", 3},
+		{"news, an empty one, then the main one", map[string]string{"/sitemap_index.xml": news,
+			"/sitemap-index.xml": empty, "/sitemap.xml.gz": main}, "/sitemap.xml.gz", 3},
+		{"an empty one only", map[string]string{"/sitemap.xml": empty, "/sitemap.txt": ""}, "/sitemap.xml", 0},
+		{"an index of more news than there are requests, then an index", months, "/sitemap-index.xml", 10},
 		{"news without tags only", map[string]string{"/news-sitemap.xml": untagged}, "/news-sitemap.xml", 1},
 		{"news only", map[string]string{"/news-sitemap.xml": news}, "/news-sitemap.xml", 1},
 		{"the main one", map[string]string{"/sitemap.xml": main, "/news-sitemap.xml": news}, "/sitemap.xml", 2},
@@ -164,6 +184,9 @@ func TestSitemaps_NewsAtWellKnownPath(t *testing.T) {
 				delete(pages, "https://example.com/sitemap.xml")
 				for path, body := range c.found {
 					pages["https://example.com"+path] = fetchtest.Page{Body: body}
+					if strings.HasPrefix(body, "https://example.com/news") {
+						pages["https://example.com"+path] = fetchtest.Redirect(301, body)
+					}
 				}
 				w := newWorld(pages, nil)
 				if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
@@ -171,7 +194,7 @@ func TestSitemaps_NewsAtWellKnownPath(t *testing.T) {
 				}
 				d := w.document(t)
 				if d.Sitemap.URL == nil || *d.Sitemap.URL != "https://example.com"+c.root ||
-					d.Sitemap.URLCount != c.urls || d.Partial {
+					d.Sitemap.URLCount != c.urls || d.Partial != (len(c.found) > 20) {
 					t.Errorf("sitemap %s, partial %v", asJSON(d.Sitemap), d.Partial)
 				}
 				if stored := string(w.read(t, dir.Sitemap())); stored != c.found[c.root] ||

@@ -151,7 +151,7 @@ func (g *gathering) receivedSitemap(ctx context.Context, walk *sitemap.Walk, c s
 	if why != (contract.Failure{}) {
 		return why, s.Problem != "" && why.Error != nil && *why.Error == *contract.ShortText(s.Problem), nil
 	}
-	walk.Read(c, s)
+	walk.Read(c, a.URL, s)
 	g.roots[c.URL] = entry.URL
 	if entry.URL == a.URL {
 		g.found.analysis.analyser.Source(discovery.Source{Method: entryMethod(s), URL: a.URL, Read: true})
@@ -170,8 +170,8 @@ func (g *gathering) receivedSitemap(ctx context.Context, walk *sitemap.Walk, c s
 }
 
 // read parses the answer to c. If it might be the root sitemap, read also stores it as evidence: the first sitemap is
-// the root, or the first other one after a news sitemap found at a well-known path. why is the reason if it cannot be
-// used; err is the bucket's.
+// the root, until one of more worth is found that no index names. why is the reason if it cannot be used; err is the
+// bucket's.
 func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answer,
 	fn func(*sitemap.Entry)) (s *sitemap.Summary, why contract.Failure, err error) {
 	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: g.collector.Limits.MaxSitemapBytes,
@@ -182,7 +182,7 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 		sum = sha256.New()
 		options.Tee = sum
 	}
-	if !g.found.sitemap.Exists || c.Source == sitemap.FromWellKnown && g.newsRoot {
+	if !g.found.sitemap.Exists || c.Source != sitemap.FromIndex && g.rootWorth < sitemap.OfSite {
 		if e, err = g.batch.store.evidence(ctx, g.dir.Sitemap()); err != nil {
 			return nil, why, err
 		}
@@ -211,12 +211,13 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 	if why.Error == nil {
 		g.found.read(a, sum, summary.Charset, summary.Truncated)
 	}
+	worth := c.Worth(a.URL, &summary)
 	switch {
 	case e == nil:
-	case why.Error != nil, g.found.sitemap.Exists && c.IsNewsGuess(&summary):
+	case why.Error != nil, g.found.sitemap.Exists && worth <= g.rootWorth:
 		err = e.abort(nil)
 	default:
-		g.newsRoot = c.IsNewsGuess(&summary)
+		g.rootWorth = worth
 		g.found.site.likeness.list(urls)
 		g.root(ctx, a, &summary, e)
 	}

@@ -43,7 +43,8 @@ type Candidate struct {
 
 // Walk decides which sitemap of a site to request next: those that robots.txt names, then the children of indexes,
 // then well-known paths while nothing but news was found, since a news sitemap covers only two days. News comes
-// first, then what changed last. No document is requested twice.
+// first, then what changed last; but the children of a guessed index of news wait until the site's own sitemap was
+// searched for, since they may be many. No document is requested twice.
 //
 // The caller calls Next until it returns no candidate or its budget is spent, and reports each outcome with Redirect,
 // Child or Read. A candidate that cannot be fetched needs no report.
@@ -105,6 +106,11 @@ func NewWalk(origin string, listed []string, keep int, now time.Time) *Walk {
 
 // Next returns the next sitemap to ask for, if there is one.
 func (w *Walk) Next() (Candidate, bool) {
+	if w.news {
+		if c, ok := w.guess(); ok {
+			return c, true
+		}
+	}
 	for len(w.pending) > 0 {
 		p := w.pending[0]
 		w.pending = slices.Delete(w.pending, 0, 1)
@@ -112,6 +118,11 @@ func (w *Walk) Next() (Candidate, bool) {
 			return p.Candidate, true
 		}
 	}
+	return w.guess()
+}
+
+// guess returns the next well-known path to try, unless the site's sitemap was found.
+func (w *Walk) guess() (Candidate, bool) {
 	for !w.found && len(w.guesses) > 0 {
 		u := w.origin + w.guesses[0]
 		w.guesses = w.guesses[1:]
@@ -141,23 +152,38 @@ func (w *Walk) Child(c Candidate, loc []byte, lastmod time.Time) {
 	})
 }
 
-// Read reports what the document of c was. Guessing ends with the first that is a sitemap, not empty and
-// not one of news.
-func (w *Walk) Read(c Candidate, s *Summary) {
-	switch {
-	case s.Kind == Invalid || s.URLs+s.Children == 0:
+// Read reports what the document of c was, which the site served at url. Guessing ends with the first that is a
+// sitemap, not empty and not one of news.
+func (w *Walk) Read(c Candidate, url string, s *Summary) {
+	switch worth := c.Worth(url, s); {
+	case worth == ListsNothing:
 	case w.news && c.Source == FromIndex: // of news
-	case c.IsNewsGuess(s):
+	case worth == OfNews:
 		w.news = true
 	default:
 		w.found = true
 	}
 }
 
-// IsNewsGuess reports whether the document of c is a sitemap of news at a well-known path, so that the site probably
-// has another one. Some sites leave out the tags, so the name is enough.
-func (c Candidate) IsNewsGuess(s *Summary) bool {
-	return c.Source == FromWellKnown && (s.IsNews() || classify(c.URL) == newsClass)
+// Worth is how well a sitemap serves as the main one of its site, ascending.
+type Worth uint8
+
+const (
+	ListsNothing Worth = iota
+	OfNews             // at a well-known path: the site probably has another one
+	OfSite
+)
+
+// Worth returns the worth of the document of c, which the site served at url. Some sites leave out the tags of news, so
+// the name of either is enough.
+func (c Candidate) Worth(url string, s *Summary) Worth {
+	switch {
+	case s.Kind == Invalid || s.URLs+s.Children == 0:
+		return ListsNothing
+	case c.Source == FromWellKnown && (s.IsNews() || classify(c.URL) == newsClass || classify(url) == newsClass):
+		return OfNews
+	}
+	return OfSite
 }
 
 // Unread counts the sitemaps that are named and were not handed out, up to some 65,000.

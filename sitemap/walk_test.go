@@ -89,7 +89,7 @@ func (s *site) walk(t *testing.T, budget int) outcome {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.Read(c, &sum)
+		w.Read(c, c.URL, &sum)
 		if sum.Kind == Invalid {
 			o.errors++
 			continue
@@ -185,7 +185,7 @@ func TestWalk_Order(t *testing.T) {
 	} {
 		w.Child(index, []byte(origin+c.path), c.lastmod)
 	}
-	w.Read(index, &Summary{Kind: Index, Children: 9})
+	w.Read(index, index.URL, &Summary{Kind: Index, Children: 9})
 	want := []string{"/news-sitemap.xml", "/extra.xml", "/new.xml", "/2026/02/14.xml", "/archive-2025-11.xml",
 		"/old.xml",
 		"/undated.xml", "/future.xml", "/post_tag-sitemap.xml"}
@@ -210,7 +210,7 @@ func TestWalk_Guesses(t *testing.T) {
 	} {
 		w := NewWalk(origin, nil, 20, clock)
 		first, _ := w.Next()
-		w.Read(first, &c.sum)
+		w.Read(first, first.URL, &c.sum)
 		if _, more := w.Next(); more != c.goOn {
 			t.Errorf("after %s: more = %v", name, more)
 		}
@@ -256,7 +256,7 @@ func TestWalk_Cycles(t *testing.T) {
 	for _, u := range []string{"/a.xml", "/b.xml", "/c.xml", "/robots.txt"} {
 		w.Child(c, []byte(origin+u), time.Time{})
 	}
-	w.Read(c, &Summary{Kind: URLSet, URLs: 1})
+	w.Read(c, c.URL, &Summary{Kind: URLSet, URLs: 1})
 	if again := drain(w); again != nil || w.Unread() != 0 {
 		t.Errorf("asked for %q again, %d not read", again, w.Unread())
 	}
@@ -273,7 +273,7 @@ func TestWalk_Best(t *testing.T) {
 			t.Fatalf("%d are remembered", len(w.pending))
 		}
 	}
-	w.Read(index, &Summary{Kind: Index, Children: 5000})
+	w.Read(index, index.URL, &Summary{Kind: Index, Children: 5000})
 	got := drain(w)
 	if len(got) != 5 {
 		t.Fatalf("asked for %q", got)
@@ -343,9 +343,9 @@ func TestWalk_AfterNews(t *testing.T) {
 		path := strings.TrimPrefix(c.URL, origin)
 		switch asked = append(asked, path); path {
 		case "/news-sitemap.xml":
-			w.Read(c, &Summary{Kind: URLSet, URLs: 40, NewsEntries: 40})
+			w.Read(c, c.URL, &Summary{Kind: URLSet, URLs: 40, NewsEntries: 40})
 		case "/sitemap.txt":
-			w.Read(c, &Summary{Kind: Text, URLs: 40})
+			w.Read(c, c.URL, &Summary{Kind: Text, URLs: 40})
 		}
 	}
 	want := []string{"/sitemap.xml", "/sitemap_index.xml", "/wp-sitemap.xml", "/news-sitemap.xml",
@@ -360,16 +360,24 @@ func TestWalk_AfterNews(t *testing.T) {
 		switch path := strings.TrimPrefix(c.URL, origin); path {
 		case "/news-sitemap.xml", "/sitemap-index.xml":
 			asked = append(asked, path)
-			w.Read(c, &Summary{Kind: URLSet, URLs: 40})
+			w.Read(c, c.URL, &Summary{Kind: URLSet, URLs: 40})
 		}
 	}
 	if want := []string{"/news-sitemap.xml", "/sitemap-index.xml"}; !slices.Equal(asked, want) {
 		t.Errorf("found %q, want %q", asked, want)
 	}
+	// The name that the site gives it decides as well. The children of an index of news wait for the search.
+	w = NewWalk(origin, nil, 20, clock)
+	guess, _ := w.Next()
+	w.Child(guess, []byte(origin+"/news-1.xml"), time.Time{})
+	w.Read(guess, origin+"/maps/news.xml", &Summary{Kind: Index, Children: 1})
+	if got := drain(w); len(got) < 5 || got[len(got)-1] != "/news-1.xml" {
+		t.Errorf("asked for %q", got)
+	}
 	// What robots.txt names is what the site has.
 	w = NewWalk(origin, []string{origin + "/news.xml"}, 20, clock)
 	news, _ := w.Next()
-	w.Read(news, &Summary{Kind: URLSet, URLs: 40, NewsEntries: 40})
+	w.Read(news, news.URL, &Summary{Kind: URLSet, URLs: 40, NewsEntries: 40})
 	if c, more := w.Next(); more {
 		t.Errorf("asked for %s", c.URL)
 	}
