@@ -70,3 +70,6 @@ func (s Seconds) Add(d time.Duration) Seconds { return s + Seconds(d/time.Second
 
 // Sub returns how long s is after earlier.
 func (s Seconds) Sub(earlier Seconds) time.Duration { return time.Duration(s-earlier) * time.Second }
+
+// Day returns the number of whole days (UTC) from 1970 to s.
+func (s Seconds) Day() int64 { return int64(s / 86_400) }

@@ -13,11 +13,11 @@ const storeDelay = 10 * time.Minute
 
 // handleDeadLetters stores a batch of the dead-letter queue.
 func (c *Consumer) handleDeadLetters(ctx context.Context, queue string, messages []Message) {
-	given := make([]deadletters.Message, len(messages))
+	letters := make([]deadletters.Message, len(messages))
 	for i, m := range messages {
-		given[i] = deadletters.Message{ID: m.ID(), Body: m.Body(), Sent: m.Sent()}
+		letters[i] = deadletters.Message{ID: m.ID(), Body: m.Body(), Sent: m.Sent()}
 	}
-	for i, err := range c.DeadLetters.Put(ctx, queue, given) {
+	for i, err := range c.DeadLetters.Put(ctx, queue, letters) {
 		if err == nil {
 			messages[i].Ack()
 		} else {

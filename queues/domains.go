@@ -88,7 +88,7 @@ func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []M
 		wg.Go(func() { e.refresh(ctx, d) })
 	}
 	for _, l := range lanes {
-		e.sort(ctx, l)
+		e.triage(ctx, l)
 		wg.Go(func() { e.handle(ctx, l) })
 	}
 	wg.Wait()
@@ -131,8 +131,8 @@ func (e *domainEvent) read(messages []Message) (w domainWork) {
 	return w
 }
 
-// lookForCheckpoints starts reading the checkpoint of each delivery. Visits cache the results, and sort reports the
-// errors.
+// lookForCheckpoints starts reading the checkpoint of each delivery. Visits cache the results, and triage reports
+// the errors.
 func lookForCheckpoints(ctx context.Context, lanes []*lane) *sync.WaitGroup {
 	looks := new(sync.WaitGroup)
 	for _, l := range lanes {
@@ -199,17 +199,16 @@ func (e *domainEvent) speculate(ctx context.Context, lanes []*lane) {
 			continue
 		}
 		// a lease that turns out to be needed is requested again, and waited for
-		t := leaseOptions{hosts: l.hosts(work.Domain)}
+		o := leaseOptions{hosts: l.hosts(work.Domain)}
 		if !slices.ContainsFunc(l.deliveries, func(d domainDelivery) bool {
-			return d.work.Force ||
-				d.work.Partition != work.Partition
+			return d.work.Force || d.work.Partition != work.Partition
 		}) {
-			t.unless = &work.Partition
+			o.unless = &work.Partition
 		}
 		l.speculative, l.answered = e.leases.of(work.Domain), make(chan struct{})
 		go func() {
 			defer close(l.answered)
-			l.err = recovered(func() error { return l.speculative.take(ctx, t) })
+			l.err = recovered(func() error { return l.speculative.take(ctx, o) })
 		}()
 	}
 }
@@ -246,11 +245,12 @@ func (l *lane) hosts(domain string) []string {
 			hosts = append(hosts, u.Hostname())
 		}
 	}
-	return askable(hosts...)
+	return leasable(hosts...)
 }
 
-// sort settles the deliveries of a lane that operators excluded, or whose checkpoint cannot be read.
-func (e *domainEvent) sort(ctx context.Context, l *lane) {
+// triage settles the deliveries of a lane that operators excluded, or whose checkpoint cannot be read, and finds out
+// whether one of the others needs the lease.
+func (e *domainEvent) triage(ctx context.Context, l *lane) {
 	list := l.deliveries
 	l.deliveries = nil
 	for _, d := range list {

@@ -99,7 +99,7 @@ type lease struct {
 	hosts    map[string]frontier.HostState
 	evidence frontier.Evidence // of the domain's last complete collection, by this event or before it
 	before   time.Time         // when the previous lease ended; zero if there was none
-	returns  time.Time         // when a collection that found a host not ready is tried again; zero if none is
+	retryAt  time.Time         // when a collection that found a host not ready is tried again; zero if none is
 
 	keeping sync.WaitGroup // renew and watch
 	ends    atomic.Int64   // epoch.Millis, by this clock
@@ -111,7 +111,7 @@ var errCollected = errors.New("the domain was collected")
 // leaseOptions are the options for taking a lease.
 type leaseOptions struct {
 	hosts  []string
-	waits  bool                // scrapers leave the domain to this event once it is free
+	waits  bool                // if the domain is busy, scrapers leave it to this event once it is free
 	unless *contract.Partition // refuse with errCollected if the domain has its contract there
 }
 
@@ -233,7 +233,7 @@ func (l *lease) release(ctx context.Context, o collector.Outcome) error {
 	l.end()
 	l.keeping.Wait()
 	request := frontier.ReleaseRequest{Domain: l.domain, Owner: l.owner, Hosts: l.visits(l.domain),
-		Evidence: l.evidence, Changes: changes, Returns: epoch.MillisOf(l.returns)}
+		Evidence: l.evidence, Changes: changes, Returns: epoch.MillisOf(l.retryAt)}
 	tries := 2 // so that a Retry-After is not lost
 	if lost && len(changes) == 0 {
 		tries = 1
@@ -243,7 +243,7 @@ func (l *lease) release(ctx context.Context, o collector.Outcome) error {
 		return err
 	})
 	if !lost { // a lost lease is not taken again in this event
-		l.under, l.returns = nil, time.Time{}
+		l.under, l.retryAt = nil, time.Time{}
 		clear(l.hosts)
 	}
 	switch {
@@ -261,8 +261,8 @@ func (l *lease) release(ctx context.Context, o collector.Outcome) error {
 func (l *lease) reserve(wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if at := l.Now().Add(wait); at.After(l.returns) {
-		l.returns = at
+	if at := l.Now().Add(wait); at.After(l.retryAt) {
+		l.retryAt = at
 	}
 }
 
@@ -334,7 +334,7 @@ func (a *access) Admit(ctx context.Context, host string) (admission fetch.Admiss
 	case slices.Contains(a.taken, l):
 		return l.admission(ctx, host, time.Time{})
 	}
-	if err := l.take(ctx, leaseOptions{hosts: askable(host)}); err != nil {
+	if err := l.take(ctx, leaseOptions{hosts: leasable(host)}); err != nil {
 		return admission, err
 	}
 	if admission, err = l.admission(ctx, host, time.Time{}); err != nil {
@@ -363,7 +363,7 @@ const unresolvedFor = time.Hour
 func (l *lease) admission(ctx context.Context, host string, forced time.Time) (a fetch.Admission, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.acquire(ctx, leaseOptions{hosts: askable(host)}); err != nil {
+	if err := l.acquire(ctx, leaseOptions{hosts: leasable(host)}); err != nil {
 		return a, err
 	}
 	state, now := l.hosts[host], l.Now()
@@ -380,8 +380,8 @@ func (l *lease) admission(ctx context.Context, host string, forced time.Time) (a
 	return fetch.Admission{Lease: l.under, Delay: time.Duration(state.Delay) * time.Millisecond, ReadyAt: ready}, nil
 }
 
-// askable returns the distinct hosts that are valid domain names, at most maxNamed: the frontier has no others.
-func askable(hosts ...string) (list []string) {
+// leasable returns the distinct hosts that are valid domain names, at most maxNamed: the frontier has no others.
+func leasable(hosts ...string) (list []string) {
 	for _, host := range hosts {
 		if len(list) < maxNamed && contract.CheckDomain("host", host) == nil && !slices.Contains(list, host) {
 			list = append(list, host)

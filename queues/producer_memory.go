@@ -12,11 +12,11 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// Memory is a Producer in memory: it keeps what was sent, and takes what the platform
-// would take. It is safe for concurrent use. Set Fail before the first use.
+// Memory is a Producer in memory. It keeps the messages, and rejects what the platform would reject. It is safe for
+// concurrent use. Set Fail before the first use.
 type Memory struct {
-	// Fail, when set, is asked before anything is sent, with the messages at hand. An error makes
-	// the sending fail with it, as a fault of the queue, and nothing is sent.
+	// Fail is called with the messages before they are sent. If it returns an error, nothing is sent, and the sender
+	// gets the error as a fault of the queue. nil never fails.
 	Fail func(messages []Sent) error
 
 	mu   sync.Mutex

@@ -88,8 +88,8 @@ export function oneSort(source = readFileSync(goSource("sort/zsortfunc.go"), "ut
   return { [goSource("slices/zsortanyfunc.go")]: kept(text, "go.txt") }; // a .go file would be a package of the project
 }
 
-// How package runtime finds the function of a PC, and how it could: in WebAssembly a PC is the number of its function and
-// that of a block, and pcOff is the former.
+// The code by which package runtime finds the function of a PC, and the shorter code in its place: in WebAssembly a PC is
+// the number of its function and that of a block, and pcOff is the former.
 const findFunction = /\tx := uintptr\(pcOff\)[^]*?\tidx := ffb\.idx \+ uint32\(ffb\.subbuckets\[i\]\)\n/;
 const unused = "\tconst nsub = uintptr(len(findfuncbucket{}.subbuckets))\n";
 const findByPC = "\tidx := pcOff - datap.ftab[0].entryoff\n";

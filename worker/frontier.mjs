@@ -93,7 +93,7 @@ export class Frontier extends DurableObject {
     return tick.alarm_at;
   }
 
-  // Whether operators paused the pipeline (controls/). If this cannot be read, the tick fails, as queue events do.
+  // Returns whether operators paused the pipeline (controls/). If this cannot be read, the tick fails, as queue events do.
   async #paused() {
     const controls = await this.env.DATASETS_BUCKET.get("control/pipeline.json");
     return controls !== null && (await controls.json()).pipeline?.paused === true;
@@ -140,8 +140,8 @@ export class Frontier extends DurableObject {
     if (batch.length) await queue.sendBatch(batch);
   }
 
-  // Stores the next pages of a snapshot, so that the shard answers calls in between, and notes how far it came. Once all
-  // are stored, it deletes the oldest snapshots. Returns whether all are.
+  // Stores pages of a snapshot for at most for_ms, so that the shard can answer calls in between, and notes how far it
+  // came. Once all pages are stored, it deletes the oldest snapshots. Returns whether all are stored.
   async #store({ taken, date, dir, prefix, keep, replaced, page, from, for_ms }) {
     const bucket = this.env.DATASETS_BUCKET;
     const until = Date.now() + for_ms;

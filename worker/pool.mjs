@@ -15,9 +15,9 @@ const minute = 60_000;
 export const rules = {
   maxLive: 10, // instances in use at once
   maxBytes: 90 * MiB, // linear memory of all instances: an isolate has 128 MB for them, its Durable Objects and JavaScript
-  fileBytes: 40 * MiB, // what an event that processes a raw file may come to need
-  eventBytes: 14 * MiB, // what any other event may come to need
-  maxUploads: 2, // of these: slow clients must not hold all instances, nor the memory that a raw file needs
+  fileBytes: 40 * MiB, // memory reserved for an event that processes a raw file
+  eventBytes: 14 * MiB, // memory reserved for any other event
+  maxUploads: 2, // uploads at once: slow clients must not hold all instances, nor the memory that a raw file needs
   maxInstanceBytes: 32 * MiB, // linear memory never shrinks, so a large instance is not kept
   maxIdleBytes: 48 * MiB, // linear memory of all idle instances together
   httpWait: 10_000, // how long an event waits for an instance before it is refused
@@ -374,7 +374,7 @@ class Lease {
     this.instance.host.ctx = ctx;
   }
 
-  /** Bytes of memory that the event has, or may come to need. */
+  /** Bytes of memory that the event uses, or that are reserved for it if those are more. */
   get bytes() {
     return Math.max(this.instance?.bytes ?? 0, this.#bytes);
   }
@@ -424,7 +424,7 @@ class Lease {
     return this.#outcome.value;
   }
 
-  // The timer is not set again each time the deadline moves, but when it fires too early.
+  // Moving the deadline does not set the timer again. Instead, a timer that fires too early is set for the rest.
   #watch() {
     this.#timer = setTimeout(
       () => (Date.now() < this.deadline ? this.#watch() : this.expire()),
@@ -508,8 +508,8 @@ const sum = (list) => list.reduce((bytes, one) => bytes + one.bytes, 0);
 const reserved = () => sum([...leases, ...granted]);
 
 /**
- * Why an event has to wait: "busy" if there are as many as there may be at once, "memory" if they might need too much,
- * undefined if it need not. An event that is alone never waits.
+ * Returns why an event has to wait: "busy" if all permits are taken, "memory" if the events together might need too
+ * much, or undefined if it need not wait. An event that is alone never waits.
  */
 function hindrance(event) {
   if (leases.size + granted.size >= rules.maxLive) return "busy";
@@ -525,7 +525,7 @@ function hindrance(event) {
 /** Bytes of memory up to which an event is admitted. Events of queues and cron leave memory for a request. */
 const limitOf = ({ request }) => rules.maxBytes - (request ? 0 : rules.eventBytes);
 
-// Drops idle instances, those first that have been idle for longest, until an event that reuses the last one fits.
+// Drops idle instances, beginning with the one idle for longest, until an event that reuses the newest one fits.
 function makeRoom(event) {
   for (; idle.length; discard(idle.shift())) {
     const last = idle.at(-1).bytes;

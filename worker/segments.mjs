@@ -1,8 +1,8 @@
 // Makes the data segments of a WebAssembly module fewer and smaller.
 //
 // Go's linker leaves out runs of zeros, which cuts the data of the engine into 100,000 segments. Reading and placing
-// each of them costs more at a cold start than the zeros do. And it writes a table from PCs to functions, 320 bytes a
-// function, that says only what the PCs say themselves.
+// each of them costs more at a cold start than the zeros do. The linker also writes a table from PCs to functions, 320
+// bytes a function. In WebAssembly it is redundant: the upper bits of a PC are the number of its function.
 const dataSection = 11;
 const dataCountSection = 12; // Go's linker writes none; its count would have to follow
 const i32const = 0x41;
@@ -14,7 +14,7 @@ const longestGap = 32;
 /** Returns a module with the same memory at its start, in as few segments as pay. It throws on passive segments. */
 export const mergeSegments = (module) => withSegments(module, (segments) => segments);
 
-/** Does the same, and leaves out the table from PCs to functions, which functionsByPC makes superfluous. */
+/** Is like mergeSegments, but leaves out the table from PCs to functions, which functionsByPC (build.mjs) replaces. */
 export const mergeSegmentsWithoutTable = (module) => withSegments(module, withoutFunctionTable);
 
 function withSegments(module, change) {
@@ -34,13 +34,14 @@ function withSegments(module, change) {
   return Buffer.concat(sections);
 }
 
-// A record of runtime.findfunctab (cmd/link/internal/ld/pcln.go) for 4 KiB of PCs: the first function there, then 16 bytes
-// of which each adds to it for 256. WebAssembly's PCs count 64 KiB for each function, which makes 16 equal records of it.
+// The table is runtime.findfunctab (cmd/link/internal/ld/pcln.go). A record covers 4 KiB of PCs: the number of the first
+// function, then 16 bytes, one for each 256 PCs, to be added to it. In WebAssembly each function takes 64 KiB of PCs, so
+// it has 16 equal records, whose 16 bytes are zero.
 const record = 20;
 const perFunction = 16;
 const fewFunctions = 500;
 
-/** Cuts the table out of the segments, if it says of all its PCs that their function is that of their upper bits. */
+/** Cuts out the table's records, as far as they map each PC to the function in its upper bits. */
 function withoutFunctionTable(segments) {
   const start = Buffer.alloc(3 * perFunction * record);
   for (let i = 0; i < 3 * perFunction; i++) start.writeUInt32LE(1 + Math.floor(i / perFunction), i * record);

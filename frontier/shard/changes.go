@@ -115,11 +115,11 @@ func describeChange(c *call, k *store.ChangedContract) frontier.ChangeItem {
 			Reachable: k.Reachable}}
 }
 
-// dayOf is a partition's date in days since 1970; 0 for what is no date.
+// dayOf returns a partition's date in days since 1970, or 0 if it is not a date.
 func dayOf(p contract.Partition) int64 {
 	t, err := time.Parse(time.DateOnly, p.Date)
 	if err != nil {
 		return 0
 	}
-	return max(t.Unix()/86_400, 0)
+	return max(epoch.SecondsOf(t).Day(), 0)
 }

@@ -41,7 +41,7 @@ func queueRefreshes(c *call, tick *Tick, oldest epoch.Millis) error {
 	if err := t.run(); err != nil {
 		return err
 	}
-	r.Behind(c.seconds(), &t.overdue)
+	r.Update(c.seconds(), &t.overdue)
 	for _, m := range t.messages {
 		tick.Messages = append(tick.Messages, contract.Encode(m))
 	}
@@ -341,7 +341,7 @@ func (c *call) check(e *store.Entry, r *frontier.Result, items int) (changed boo
 		e.Due = now.Add(e.Interval)
 	}
 	if !failed && r.Status != 304 {
-		e.Validators(r.ETag, r.LastModified, r.SHA256)
+		e.SetValidators(r.ETag, r.LastModified, r.SHA256)
 	}
 	e.Checks = append(e.Checks, frontier.Check{At: now, Status: r.Status, Changed: changed})
 	if n := len(e.Checks) - store.MaxChecks; n > 0 {

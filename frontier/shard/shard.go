@@ -57,7 +57,7 @@ func (c *call) seconds() epoch.Seconds { return c.now.Seconds() }
 func (c *call) hour() int64 { return int64(c.seconds() / 3600) }
 
 // today returns the day (UTC), in days since 1970.
-func (c *call) today() int64 { return int64(c.seconds() / 86_400) }
+func (c *call) today() int64 { return c.seconds().Day() }
 
 // seconds and millis convert what requests have as numbers, which may be too large for a time.Duration.
 func seconds(n int64) time.Duration {

@@ -7,12 +7,12 @@ import (
 	"github.com/newsfork/seed-engine/epoch"
 )
 
-// The log of changes says which contracts were rewritten. Its records are pointers: domain and
-// partition. What counts is the domain's row, which has of each of its contracts the number of its newest
-// record; older pointers lead nowhere. So a reader gets the newest revision of a contract, once.
+// The log of changes says which contracts were rewritten. Its records are pointers: domain and partition. The
+// domain's row holds each contract with the number of its newest record; older records lead nowhere. So a reader gets
+// the newest revision of a contract, once.
 
-// maxContracts is the number of contracts of a domain are remembered, the last ones that changed: a domain
-// that is collected daily has a contract a day.
+// MaxContracts caps the contracts that a domain's row keeps, the last ones that changed: a domain that is collected
+// daily gets a contract a day.
 const MaxContracts = 64
 
 // Contract is a contract as its domain's row has it.

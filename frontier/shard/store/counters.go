@@ -8,8 +8,9 @@ type RefreshCounters struct {
 	Sent  int64 // messages on that day
 	Total int64 // messages since the beginning
 	Overdue
-	Given int64         // refreshes since the last tick that gave any, its own included
-	Lent  epoch.Seconds // the last to which hosts that are due were moved while scrapers were given them; 0: none were
+	Given int64 // refreshes since the last tick that gave any, its own included
+	// Lent is the last second to which due hosts were moved because scrapers had leased them; 0 if none were.
+	Lent epoch.Seconds
 }
 
 func (r *RefreshCounters) counters() []*int64 {
@@ -20,13 +21,13 @@ func (r *RefreshCounters) counters() []*int64 {
 // Overdue records how late refreshes are, by the entry point that had been due longest when it was sent.
 // It stays overdue until it is retried, so one tick does not hide it.
 type Overdue struct {
-	Oldest epoch.Seconds // since when it was due; 0: none is late
-	At     epoch.Seconds // when it was given
-	Until  epoch.Seconds // for how long that counts
+	Oldest epoch.Seconds // its due time; 0 if none is overdue
+	At     epoch.Seconds // when it was sent
+	Until  epoch.Seconds // when this record expires
 }
 
-// Behind takes over how late a tick was, unless one before was later.
-func (l *Overdue) Behind(now epoch.Seconds, tick *Overdue) {
+// Update replaces the record by that of a tick, unless the record still stands and its delay is longer.
+func (l *Overdue) Update(now epoch.Seconds, tick *Overdue) {
 	if now >= l.Until || now < l.At || tick.At.Sub(tick.Oldest) >= l.At.Sub(l.Oldest) && tick.Oldest > 0 {
 		*l = *tick
 	}
@@ -40,7 +41,7 @@ func (l *Overdue) Since(now epoch.Seconds) epoch.Seconds {
 	return now.Add(-l.At.Sub(l.Oldest))
 }
 
-// Count counts refreshes that are given.
+// Count counts n refreshes that are sent.
 func (r *RefreshCounters) Count(n int) {
 	r.Sent += int64(n)
 	r.Total += int64(n)

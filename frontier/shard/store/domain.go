@@ -8,40 +8,38 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// Domain is the row of a registrable domain: which collector has it, and which of its hosts are
-// leased at once.
+// Domain is the row of a registrable domain: its hosts, the collector that owns it, and the hosts that are leased.
 type Domain struct {
 	ID   int64
 	Name string
 
 	Excluded  bool
-	Owner     string // of the collector that has the domain until ownerEnds
+	Owner     string // of the collector that has the domain until OwnerEnds
 	OwnerEnds epoch.Millis
-	WaitEnds  epoch.Millis // a collector waits for the domain: until then scrapers get none of its hosts
+	WaitEnds  epoch.Millis // until then a collector waits for the domain, and scrapers get none of its hosts
 	Hosts     []int64
 
-	LostAt       epoch.Millis // when the time of the last owner was over that never released the domain
-	RefreshWaits epoch.Millis // as waitEnds, for a refresh of one of the hosts
+	LostAt       epoch.Millis // when the last owner expired without releasing the domain
+	RefreshWaits epoch.Millis // like WaitEnds, for a refresh of one of the hosts
 
-	// active are the leased hosts, and claims those that refreshes have. They are listed only while the domain
-	// has more hosts than may be leased at once: then listed is true. A claim counts until its end.
+	// Active are the leased hosts, and Claims the hosts that refreshes have, each until its end. Both are kept only
+	// while Listed is true: while the domain has more hosts than may be leased at once.
 	Listed bool
 	Active []ActiveHost
 	Claims []ActiveHost
 
-	// parked are queued hosts that came to the head of a queue while the domain let nobody in. They
-	// return to their places when it does.
+	// Parked are queued hosts whose turn came while the domain let nobody in. They return to their places when it does.
 	Parked []ParkedHost
 
 	Evidence frontier.Evidence
 	MirrorOf string // the domain whose pages this one shows: then its own are not queued
 
 	Backlogs  []frontier.Backlog // by partition, the newest last: at most MaxBacklogs
-	contracts string             // its contracts, see changes.go
+	contracts string             // its contracts, see contracts.go
 	Released  epoch.Millis       // when an owner last released the domain
 
-	// expected are ids of hosts about which the owner asked before they had a row. Those that have one by now are
-	// hosts of the domain: loadDomains moves them to hosts, so that the put that makes them need not write this row.
+	// Expected are ids of hosts that an owner named before they had a row. Once they have one, loadDomains moves them
+	// to Hosts, so that the put that makes a host need not write this row.
 	Expected []int64
 
 	elsewhere      map[int64]bool // hosts that were not loaded when pages were counted
@@ -63,11 +61,13 @@ func (m *Domain) Change() { m.changed = true }
 // Changed reports whether the domain is written at the end of the transaction.
 func (m *Domain) Changed() bool { return m.changed }
 
+// ActiveHost is a host that is leased, or that a refresh has.
 type ActiveHost struct {
 	ID   int64
 	Ends epoch.Millis
 }
 
+// ParkedHost is a host that is parked for a kind.
 type ParkedHost struct {
 	ID   int64
 	Kind int
@@ -235,8 +235,7 @@ func (m *Domain) Expect(host string) error {
 	return nil
 }
 
-// Lost returns when the time of the last owner but the given one was over that never released the domain; 0
-// when there was none.
+// Lost returns when the last owner other than the given one expired without releasing the domain; 0 if there was none.
 func (m *Domain) Lost(owner string, now epoch.Millis) epoch.Millis {
 	if m.Owner != "" && m.Owner != owner && m.OwnerEnds <= now {
 		return max(m.LostAt, m.OwnerEnds)
@@ -244,9 +243,8 @@ func (m *Domain) Lost(owner string, now epoch.Millis) epoch.Millis {
 	return m.LostAt
 }
 
-// ReadyFor returns when a host may be fetched from, for the sake of its delay, by an owner that gets it now; ""
-// stands for scrapers and refreshes. An owner or a refresh that was lost may have asked the host until its time was
-// over.
+// ReadyFor returns when the delay of a host allows a request by an owner that gets it now, "" for scrapers and
+// refreshes. An owner or refresh that never released the host might have sent requests until it expired.
 func (m *Domain) ReadyFor(owner string, h *Host, now epoch.Millis) epoch.Millis {
 	if lost := max(m.Lost(owner, now), h.ClaimEnds); lost > 0 {
 		return max(h.Ready, lost.Add(h.Interval()))
@@ -254,8 +252,7 @@ func (m *Domain) ReadyFor(owner string, h *Host, now epoch.Millis) epoch.Millis 
 	return h.Ready
 }
 
-// Closed returns until when the domain lets no scraper in because of a collector, or of a refresh that waits;
-// 0 when it does.
+// Closed returns until when a collector, or a refresh that waits, keeps scrapers out of the domain; 0 if none does.
 func (m *Domain) Closed(now epoch.Millis) epoch.Millis {
 	if m.Owner != "" && m.OwnerEnds > now {
 		return m.OwnerEnds
@@ -272,7 +269,7 @@ func (m *Domain) Claimed(now epoch.Millis) []ActiveHost {
 	return m.Claims
 }
 
-// FirstEnd returns the first end of the times for which hosts are listed; 0 when none is.
+// FirstEnd returns the earliest end in a list; 0 if it is empty.
 func FirstEnd(list []ActiveHost) (ends epoch.Millis) {
 	for _, a := range list {
 		if ends == 0 || a.Ends < ends {
@@ -282,7 +279,7 @@ func FirstEnd(list []ActiveHost) (ends epoch.Millis) {
 	return ends
 }
 
-// MoveTo makes a host one of another domain, with its lease and its place.
+// MoveTo moves a host to another domain, with its lease and its places.
 func (h *Host) MoveTo(m *Domain) {
 	old := h.Domain
 	isHost := func(id int64) bool { return id == h.ID }
@@ -319,7 +316,7 @@ func (m *Domain) Announce(limit int64) bool { return m.countAnnounced(&m.announc
 func (m *Domain) AnnounceUpdate(limit int64) bool { return m.countAnnounced(&m.updates, limit) }
 
 func (m *Domain) countAnnounced(n *int64, limit int64) bool {
-	if today := dayOf(m.tx.seconds()); m.announcedDay != today {
+	if today := m.tx.seconds().Day(); m.announcedDay != today {
 		m.announcedDay, m.announced, m.updates = today, 0, 0
 	}
 	if *n >= limit {

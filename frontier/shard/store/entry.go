@@ -10,9 +10,9 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// Entry is an entry point: a feed, sitemap or listing page that is asked again and again.
+// Entry is an entry point: a feed, sitemap or listing page that is checked again and again.
 type Entry struct {
-	Page                     // due is when it is asked next
+	Page                     // Due is when it is checked next
 	Method     string        // feed, news_sitemap, sitemap, listing …
 	Interval   time.Duration // between two checks, in whole seconds
 	Etag       string
@@ -22,7 +22,7 @@ type Entry struct {
 	Checks     []frontier.Check
 	ChangedAt  epoch.Seconds // 0 when it never changed
 	LastStatus int64
-	Tried      epoch.Seconds // when a refresh of it began, or its domain was to be collected; 0 once that has ended
+	Tried      epoch.Seconds // when a refresh of it, or a collection for it, began; 0 once that has ended
 	Rhythm     Rhythm
 }
 
@@ -178,15 +178,16 @@ func (r *Rhythm) Gap() time.Duration {
 	return max(r.Time, time.Second) * anItem / time.Duration(max(r.Items, leastItems))
 }
 
+// Entry returns the index of the entry point with a hash in Entries, or -1. UnpackEntries must have been called.
 func (h *Host) Entry(hash uint64) int {
 	return slices.IndexFunc(h.Entries, func(e Entry) bool { return Hash48(e.Path) == hash })
 }
 
-// FailedStatus reports whether an answer is not that of an entry point as it should be.
+// FailedStatus reports whether a check failed: its status is neither 2xx nor 304.
 func FailedStatus(status int) bool { return status != 304 && (status < 200 || status > 299) }
 
-// Differs reports whether an answer has other content than the one before, by its digest, else its
-// ETag, else always.
+// Differs reports whether an answer has other content than the one before, by its digest or else by its ETag. Without
+// either it returns true.
 func (e *Entry) Differs(etag, sha256 string) bool {
 	switch {
 	case e.digest != "" && sha256 != "":
@@ -197,14 +198,9 @@ func (e *Entry) Differs(etag, sha256 string) bool {
 	return true
 }
 
-func (e *Entry) Validators(etag, modified, sha256 string) {
-	e.Etag, e.Modified, e.digest = "", "", Digest(sha256)
-	if len(etag) <= maxValidator {
-		e.Etag = etag
-	}
-	if len(modified) <= maxValidator {
-		e.Modified = modified
-	}
+// SetValidators keeps the ETag, Last-Modified and digest of the last answer.
+func (e *Entry) SetValidators(etag, modified, sha256 string) {
+	e.Etag, e.Modified, e.digest = validator(etag), validator(modified), Digest(sha256)
 }
 
 // Digest shortens a hexadecimal SHA-256. It returns "" for anything else.
@@ -224,7 +220,7 @@ func (e *Entry) State() frontier.EntryState {
 		DueAt: e.Due.Millis()}
 }
 
-// LastRead returns when an entry point was last seen as it was; 0 when that is not known.
+// LastRead returns the time of the last check that succeeded; 0 if none is known.
 func (e *Entry) LastRead() epoch.Millis {
 	for _, k := range slices.Backward(e.Checks) {
 		if !FailedStatus(k.Status) {
@@ -234,4 +230,5 @@ func (e *Entry) LastRead() epoch.Millis {
 	return 0
 }
 
+// HexDigest returns the digest of the last body in hexadecimal, shortened to digestBytes.
 func (e *Entry) HexDigest() string { return hex.EncodeToString([]byte(e.digest)) }

@@ -1,7 +1,5 @@
 package store
 
-import "github.com/newsfork/seed-engine/frontier"
-
 // Filter selects pages by their types and classes.
 type Filter struct {
 	types   uint32         // any of these
@@ -52,52 +50,4 @@ func (f *Filter) class(id int64) bool { return f.classes == nil || f.classes[id]
 // pointer reports whether the host of a pointer may have pages that are selected.
 func (f *Filter) pointer(p pointer) bool {
 	return f.all || p.Types&f.types != 0 && (f.classes == nil || p.Class == 0 || f.classes[p.Class])
-}
-
-// TakePage takes the page of the host whose turn it is: its bands take turns like the front queues, so that no band
-// starves behind the urgent ones. Excluded pages are dropped.
-func (q *pageQueue) TakePage(f *Filter) (p Page, ok bool, err error) {
-	if err := q.refill(waiting); err != nil {
-		return p, false, err
-	}
-	turn := BandOfTurn(q.turn)
-	q.turn = (q.turn + 1) % Turns
-	for _, band := range [...]int{turn, 0, 1, 2, 3} {
-		if p, ok, err = q.takeFromBuffer(f, band); ok || err != nil {
-			return p, ok, err
-		}
-		for more := f.all; more && q.has(band); more = !q.anyDue(q.host.tx.seconds()) { // again when all were dropped
-			if err := q.refill(band); err != nil {
-				return p, false, err
-			}
-			if p, ok, err = q.takeFromBuffer(f, band); ok || err != nil {
-				return p, ok, err
-			}
-		}
-	}
-	if !f.all {
-		if found, err := q.extract(f); !found {
-			return p, false, err
-		}
-	}
-	for band := range frontier.Bands { // what has aged into a lower band since it was put
-		if p, ok, err = q.takeFromBuffer(f, band); ok || err != nil {
-			return p, ok, err
-		}
-	}
-	return p, false, nil
-}
-
-// takeFromBuffer takes the page with the highest score of a band from the buffer.
-func (q *pageQueue) takeFromBuffer(f *Filter, band int) (p Page, ok bool, err error) {
-	s := &q.host.tx.state
-	for {
-		p, ok = q.popBand(band, q.host.tx.seconds(), func(p *Page) bool { return f.Page(q.host, p) })
-		if !ok || len(s.Patterns) == 0 || !s.Excludes.URL(q.host.URL(&p)) {
-			return p, ok, nil
-		}
-		if err := q.dropped([]Page{p}, Idle); err != nil { // it can be put again when it is allowed again
-			return p, false, err
-		}
-	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier/revisit"
 )
 
-// Host is the row of a host: who may ask it and when, and its back queue.
+// Host is the row of a host: who may send it requests and when, its pages, and what is known of its URLs.
 type Host struct {
 	ID     int64
 	Name   string // with a port, if the URL has one
@@ -18,18 +18,18 @@ type Host struct {
 	domain int64 // its id
 
 	Excluded   bool
-	Delay      time.Duration // between two requests, as the host asks for, in whole ms
-	Override   time.Duration // the delay that an operator set in place of that; 0 for none
-	Slow       int64         // the delay is doubled so often: 429 and 503 raise it
-	Calm       int64         // answers since slow changed
-	Ready      epoch.Millis  // nobody may ask the host before
-	Blocked    epoch.Millis  // until then an operator blocked it
-	RobotsEnds epoch.Millis  // its robots.txt is to be asked for again from then on; 0 when it was not asked
-	Unresolved epoch.Millis  // its name did not resolve; it is not tried again before
+	Delay      time.Duration // between two requests, by its robots.txt, in whole ms
+	Override   time.Duration // the delay that an operator set instead; 0 for none
+	Slow       int64         // how often the delay is doubled: 429 and 503 raise it
+	Calm       int64         // answers since Slow changed
+	Ready      epoch.Millis  // when the next request may be sent
+	Blocked    epoch.Millis  // until then an operator blocks it
+	RobotsEnds epoch.Millis  // when its robots.txt expires; 0 if it was not read
+	Unresolved epoch.Millis  // its name did not resolve, and is not tried again before then
 
 	Lease     int64 // number of the lease that has it, 0 when none
 	LeaseEnds epoch.Millis
-	LastLease int64    // the one that ended without all reports, if none followed; 0 when none did
+	LastLease int64    // the last one, if it ended without all reports; 0 otherwise
 	Leased    []Page   // pages of the lease
 	Asked     []uint64 // entry points of the lease, by their hash
 
@@ -37,7 +37,7 @@ type Host struct {
 	Done    int64
 	Failed  int64
 	classes []hostClass
-	places  [Kinds]place // where it is queued: for pages, for entry points
+	places  [Kinds]place // where it is queued, by kind
 
 	pageQueue             // of pages that wait
 	nextSegment int64     // number of the next segment
@@ -45,18 +45,18 @@ type Host struct {
 	Scheduled   int64     // pages in it, and leased from it
 	knownURLs
 
-	packedEntries string // until entries are needed
+	packedEntries string // the stored form of Entries, until UnpackEntries
 	Entries       []Entry
 	unpacked      bool
 
-	Claim     int64        // whose refresh has the host, see claimOf; 0 when none has
-	ClaimEnds epoch.Millis // until when; 0 when none has
+	Claim     int64        // of the refresh that has the host, see shard's claimOf; 0 if none has
+	ClaimEnds epoch.Millis // until when; 0 if none has
 
 	AskedAt epoch.Millis // the last request of a collector or a refresh that was reported
 
-	Rewrite bool // the contract may not say yet what refreshes found
+	Rewrite bool // the contract might not say yet what refreshes found
 
-	Traps    int64 // URLs that were refused since their shape is a trap's, or all that are like them are copies
+	Traps    int64 // URLs that were refused because their shape is a trap's, or all pages like them are copies
 	Texts    Texts
 	Patterns Patterns
 	Rules    string // of its robots.txt, see frontier.Visit
@@ -72,7 +72,7 @@ type Host struct {
 	tail    string // what a later version appended to the record; kept as it is
 }
 
-// newHost returns a host, which its parts know.
+// newHost returns a host without pages.
 func newHost(c *Tx, id int64, name string, domain int64) *Host {
 	h := &Host{tx: c, ID: id, Name: name, domain: domain}
 	h.pageQueue.host, h.Schedule.host, h.knownURLs.host = h, h, h
@@ -84,7 +84,7 @@ func (h *Host) Change() { h.changed = true }
 
 // hostClass is a class to which pages of a host belong, with the newest date of its partitions.
 type hostClass struct {
-	ID  int64 // see state.classes
+	ID  int64 // see State.Classes
 	Day int64 // days since 1970
 }
 
@@ -97,11 +97,11 @@ type place struct {
 	Class  int64
 }
 
-// kinds of what is leased.
+// Kinds of leased items.
 const (
-	KindPage  = iota // fetched once
-	KindEntry        // entry points, asked again and again
-	KindVisit        // fetched again
+	KindPage  = iota // pages that wait for their first fetch, or were requested again
+	KindEntry        // entry points
+	KindVisit        // pages on the schedule, see ScheduleVisit
 	Kinds
 )
 
@@ -332,7 +332,7 @@ const (
 	MaxDoublings = 12
 )
 
-// Interval is the least time between two requests to the host.
+// Interval returns the least time between two requests to the host.
 func (h *Host) Interval() time.Duration {
 	delay := h.Delay
 	if h.Override > 0 {
@@ -357,20 +357,20 @@ func (h *Host) DueAt() (at epoch.Millis) {
 	return at
 }
 
-// State describes the host to an owner that is not to ask it before ready.
+// State describes the host to an owner that must not send it requests before ready.
 func (h *Host) State(ready epoch.Millis) frontier.HostState {
 	return frontier.HostState{Host: h.Name, Delay: h.Interval().Milliseconds(), ReadyAt: ready, BlockedUntil: h.Blocked,
 		RobotsExpires: h.RobotsEnds, Unresolved: h.Unresolved, Excluded: h.Excluded}
 }
 
-// Class returns the index of a class among those of the host, and adds it when it is new. Its day is that of
-// its newest document, so only a collection moves it: of what others put it may be a day on which the
-// domain was not collected, and its entry points would be refreshed for a document that does not exist. The
-// first collection of a class sets its day, whatever others took it for.
+// Class returns the index of a class among those of the host, and adds it if it is new. Its day is that of its newest
+// document. Only a collection changes the day: others put pages on days on which the domain was not collected, and
+// its entry points would be refreshed for a document that does not exist. The first collection of a class overrides
+// the day that others set.
 func (h *Host) Class(id, day int64, collected bool) uint8 {
 	for i := range h.classes {
 		if h.classes[i].ID == id {
-			if collected && h.inSchedule(uint8(i)) {
+			if collected && h.wasCollected(uint8(i)) {
 				day = max(h.classes[i].Day, day)
 			}
 			if collected {
@@ -386,15 +386,15 @@ func (h *Host) Class(id, day int64, collected bool) uint8 {
 	return uint8(len(h.classes) - 1)
 }
 
-// inSchedule reports whether the host has entry points of a class, so that its day is that of a collection.
-func (h *Host) inSchedule(class uint8) bool {
+// wasCollected reports whether the host has entry points of a class, so that its day is that of a collection.
+func (h *Host) wasCollected(class uint8) bool {
 	if !h.unpacked {
 		return h.packedEntries != ""
 	}
 	return slices.ContainsFunc(h.Entries, func(e Entry) bool { return e.Method != "" && e.Page.Class == class })
 }
 
-// maxHostClasses is the number of classes a host has; pages of further ones count to its first.
+// maxHostClasses caps the classes of a host. Pages of further classes count to the first.
 const maxHostClasses = 16
 
 // entryClasses returns the ids of the classes of the host's entry points.
@@ -425,10 +425,12 @@ func (h *Host) classMask(wanted func(id int64) bool) (mask uint16) {
 	return mask
 }
 
+// LeasedPage returns the index of the page with a hash in Leased, or -1.
 func (h *Host) LeasedPage(hash uint64) int {
 	return slices.IndexFunc(h.Leased, func(p Page) bool { return Hash48(p.Path) == hash })
 }
 
+// URL returns the URL of one of the host's pages.
 func (h *Host) URL(p *Page) string {
 	return link.URL{HTTP: p.HTTP, Host: h.Name, Path: p.Path}.String()
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/newsfork/seed-engine/epoch"
 )
 
-// A host remembers its URLs by hashes of 48 bits, each with 16 bits of what became of the URL. What is new gathers in
-// the host's row (recent), and is merged into sorted chunks, chosen by the hash's first bits. A chunk that outgrows
-// maxChunk doubles the number of chunks. A host with a hundred thousand URLs takes another for one of them with a
-// probability of 2^-31.
+// A host remembers its URLs by hashes of 48 bits, each with 16 bits that say what became of the URL. New entries gather
+// in the host's row (recent). They are merged into sorted chunks, chosen by the hash's first bits. A chunk that
+// outgrows maxChunk doubles the number of chunks. A host with a hundred thousand URLs takes another for one of them
+// with a probability of 2^-31.
 const (
 	maxRecent   = 64
 	maxUnmerged = 1024 // of one transaction
@@ -190,18 +190,18 @@ func (s *knownURLs) Remember(hash uint64, k Known) error {
 	return nil
 }
 
-// crowded reports whether the host's row must not keep all that is recent.
+// crowded reports whether the host's row has more recent URLs than it may keep.
 func (s *knownURLs) crowded() bool {
 	return len(s.recent) > maxRecent<<min(s.bits, 3) // the more chunks, the more of them a merge writes
 }
 
-// End notes what became now of a URL that waited. Nothing of it need be loaded.
+// End notes what became now of a URL that waited. LoadKnown need not have loaded it.
 func (s *knownURLs) End(hash uint64, life Life) error {
 	return s.Remember(hash, Known{Life: life, Foreign: true, At: hourOf(s.host.tx.now)})
 }
 
-// drop notes what became of pages that wait no more though they were not fetched, Idle or Gone. Those that were fetched
-// before are not Idle.
+// drop notes that pages, which were not fetched, left the queue; life is Idle or Gone. Idle pages that were fetched
+// before become Fetched.
 func (s *knownURLs) drop(pages []Page, life Life) error {
 	hashes := make([]uint64, len(pages))
 	for i := range pages {
@@ -305,7 +305,7 @@ func mergeKnown(list, news []recentURL) []recentURL {
 	return append(merged, list...)
 }
 
-// hashes returns those of what is recent.
+// hashes returns the hashes of the recent URLs.
 func (s *knownURLs) hashes() []uint64 {
 	hashes := make([]uint64, len(s.recent))
 	for i := range s.recent {

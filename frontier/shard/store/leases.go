@@ -21,7 +21,7 @@ type leaseRow struct {
 	data []byte
 }
 
-// PutLease keeps which hosts a lease has, until when.
+// PutLease stores the hosts of a lease, and when it ends.
 func (c *Tx) PutLease(number int64, ends epoch.Millis, hosts []int64) {
 	c.leases.set(number, ends, packIDs(hosts))
 }
@@ -40,7 +40,7 @@ func (c *leaseTable) endsAt(ends epoch.Millis) {
 	}
 }
 
-// EndedLeases are leases whose time is over.
+// EndedLeases are leases that have expired.
 type EndedLeases struct {
 	Hosts   []*Host   // of the leases
 	Domains []*Domain // whose parked hosts are to be looked at
@@ -49,7 +49,7 @@ type EndedLeases struct {
 // maxEndedHosts is the number of hosts after which no further lease is taken.
 const maxEndedHosts = 1000
 
-// TakeEnded deletes up to limit leases that are over.
+// TakeEnded deletes up to limit leases that have expired, and returns their hosts and domains.
 func (c *Tx) TakeEnded(limit int64) (ended EndedLeases, err error) {
 	rows, err := c.db.Run(`SELECT id, data FROM leases WHERE ends <= ?1 ORDER BY ends LIMIT ?2`, int64(c.now), limit)
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *Tx) TakeEnded(limit int64) (ended EndedLeases, err error) {
 	return ended, nil
 }
 
-// nextEnd finds out when the next lease is over.
+// nextEnd finds out when the next lease ends.
 func (c *leaseTable) nextEnd() error {
 	rows, err := c.tx.db.Run(
 		`SELECT coalesce(min(ends), 0) FROM leases WHERE id NOT IN (SELECT value FROM json_each(?1))`,
@@ -114,7 +114,7 @@ func (c *Tx) EndLease(number int64, finished map[int64]bool) error {
 	}
 	for _, id := range hosts {
 		if !finished[id] {
-			return nil // it is deleted when its time is over
+			return nil // it is deleted when it expires
 		}
 	}
 	c.leases.rows[number] = leaseRow{}
@@ -139,7 +139,7 @@ func (c *leaseTable) hosts(id int64) ([]int64, error) {
 	return unpackIDs(rows.Blob()), nil
 }
 
-// lostAfter is the time after its end at which the lease of a host counts as lost.
+// lostAfter is the time after the end of a host's lease from which its row counts as lost.
 const lostAfter = time.Hour
 
 // findLost adds hosts to the rows of their leases from which they are missing, so that these leases end. Where a row
@@ -163,4 +163,24 @@ func (c *leaseTable) findLost(ids []int64) error {
 		}
 	}
 	return nil
+}
+
+// write writes the changed rows.
+func (c *leaseTable) write() error {
+	b := batch{c: c.tx,
+		sql: `INSERT INTO leases (id, ends, data) SELECT value->>0, value->>3, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true
+ON CONFLICT (id) DO UPDATE SET ends = excluded.ends, data = excluded.data`}
+	var gone []int64
+	for _, id := range slices.Sorted(maps.Keys(c.rows)) {
+		if row := c.rows[id]; row.data == nil {
+			gone = append(gone, id)
+		} else if err := b.add(row.data, id, int64(row.ends)); err != nil {
+			return err
+		}
+	}
+	if err := b.write(); err != nil || len(gone) == 0 {
+		return err
+	}
+	_, err := c.tx.db.Run(`DELETE FROM leases WHERE id IN (SELECT value FROM json_each(?1))`, numbers(gone))
+	return err
 }

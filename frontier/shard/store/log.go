@@ -37,7 +37,7 @@ type logRecord struct {
 	data   string
 }
 
-// logRecords takes a block apart.
+// logRecords returns the records of a block.
 func logRecords(key int64, block []byte) ([]logRecord, error) {
 	var records []logRecord
 	d := decode(block)
@@ -47,7 +47,7 @@ func logRecords(key int64, block []byte) ([]logRecord, error) {
 	return records, d.err
 }
 
-// appendLog appends records to a log and gives their numbers.
+// append appends records to a log and returns their numbers.
 func (c *logTables) append(log string, records [][]byte) ([]int64, error) {
 	rows, err := c.tx.db.Run("SELECT key, data FROM " + log + " ORDER BY key DESC LIMIT 1")
 	if err != nil {
@@ -156,7 +156,7 @@ func (c *logTables) begin() {
 
 func (d *deletedLogs) numbers() []*int64 { return []*int64{&d.Feed, &d.Changes} }
 
-// deleted is the number of the last record of a log that was deleted.
+// deleted returns the number of the last record of a log that was deleted, to be read or set.
 func (c *logTables) deleted(log string) *int64 {
 	if log == feedLog {
 		return &c.tx.state.deleted.Feed

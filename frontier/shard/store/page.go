@@ -11,17 +11,16 @@ type Page struct {
 	Title   string
 	HTTP    bool          // its scheme is http, not https
 	Lastmod epoch.Seconds // 0 when unknown
-	Due     epoch.Seconds // 0 is at once
-	// the priority in thousandths without its timeliness, plus ageShare, so that it is never negative
-	base    int
-	Kind    uint8  // its content type's number, see types
-	Class   uint8  // the index of its class among those of its host
-	Tries   uint8  // answers that the server is broken, while other pages of the host were answered
-	Refused uint8  // how often it was refused
-	Status  uint16 // of the last answer; 0 if there was none, 200 of a page with a visit is not written
-	Foreign bool   // only pages of other domains have named it: it is not announced before it was fetched
-	Reason  uint8  // why it waits: New, Requested, Redated or Scheduled
-	Visit   *Visit // of a page that was fetched, as far as it is kept
+	Due     epoch.Seconds // 0 means at once
+	base    int           // its priority in thousandths without timeliness, plus ageShare, so that it is not negative
+	Kind    uint8         // its content type's number, see TypeNames
+	Class   uint8         // the index of its class among those of its host
+	Tries   uint8         // server errors while the host answered for other pages
+	Refused uint8         // answers that refused it
+	Status  uint16        // of the last answer; 0 if there was none, 200 of a page with a visit is not written
+	Foreign bool          // only pages of other domains have named it: it is not announced before it was fetched
+	Reason  uint8         // why it waits: New, Requested, Redated or Scheduled
+	Visit   *Visit        // of a page that was fetched, as far as it is kept
 }
 
 // Score is the page's priority at now, in thousandths.

@@ -7,12 +7,12 @@ import (
 	"github.com/newsfork/seed-engine/epoch"
 )
 
-// Queue is the table queue: which hosts are checked when.
+// queueTable is the table queue: which hosts are checked when.
 type queueTable struct {
 	tx       *Tx
 	arrivals map[int64][]byte // pointers by the first key of their slot
 	blocks   map[int64][]byte // changed blocks; empty: to be deleted
-	read     bool             // by a lease
+	read     bool             // a lease has read it in this transaction
 }
 
 // NextSlot returns the first second after now at which hosts of a lane are checked, or 0.
@@ -198,4 +198,11 @@ func (c *queueTable) flush() error {
 		return err
 	}
 	return c.write()
+}
+
+// write writes the changed blocks.
+func (c *queueTable) write() error {
+	err := c.tx.writeData("queue", c.blocks)
+	clear(c.blocks)
+	return err
 }

@@ -32,7 +32,7 @@ func timeliness(lastmod, now epoch.Seconds) int {
 	return int(ageShare*share + 0.5)
 }
 
-// turns is the length of the selector's period.
+// Turns is the period of the selector, see BandOfTurn.
 const Turns = 1<<frontier.Bands - 1
 
 // BandOfTurn chooses a front queue: in 15 turns 8 for band 0, 4 for band 1, 2 for band 2, 1 for

@@ -18,13 +18,6 @@ var (
 	ErrCollisions = errors.New("frontier: too many names have the same id")
 )
 
-// Parts of a host: chunks of its known URLs, then segments.
-const (
-	partBits     = 12
-	parts        = 1 << partBits
-	firstSegment = 1 << maxBits
-)
-
 // Tx is one transaction: what it has loaded, and what it has to write. Rows are loaded once and
 // written once, with one statement a table, since a statement costs 80 to 100 µs on the platform.
 type Tx struct {
@@ -57,9 +50,6 @@ func full(c *Tx) bool { return c.loaded >= maxLoaded }
 
 func (c *Tx) seconds() epoch.Seconds { return c.now.Seconds() }
 
-// dayOf returns the day of an instant, in days since 1970 (UTC).
-func dayOf(at epoch.Seconds) int64 { return int64(at / 86_400) }
-
 // State returns what the shard has once. Changes of it are written like those of rows.
 func (c *Tx) State() *State { return &c.state }
 
@@ -72,11 +62,6 @@ func (c *Tx) LoadedDomains() []*Domain {
 		}
 	}
 	return list
-}
-
-func (c *partTable) set(key int64, data []byte) {
-	c.rows[key] = data
-	c.changed[key] = true
 }
 
 // Begin opens a shard for one operation. hash replaces the hash of names in tests of collisions.
@@ -217,7 +202,7 @@ func (c *Tx) loadDomainsOf(hosts []*Host) error {
 	return nil
 }
 
-// maxProbes is the number of ids in a row are tried for a name. Ids have 40 bits, so of a million hosts
+// maxProbes is the number of consecutive ids that are tried for a name. Ids have 40 bits, so of a million hosts
 // in a shard half a name shares its id with another.
 const maxProbes = 16
 
@@ -297,7 +282,7 @@ func (c *Tx) MakeDomain(name string) (*Domain, error) {
 	return c.domains[id], nil
 }
 
-// maxHosts is the number of hosts a domain may have: a domain that makes up hosts without end is a trap.
+// MaxHosts caps the hosts of a domain: a domain that makes up hosts without end is a trap.
 const MaxHosts = 4096
 
 // MakeHost returns a host of the domain, and creates it if necessary. It returns nil if the domain has too many hosts.
@@ -327,44 +312,6 @@ func (m *Domain) MakeHost(name string, delay time.Duration) (h *Host, added bool
 	}
 	c.state.Hosts++
 	return h, true, nil
-}
-
-func (c *partTable) Load(keys []int64) error {
-	missing := keys[:0:0]
-	for _, key := range keys {
-		if _, ok := c.rows[key]; !ok {
-			c.rows[key] = nil
-			missing = append(missing, key)
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	return c.read(`SELECT key, data FROM parts WHERE key IN (SELECT value FROM json_each(?1))`, numbers(missing))
-}
-
-func (c *partTable) read(sql string, args ...any) error {
-	rows, err := c.tx.db.Run(sql, args...)
-	if err != nil {
-		return err
-	}
-	for rows.Next() {
-		key, data := rows.Int(), rows.Blob()
-		c.rows[key] = data
-		c.tx.loaded += int64(len(data))
-	}
-	return rows.Err()
-}
-
-// loaded reports whether a part was loaded, or is known to be missing.
-func (c *partTable) loaded(key int64) bool {
-	_, ok := c.rows[key]
-	return ok
-}
-
-func (c *partTable) get(key int64) ([]byte, error) {
-	err := c.Load([]int64{key})
-	return c.rows[key], err
 }
 
 // ---- writing
@@ -422,12 +369,6 @@ func (c *Tx) Flush() error {
 		}
 	}
 	return c.writeData("state", rows)
-}
-
-func (c *queueTable) write() error {
-	err := c.tx.writeData("queue", c.blocks)
-	clear(c.blocks)
-	return err
 }
 
 // writeData writes rows of a table of keys and data; without data a row is deleted.
@@ -493,25 +434,6 @@ func idsOf[T any](rows map[int64]T, wanted func(T) bool) (ids []int64) {
 	}
 	slices.Sort(ids)
 	return ids
-}
-
-func (c *leaseTable) write() error {
-	b := batch{c: c.tx,
-		sql: `INSERT INTO leases (id, ends, data) SELECT value->>0, value->>3, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true
-ON CONFLICT (id) DO UPDATE SET ends = excluded.ends, data = excluded.data`}
-	var gone []int64
-	for _, id := range slices.Sorted(maps.Keys(c.rows)) {
-		if row := c.rows[id]; row.data == nil {
-			gone = append(gone, id)
-		} else if err := b.add(row.data, id, int64(row.ends)); err != nil {
-			return err
-		}
-	}
-	if err := b.write(); err != nil || len(gone) == 0 {
-		return err
-	}
-	_, err := c.tx.db.Run(`DELETE FROM leases WHERE id IN (SELECT value FROM json_each(?1))`, numbers(gone))
-	return err
 }
 
 // batch gathers rows for one statement: in ?1 a JSON array of rows, each its key, where its data

@@ -25,7 +25,7 @@ type position struct {
 // maxWalks is the number of walks that are remembered, the latest.
 const maxWalks = 8
 
-// begun reports whether the walk has left the front.
+// begun reports whether the walk has left the front of a lane.
 func (w *walk) begun() bool { return w.positions != [frontier.Lanes]position{} }
 
 func (w *walk) append(b []byte) []byte {
