@@ -149,7 +149,7 @@ var mayImport = map[string][]string{
 
 	// Programs.
 	"main":           {"alarms", "bindings", "classify", "contract", "engine", "markup", "settings", "worker"},
-	"info/migrate":   {"info/postgres", "info/store"},
+	"info/migrate":   {"contract", "info/postgres", "info/store"},
 	"info/api":       {"bindings", "contract", "info/service", "worker"},
 	"info/collector": {"alarms", "bindings", "contract", "info/service", "markup", "settings", "worker"},
 	"cmd/seedctl": {"botauth", "classify", "classify/embedded", "contract", "discovery", "engine", "fetch", "frontier",

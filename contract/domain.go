@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"net"
 	"time"
 
 	"golang.org/x/net/publicsuffix"
@@ -17,6 +18,12 @@ func RegistrableDomain(host string) (domain string, ok bool) {
 func WithinDomain[Host string | []byte](host Host, domain string) bool {
 	above := len(host) - len(domain)
 	return above >= 0 && string(host[above:]) == domain && (above == 0 || host[above-1] == '.')
+}
+
+// IsLoopback reports whether a host, without port, is this machine: localhost or a loopback address.
+func IsLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Undated is the timeliness of a page without a plausible date: it does not count as one of the oldest.

@@ -25,6 +25,15 @@ func TestWithinDomain(t *testing.T) {
 	}
 }
 
+func TestIsLoopback(t *testing.T) {
+	for host, want := range map[string]bool{"localhost": true, "127.0.0.1": true, "127.8.0.1": true, "::1": true,
+		"": false, "localhost.example": false, "10.0.0.1": false, "0.0.0.0": false, "[::1]": false} {
+		if got := contract.IsLoopback(host); got != want {
+			t.Errorf("%q: %v", host, got)
+		}
+	}
+}
+
 func TestTimeliness(t *testing.T) {
 	const day = 24 * time.Hour
 	for age, want := range map[time.Duration]float64{-day: 1, 0: 1, day - 1: 1, day: 0.8, 7 * day: 0.6, 30 * day: 0.4,

@@ -4,10 +4,11 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"mime"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/newsfork/seed-engine/contract"
 )
 
 // Access is who may use a route.
@@ -133,8 +134,7 @@ func isOwnOrigin(origin, host string) bool {
 	if err != nil || u.Host == "" {
 		return false
 	}
-	ip := net.ParseIP(u.Hostname())
-	return strings.EqualFold(u.Host, host) || u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	return strings.EqualFold(u.Host, host) || contract.IsLoopback(u.Hostname())
 }
 
 func isJSON(contentType string) bool {

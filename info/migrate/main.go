@@ -12,6 +12,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/info/postgres"
 	"github.com/newsfork/seed-engine/info/store"
 )
@@ -61,14 +62,14 @@ func dialer(u *url.URL) func(ctx context.Context, address string) (net.Conn, err
 		if _, err = conn.Write([]byte{0, 0, 0, 8, 4, 210, 22, 47}); err == nil {
 			_, err = conn.Read(answer[:])
 		}
-		switch ip := net.ParseIP(u.Hostname()); {
+		switch {
 		case err != nil:
 		case answer[0] == 'S':
 			secure := tls.Client(conn, &tls.Config{ServerName: u.Hostname()})
 			if err = secure.HandshakeContext(ctx); err == nil {
 				return secure, nil
 			}
-		case u.Hostname() == "localhost" || ip != nil && ip.IsLoopback():
+		case contract.IsLoopback(u.Hostname()):
 			return conn, nil
 		default:
 			err = errors.New("the server offers no TLS; add ?sslmode=disable to send the password in the clear")

@@ -80,7 +80,7 @@ func New(service Service, address, token, from string) (*Client, error) {
 			service.Noun, service.Address, service.Example)
 	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
 		return nil, errors.New("--url or " + service.Address + ": give scheme, host and path alone")
-	case token != "" && base.Scheme == "http" && !isLoopback(base.Hostname()):
+	case token != "" && base.Scheme == "http" && !contract.IsLoopback(base.Hostname()):
 		return nil, errors.New("the token would cross the network unencrypted; give an https address with --url or " +
 			service.Address)
 	}
@@ -101,11 +101,6 @@ func New(service Service, address, token, from string) (*Client, error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Error is an answer {"success": false}.
