@@ -64,7 +64,7 @@ func Wipe(t T, db store.DB, name string) {
 	t.Helper()
 	var statements []ledger.Statement
 	for _, table := range []string{"news_articles", "news_leases", "news_quotas", "news_sources", "news_dead_letters",
-		"news_alarms", "news_alarm_changes", "news_cached", "news_hosts", "news_robots", "news_crons"} {
+		"news_alarms", "news_alarm_changes", "news_cached", "news_hosts", "news_robots"} {
 		statements = append(statements, ledger.Statement{SQL: "DELETE FROM " + table})
 	}
 	statements = append(statements, ledger.Statement{SQL: "UPDATE news_cache SET changed_at = 0, refreshed_at = 0"},

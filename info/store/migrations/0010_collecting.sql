@@ -10,14 +10,3 @@ CREATE TABLE news_robots (
   rules      TEXT NOT NULL,
   expires_at INTEGER NOT NULL
 ) WITHOUT ROWID;
-
--- When each cron last ran.
-CREATE TABLE news_crons (
-  cron   TEXT PRIMARY KEY NOT NULL,
-  ran_at INTEGER NOT NULL,
-  failed INTEGER NOT NULL
-) WITHOUT ROWID;
-
--- When the source is late: its last success is older than its interval allows.
-ALTER TABLE news_sources ADD COLUMN late_at INTEGER NOT NULL DEFAULT 0;
-UPDATE news_sources SET late_at = succeeded_at + 900000 WHERE succeeded_at > 0;
