@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -142,25 +143,34 @@ func TestRawFile_ReplacedAtAnyTime(t *testing.T) {
 	for run := range 12 {
 		enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 			w.Web.Serve = (&enginetest.Sites{}).Serve
+			var mu sync.Mutex // of what follows: files are opened ahead
 			random := rand.New(rand.NewPCG(25, uint64(run)))
-			version := 0
+			version, inside, deaths := 0, false, 0
 			replace := func() {
 				time.Sleep(2 * time.Second) // a key takes one write a second
+				mu.Lock()
 				version++
-				w.Put(raw(day, 1), records(fmt.Sprintf("full-%d.sg", version%7), fmt.Sprintf("full-%d.sg", 10+version)))
+				v := version
+				mu.Unlock()
+				w.Put(raw(day, 1), records(fmt.Sprintf("full-%d.sg", v%7), fmt.Sprintf("full-%d.sg", 10+v)))
 			}
 			replace()
-			inside := false
 			w.Bucket.Fail = func(op, key string) error {
-				if !inside && version < 5 && strings.HasPrefix(key, raw(day, 1)) && random.IntN(3) == 0 {
-					inside = true
+				mu.Lock()
+				now := !inside && version < 5 && strings.HasPrefix(key, raw(day, 1)) && random.IntN(3) == 0
+				inside = inside || now
+				mu.Unlock()
+				if now {
 					replace()
+					mu.Lock()
 					inside = false
+					mu.Unlock()
 				}
 				return nil
 			}
-			deaths := 0
 			w.Kill = func(int) bool {
+				mu.Lock()
+				defer mu.Unlock()
 				if deaths < 6 && random.IntN(25) == 0 {
 					deaths++
 					return true

@@ -875,6 +875,8 @@ func TestQuotas_ProvidersCountOfYesterday(t *testing.T) {
 	w := newWorld(t, newsData(200, 30, "a"))
 	w.clock = time.Date(2026, 1, 17, 23, 59, 50, 0, time.UTC)
 	w.Now = func() time.Time {
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		if len(w.asked) > 1 { // pages, for thumbnails
 			return w.clock.Add(time.Minute)
 		}
