@@ -127,8 +127,8 @@ func TestSitemaps_GuessesAreNoErrors(t *testing.T) {
 	}
 }
 
-// Neither a news sitemap nor an empty one at a well-known path ends the search for the site's sitemap, which becomes the
-// root. An entry of found that is a URL is redirected to.
+// Neither a news sitemap nor an empty one at a well-known path ends the search for the site's sitemap, which
+// becomes the root. An entry of found that is a URL is redirected to.
 func TestSitemaps_NewsAtWellKnownPath(t *testing.T) {
 	const news = `<urlset xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>https://example.com/` +
 		`today</loc><news:news><news:title>Today</news:title></news:news></url></urlset>`
