@@ -28,7 +28,7 @@ class World {
         // As for the sample web: its exceptions must be thrown in the engine.
         no_bundle: true,
         find_additional_modules: true,
-        rules: [{ type: "ESModule", globs: ["anysite.mjs"] }],
+        rules: [{ type: "ESModule", globs: ["anysite.mjs", "newssite.mjs"] }],
       },
       vars: { ...quick, ...vars },
       change: (config) => ({ ...config, main: `${root}/test/workers/inside.mjs` }),
