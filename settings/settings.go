@@ -3,7 +3,6 @@
 package settings
 
 import (
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -222,8 +221,7 @@ func (r *reader) interval(name string, fallback int64) time.Duration {
 
 func (r *reader) webURL(name string) string {
 	v := r.text(name, "")
-	if u, err := url.Parse(v); v != "" && (err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" &&
-		u.Scheme != "http") {
+	if v != "" && !isWebURL(v) {
 		r.fail(name, v, "an absolute http or https URL without a user name")
 	}
 	return v
