@@ -451,6 +451,7 @@ func (x *chaos) drain() {
 }
 
 func TestChaos(t *testing.T) {
+	t.Parallel()
 	for seed := range *chaosSeeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			x := &chaos{world: newWorld(t), random: rand.New(rand.NewPCG(seed, 7)), owners: map[string]string{},

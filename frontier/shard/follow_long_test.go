@@ -18,6 +18,7 @@ import (
 // at once, and days go by, so that what was read is deleted behind the reader. Nothing may be left out, and nothing
 // come twice.
 func TestFollow_Long(t *testing.T) {
+	t.Parallel()
 	const (
 		shards, writers, domains = 4, 4, 40 // domains of a writer
 		// articles that wait to be read: the reader must not be away for longer than the logs are kept

@@ -324,6 +324,7 @@ func (m *model) operate() {
 // TestModel does random operations, and checks each against the model and the whole shard by an
 // audit. In the end everything must come out.
 func TestModel(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			m := &model{world: newWorld(t), random: rand.New(rand.NewPCG(seed, 1)), urls: map[string]*modelURL{},

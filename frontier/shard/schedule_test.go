@@ -34,6 +34,7 @@ func (s *looks) fetchAll() map[string]int {
 
 // TestSchedule_LargeHost: a page of a host with very many is not in the schedule twice when its site dates it anew.
 func TestSchedule_LargeHost(t *testing.T) {
+	t.Parallel()
 	sizes := []int{9000, 30_000} // all of the schedule is searched, or only a part
 	if testing.Short() {
 		sizes = sizes[:1]

@@ -269,6 +269,7 @@ func (s *simulation) verify(urls int) {
 
 // TestSimulation is the short crawl.
 func TestSimulation(t *testing.T) {
+	t.Parallel()
 	const hosts, scrapers = 2500 / slowness, 50 / slowness
 	s := newSimulation(t, 20*hosts, hosts, scrapers)
 	s.run()

@@ -31,6 +31,7 @@ func init() {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	for _, c := range frontiertest.Cases {
 		t.Run(c.Name, func(t *testing.T) { c.Run(t, open(t)) })
 	}

@@ -53,6 +53,7 @@ func (s *looks) scrape(r frontier.LeaseRequest) (items []frontier.Item) {
 
 // TestVisit_WithinTheBudget: pages come back, those that change more often, and no more in a day than may.
 func TestVisit_WithinTheBudget(t *testing.T) {
+	t.Parallel()
 	const perDay = 60
 	s := newLooks(t, perDay)
 	s.text = func(url string, at epoch.Millis) string { // statistics change daily
