@@ -1,5 +1,5 @@
-// README.ko.md and README.md have the same headings, commands, tables, figures and links. People keep the
-// words in step; this test compares the rest.
+// README.ko.md and README.md have the same headings, commands, tables, figures and links; docs/operations.ko.md has the
+// headings and commands of its original. People keep the words in step; this test compares the rest.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -63,4 +63,13 @@ test("README.ko.md has what README.md has", () => {
   );
   for (const [i, lines] of english.entries())
     assert.deepEqual(section(korean[i]), section(lines), `${lines[0]}: README.ko.md (actual) and README.md (expected)`);
+});
+
+test("docs/operations.ko.md has the headings and commands of docs/operations.md", () => {
+  const parts = (name) =>
+    sections(name).map((lines) => {
+      const { level, blocks } = section(lines);
+      return { level, blocks };
+    });
+  assert.deepEqual(parts("docs/operations.ko.md"), parts("docs/operations.md"));
 });
