@@ -13,6 +13,7 @@ type automaton struct {
 	words   []word
 	linked  []int32 // of each word
 	ranks   []int32
+	lengths []int32
 }
 
 // word is a string to be found. Words of chains that end at one place are linked, the longest first.
@@ -63,9 +64,9 @@ func newAutomaton(words map[string]*word) *automaton {
 			a.addRow(s)
 		}
 	}
-	a.linked, a.ranks = make([]int32, len(a.words)), make([]int32, len(a.words))
+	a.linked, a.ranks, a.lengths = make([]int32, len(a.words)), make([]int32, len(a.words)), make([]int32, len(a.words))
 	for i, w := range a.words {
-		a.linked[i], a.ranks[i] = w.linked, w.rank
+		a.linked[i], a.ranks[i], a.lengths[i] = w.linked, w.rank, int32(len(w.text))
 	}
 	return a
 }

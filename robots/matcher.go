@@ -1,7 +1,6 @@
 package robots
 
 import (
-	"slices"
 	"strings"
 	"sync"
 )
@@ -19,12 +18,16 @@ type matcher struct {
 
 	// chains are the other patterns, as sequences: number of the start, then the parts.
 	chains trie[part]
-	ranks  []int32 // of the pattern that ends at a node
-	// strongest is the best rank of the patterns that end at a node or below.
-	strongest []int32
-	tails     []int32 // word that all patterns end with which end at a node or below, or -1
+	nodes  []node // of chains
 
 	pool sync.Pool // of *search
+}
+
+// node is what patterns with several parts have in common at a node of the chains.
+type node struct {
+	rank      int32 // of the pattern that ends here
+	strongest int32 // the best rank of the patterns that end here or below
+	tail      int32 // word that all patterns end with which end here or below, or -1
 }
 
 // part is a part of a pattern behind a wildcard: its word, times two, and one more where the path must
@@ -161,17 +164,17 @@ func (b *builder) link(m *matcher) {
 		sequences[i] = sequence
 	}
 	m.chains = newTrie(sequences)
-	m.ranks = make([]int32, len(m.chains.labels))
-	for i := range m.ranks {
-		m.ranks[i] = unmatched
+	m.nodes = make([]node, len(m.chains.labels))
+	for i := range m.nodes {
+		m.nodes[i] = node{rank: unmatched, strongest: unmatched}
 	}
 	for i, sequence := range sequences {
-		node := m.chains.end(sequence)
-		m.ranks[node] = min(m.ranks[node], b.chains[i].rank)
+		n := &m.nodes[m.chains.end(sequence)]
+		n.rank = min(n.rank, b.chains[i].rank)
+		n.strongest = n.rank
 	}
-	m.strongest, m.tails = slices.Clone(m.ranks), make([]int32, len(m.ranks))
-	for node := int32(len(m.ranks)) - 1; node > 0; node-- {
-		m.sumUp(node)
+	for i := int32(len(m.nodes)) - 1; i > 0; i-- {
+		m.sumUp(i)
 	}
 	for text, start := range starts {
 		b.begins = append(b.begins, entry{text: text, begins: unmatched, equals: unmatched,
@@ -180,17 +183,18 @@ func (b *builder) link(m *matcher) {
 }
 
 // sumUp finds what the patterns of a node and below have in common.
-func (m *matcher) sumUp(node int32) {
-	low, high := m.chains.children(node)
-	if low == high || m.ranks[node] != unmatched {
-		m.tails[node] = m.chains.labels[node].word()
+func (m *matcher) sumUp(number int32) {
+	n := &m.nodes[number]
+	low, high := m.chains.children(number)
+	if low == high || n.rank != unmatched {
+		n.tail = m.chains.labels[number].word()
 	} else {
-		m.tails[node] = m.tails[low]
+		n.tail = m.nodes[low].tail
 	}
-	for child := low; child < high; child++ {
-		m.strongest[node] = min(m.strongest[node], m.strongest[child])
-		if m.tails[child] != m.tails[node] {
-			m.tails[node] = -1
+	for _, child := range m.nodes[low:high] {
+		n.strongest = min(n.strongest, child.strongest)
+		if child.tail != n.tail {
+			n.tail = -1
 		}
 	}
 }

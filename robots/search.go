@@ -57,7 +57,7 @@ func (s *search) findWords() {
 		w = a.linked[w]
 		ends[i] = w
 		for ; w >= 0 && s.first[w] == 0; w = a.words[w].shorter {
-			s.first[w] = int32(i + 2 - len(a.words[w].text))
+			s.first[w] = int32(i+2) - a.lengths[w]
 			s.found = append(s.found, w)
 		}
 	}
@@ -67,7 +67,7 @@ func (s *search) findWords() {
 	}
 	for i := len(s.ends) - 1; i >= 0; i-- {
 		for w := s.ends[i]; w >= 0 && s.last[w] == 0; w = a.words[w].shorter {
-			s.last[w] = int32(i + 2 - len(a.words[w].text))
+			s.last[w] = int32(i+2) - a.lengths[w]
 		}
 	}
 	s.steps += 2 * len(s.found)
@@ -107,10 +107,22 @@ func (s *search) matchChains(start int32) {
 // follow visits the parts that may come next. If there are more of them than words left in the path, it looks the
 // words up instead.
 func (s *search) follow(v visit) {
-	if !s.mayDecide(v.node, v.at) { // a better rule was found since, or the path has no such end from here on
+	if !s.mayDecide(v.node, v.at) { // a better rule was found since
 		return
 	}
 	low, high := s.m.chains.children(v.node)
+	for high-low == 1 { // so most of a long pattern goes
+		s.steps++
+		if s.last[s.m.chains.labels[low].word()] < v.at {
+			return
+		}
+		at, ok := s.enter(low, v.at)
+		if !ok {
+			return
+		}
+		v = visit{low, at}
+		low, high = s.m.chains.children(low)
+	}
 	if int(high-low) <= 8*len(s.found) {
 		tried := 0
 		for i, p := range s.m.chains.labels[low:high] {
@@ -136,28 +148,39 @@ func (s *search) follow(v visit) {
 
 // try follows a part of a chain that occurs at a place or behind, if it can decide.
 func (s *search) try(node, at int32) {
+	if behind, ok := s.enter(node, at); ok {
+		s.stack = append(s.stack, visit{node, behind})
+	}
+}
+
+// enter takes the first place of a part, which occurs at a place or behind. ok reports whether a better rule may follow
+// behind it.
+func (s *search) enter(node, at int32) (behind int32, ok bool) {
 	if !s.mayDecide(node, at) {
-		return
+		return 0, false
 	}
 	p := s.m.chains.labels[node]
-	length := int32(len(s.m.words.words[p.word()].text))
+	length := s.m.words.lengths[p.word()]
+	rank := s.m.nodes[node].rank
 	if p.last() {
 		if int(s.last[p.word()]+length) == len(s.path) {
-			s.best = min(s.best, s.m.ranks[node])
+			s.best = min(s.best, rank)
 		}
-		return
+		return 0, false
 	}
-	s.best = min(s.best, s.m.ranks[node])
-	if low, high := s.m.chains.children(node); low < high {
-		s.stack = append(s.stack, visit{node, s.next(p.word(), at) + length})
+	s.best = min(s.best, rank)
+	if low, high := s.m.chains.children(node); low == high {
+		return 0, false
 	}
+	behind = s.next(p.word(), at) + length
+	return behind, true
 }
 
 // mayDecide reports whether a pattern that ends at a node or below, and has yet to match what stands at a
 // place or behind, can be better than the best so far.
 func (s *search) mayDecide(node, at int32) bool {
-	tail := s.m.tails[node]
-	return s.m.strongest[node] < s.best && (tail < 0 || s.last[tail] >= at)
+	n := &s.m.nodes[node]
+	return n.strongest < s.best && (n.tail < 0 || s.last[n.tail] >= at)
 }
 
 // next returns the first position of a word from at on, if any.
