@@ -15,11 +15,15 @@ import (
 
 // live answers that the Worker is up.
 func (a *API) live(w http.ResponseWriter, r *http.Request) error {
-	httpapi.Succeed(w, http.StatusOK, struct {
-		Status  string `json:"status"`
-		Version string `json:"version"`
-	}{"ok", contract.Version})
+	httpapi.Succeed(w, http.StatusOK, liveness{})
 	return nil
+}
+
+// liveness encodes itself: reflection would take a tenth of a cold start.
+type liveness struct{}
+
+func (liveness) AppendJSON(b []byte) []byte {
+	return append(b, `{"status":"ok","version":"`+contract.Version+`"}`...)
 }
 
 // ReadinessAge is the lifetime of a cached check. The route is public and must not let anyone run up calls of R2

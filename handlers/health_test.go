@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/handlers"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/r2"
@@ -101,4 +102,14 @@ func (b bucketThat) List(ctx context.Context, o r2.ListOptions) (*r2.Page, error
 		return nil, err
 	}
 	return b.bucket.List(ctx, o)
+}
+
+func TestLiveness(t *testing.T) {
+	f := newFixture(t, nil)
+	for _, path := range []string{"/health", "/health/live"} {
+		want := `{"success":true,"data":{"status":"ok","version":"` + contract.Version + `"}}`
+		if w := f.raw(t, "GET", path, ""); w.Code != 200 || strings.TrimSpace(w.Body.String()) != want {
+			t.Errorf("%s: %d %s, want %s", path, w.Code, w.Body, want)
+		}
+	}
 }

@@ -34,12 +34,18 @@ func TestServer(t *testing.T) {
 		return ok(w, r)
 	}
 	broken := func(http.ResponseWriter, *http.Request) error { return errors.New("secret cause") }
+	named := func(w http.ResponseWriter, r *http.Request) error {
+		Succeed(w, http.StatusOK, map[string]string{"name": r.PathValue("name")})
+		return nil
+	}
 	h := s.Handler([]Route{
 		{"/open", Public, Methods{"GET": ok}},
 		{"/things", Readers, Methods{"GET": ok, "POST": read}},
 		{"/lease", Scrapers, Methods{"POST": ok}},
 		{"/export", Operators, Methods{"GET": ok}},
 		{"/broken", Public, Methods{"GET": broken}},
+		{"/named/{name}", Public, Methods{"GET": named}},
+		{"/named/one", Public, Methods{"GET": ok}},
 	})
 	for _, c := range []struct {
 		request, token, body string
@@ -50,6 +56,14 @@ func TestServer(t *testing.T) {
 		{"HEAD /open", "", "", 200, ``},
 		{"POST /open", "", "", 405, "method POST is not allowed; use GET"},
 		{"GET /nothing", "", "", 404, "no route has this path"},
+		{"GET /open/", "", "", 404, "no route has this path"},
+		{"GET /%6fpen", "", "", 200, `"by":""`},
+		{"GET /named/%6fne", "", "", 200, `"by":""`},
+		{"GET /named/one", "", "", 200, `"by":""`},
+		{"GET /named/two", "", "", 200, `"name":"two"`},
+		{"GET /named/a%2Fb", "", "", 200, `"name":"a/b"`},
+		{"GET /named/{name}", "", "", 200, `"name":"{name}"`},
+		{"GET /named//one", "", "", 307, "/named/one"},
 		{"GET /things", "", "", 401, "Bearer …"},
 		{"GET /things", "fuller", "", 401, "not valid"},
 		{"GET /things", "reader", "", 200, `"by":"READ_TOKEN"`},
