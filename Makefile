@@ -31,7 +31,7 @@ check: node_modules/.ready
 # All Go tests, then those of packages with goroutines under the race detector. Tests on workerd mostly wait, so
 # three files run at once.
 test: build lint packages
-	go test ./...
+	go test -timeout=30m ./...
 	test/race.sh
 	$(node) --test --test-concurrency=3 "test/**/*.test.mjs" "sample/**/*.test.mjs"
 

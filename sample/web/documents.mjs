@@ -1,9 +1,9 @@
 // The documents that sites serve: robots.txt, sitemaps, feeds and pages. Every function returns an
 // answer, the description of a response that origin.mjs sends:
 //
-//   {type, body, status?, etag?, lastModified?, links?, gzipFile?}
+//   {type, body, status?, etag?, lastModified?, links?, gzipFile?, delay?, retryAfter?}
 //
-// body is a string (sent as UTF-8) or bytes; links are the URLs a document names, and those on its
+// body is a string (sent as UTF-8) or bytes; delay is in milliseconds and retryAfter in seconds; links are the URLs a document names, and those on its
 // own host are pages there. Nothing depends on the time: the same document has the same bytes
 // every day, so that stored evidence can be compared with it.
 

@@ -43,6 +43,7 @@ export async function respond(request, site, answer) {
     return send("", answer.status);
   }
   headers.set("content-type", answer.type);
+  if (answer.retryAfter) headers.set("retry-after", String(answer.retryAfter));
   if (answer.etag) headers.set("etag", answer.etag);
   if (answer.lastModified) headers.set("last-modified", new Date(answer.lastModified).toUTCString());
   if (unchanged(request, answer)) return new Response(null, { status: 304, headers });

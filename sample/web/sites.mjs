@@ -28,6 +28,7 @@ import {
   textSitemap,
   urlset,
 } from "./documents.mjs";
+import { practice, practiceHost } from "./practice.mjs";
 
 /** A robots.txt that allows everything and names the sitemaps. */
 const open = (...sitemaps) => robots(["User-agent: *", "Disallow:", "", ...sitemaps.map((s) => `Sitemap: ${s}`)]);
@@ -110,6 +111,9 @@ export const sites = {
       },
     },
   },
+
+  // For those who write scrapers: practice.mjs.
+  [practiceHost]: practice(),
 
   // A sitemap index with a news sitemap among its children, and feeds of both kinds.
   "harbour-times.sg": harbourTimes(),

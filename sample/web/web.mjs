@@ -44,6 +44,7 @@ async function play(request, url, site) {
   const fault = takeFault(url);
   await scheduler.wait(site.delay ?? LATENCY);
   const answer = answerOf(site, url);
+  if (answer.delay) await scheduler.wait(answer.delay);
   const honest = () => (answer.mode ? misbehave(answer) : respond(request, site, answer));
   return fault ? misbehave(fault, honest) : honest();
 }
