@@ -83,6 +83,11 @@ dev-info: node_modules/.ready
 demo: build
 	$(node) sample/demo.mjs
 
+# The sample web behind a proxy, for scrapers: docs/sample-web.md. PORT=8791 takes another port, LOG=1 prints the requests.
+.PHONY: web
+web: node_modules/.ready
+	@$(node) sample/web/serve.mjs
+
 # Both Workers of the Info service on the feed of an engine that runs on the sample web, and on providers that are
 # played; KEEP=1 goes on until Ctrl-C.
 .PHONY: demo-info

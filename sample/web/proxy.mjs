@@ -9,10 +9,10 @@ import { pipeline } from "node:stream/promises";
 import { sites } from "./sites.mjs";
 
 /**
- * Starts the proxy on a port of this machine. ask(url, init) asks the web: it gives a Response, or throws where a
+ * Starts the proxy on a port of this machine, by default any that is free. ask(url, init) asks the web: it gives a Response, or throws where a
  * connection fails. https URLs are answered with a certificate that nobody has signed, so clients must not check it.
  */
-export async function startProxy(ask) {
+export async function startProxy(ask, port = 0) {
   const answer = (scheme) => (request, response) => {
     // In plain HTTP a proxy is sent the whole URL, in a tunnel the path.
     const url = request.url.startsWith("/") ? `${scheme}://${request.headers.host}${request.url}` : request.url;
@@ -29,7 +29,7 @@ export async function startProxy(ask) {
     socket.unshift(head);
     tunnelled.emit("connection", socket);
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
+  await once(server.listen(port, "127.0.0.1"), "listening");
   return {
     url: `http://127.0.0.1:${server.address().port}`,
     stop() {
