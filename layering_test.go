@@ -91,7 +91,7 @@ var mayImport = map[string][]string{
 	"reconcile": {"collector", "contract", "frontier", "frontier/client", "ledger", "r2", "frontier/placement"},
 	"handlers": {"botauth", "contract", "alarms", "classify", "discovery", "frontier", "frontier/client", "httpapi",
 		"markup", "page",
-		"prometheus", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
+		"prometheus", "robots", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
 	"engine": {"alarms", "botauth", "classify", "collector", "contract", "controls", "deadletters", "fetch", "frontier",
 		"frontier/client",
 		"frontier/idle", "frontier/shard", "frontier/shard/store", "handlers", "httpapi", "ledger", "orchestrator",

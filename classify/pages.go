@@ -1,17 +1,12 @@
 package classify
 
 import (
-	"cmp"
 	"math"
 
 	"github.com/newsfork/seed-engine/classify/internal/linear"
 	"github.com/newsfork/seed-engine/classify/internal/pagetext"
 	"github.com/newsfork/seed-engine/page"
 )
-
-// doubtful is the confidence in the type of a URL below which the title of its page is read as a text. Above it the
-// title misleads more often than it helps.
-const doubtful = 0.3
 
 // ClassifyPage is ClassifyText for a page whose evidence was seen. A home page keeps the type of its URL whatever it
 // says.
@@ -42,10 +37,7 @@ func (c *Classifier) sumsOfPage(url string, t Text, ev *page.Evidence) linear.Su
 		return c.sumsIn(url, t, nil)
 	}
 	_, confidence := c.best(&sums)
-	t.Anchor = cmp.Or(ev.H1, t.Anchor)
-	if confidence < doubtful || t.Anchor == "" {
-		t.Title = cmp.Or(t.Title, ev.Title)
-	}
+	t.Title, t.Anchor = pagetext.Texts(ev, t.Title, t.Anchor, confidence)
 	sums = c.sumsIn(url, t, nil)
 	if c.pages == nil || !whole(ev) {
 		return sums

@@ -159,7 +159,7 @@ func (s *saving) lookedAt(old, doc *contract.Document) epoch.Millis {
 // Bounds of the time after which an unchanged domain is collected again.
 const (
 	leastCollected = robots.MaxAge // while its entry points are refreshed
-	mostCollected  = 30 * 24 * time.Hour
+	mostCollected  = 30 * epoch.Day
 )
 
 // wholeDomain returns the entry point that stands for the domain. It is due when the document expires or, while entry

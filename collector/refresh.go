@@ -34,7 +34,6 @@ const (
 	maxRefreshRequests = 8               // requests: robots.txt, redirects, sitemaps of an index
 	maxChildren        = 3               // sitemaps of an index that are read
 	maxRefreshPages    = 1000            // URLs that are put into the frontier
-	freshFor           = 48 * time.Hour  // pages with a later date might be new, even if the entry point was read since
 	maxRefreshSeen     = 5 * maxRefreshPages
 )
 
@@ -458,7 +457,7 @@ func (f *refresh) take(loc, title []byte, date time.Time, method discovery.Metho
 
 // since returns the date from which a page might be new.
 func (f *refresh) since(now time.Time) time.Time {
-	since := now.Add(-freshFor)
+	since := now.Add(-frontier.FreshFor)
 	if before := f.begun.Since.Time(); f.begun.Since > 0 && before.Before(since) {
 		return before
 	}

@@ -27,7 +27,8 @@ const (
 // Pages with an old date are ignored.
 func (d *details) note(now time.Time, link []byte, date time.Time, base string, summary []byte, isText bool,
 	picture []byte) {
-	if len(summary)+len(picture) == 0 || len(*d) == maxDetails || !date.IsZero() && date.Before(now.Add(-freshFor)) {
+	isOld := !date.IsZero() && date.Before(now.Add(-frontier.FreshFor))
+	if len(summary)+len(picture) == 0 || len(*d) == maxDetails || isOld {
 		return
 	}
 	url, ok := markup.AppendCanonical(nil, link)

@@ -4,6 +4,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"golang.org/x/net/publicsuffix"
 )
 
@@ -20,6 +21,10 @@ func WithinDomain[Host string | []byte](host Host, domain string) bool {
 	return above >= 0 && string(host[above:]) == domain && (above == 0 || host[above-1] == '.')
 }
 
+// MaxObeyed caps the delay that a host may ask for, in robots.txt or with Retry-After: a mistake there does not take
+// the host away for good.
+const MaxObeyed = epoch.Day
+
 // IsLoopback reports whether a host, without port, is this machine: localhost or a loopback address.
 func IsLoopback(host string) bool {
 	ip := net.ParseIP(host)
@@ -31,7 +36,7 @@ const Undated = 0.3
 
 // Timeliness returns the timeliness of a page by the age of its date.
 func Timeliness(age time.Duration) float64 {
-	const day = 24 * time.Hour
+	const day = epoch.Day
 	switch {
 	case age < day:
 		return 1

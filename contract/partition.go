@@ -33,7 +33,7 @@ func CheckCategory(field, v string) error {
 
 // CheckDate accepts only dates that exist, as YYYY-MM-DD.
 func CheckDate(field, v string) error {
-	if isDate(v) {
+	if IsDate(v) {
 		return nil
 	}
 	_, err := time.Parse(time.DateOnly, v)
@@ -78,8 +78,8 @@ func isCategory(s string) bool {
 	return true
 }
 
-// isDate reports whether time.Parse accepts s as a date, ten times as fast: every key of a listing has one.
-func isDate(s string) bool {
+// IsDate reports whether time.Parse accepts s as a date, ten times as fast: every key of a listing has one.
+func IsDate(s string) bool {
 	if len(s) != len(time.DateOnly) {
 		return false
 	}

@@ -9,8 +9,8 @@ import (
 // CheckDate agrees with time.Parse on existing and non-existing days of common and leap years.
 func TestCheckDate(t *testing.T) {
 	same := func(s string) {
-		if _, err := time.Parse(time.DateOnly, s); (err == nil) != isDate(s) {
-			t.Errorf("%q: %t, time.Parse: %v", s, isDate(s), err)
+		if _, err := time.Parse(time.DateOnly, s); (err == nil) != IsDate(s) {
+			t.Errorf("%q: %t, time.Parse: %v", s, IsDate(s), err)
 		}
 	}
 	for _, year := range []int{0, 1, 4, 100, 1900, 2000, 2023, 2024, 2026, 9999} {

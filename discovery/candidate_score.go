@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/markup"
 )
 
@@ -36,7 +37,7 @@ var relevanceOf = func() (t [classify.Classes]float64) {
 	return t
 }()
 
-const day = 24 * time.Hour
+const day = epoch.Day
 
 // firstPage is markup.FirstPage in seconds since 1970.
 var firstPage = markup.FirstPage.Unix()

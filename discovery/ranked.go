@@ -322,7 +322,8 @@ func (p *page) hasPastQuery(year int) bool {
 		if value == "" {
 			continue
 		}
-		if kindOfBody(value) == yearKind && number(value) < year || urlword.IsPage(name) && between(value, 2, 1e6) {
+		if kindOfBody(value) == yearKind && number(value) < year ||
+			urlword.IsPage(name) && urlword.Between(value, 2, 1e6) {
 			return true
 		}
 	}

@@ -45,11 +45,11 @@ func (p *page) setKinds(n int) {
 		k := kindOfBody(body)
 		if i > 0 {
 			switch previous := p.kinds[i-1]; {
-			case k == numberKind && previous == yearKind && between(body, 1, 12):
+			case k == numberKind && previous == yearKind && urlword.IsMonth(body):
 				k = monthKind
 			case k == literalKind && previous == yearKind && isMonthName(body):
 				k = monthKind
-			case k == numberKind && previous == monthKind && between(body, 1, 31):
+			case k == numberKind && previous == monthKind && urlword.IsDay(body):
 				k = dayKind
 			case (k == numberKind || k == yearKind) && previous == literalKind && urlword.IsPage(p.segments[i-1]):
 				k = pageKind
@@ -130,7 +130,7 @@ func kindOfBody(s string) kind {
 		switch {
 		case digits == 0:
 			return literalKind
-		case digits == len(s) && len(s) == 4 && between(s, urlword.FirstYear, urlword.LastYear):
+		case digits == len(s) && len(s) == 4 && urlword.IsYear(s):
 			return yearKind
 		case isDate(s):
 			return dateKind
@@ -154,36 +154,20 @@ func kindOfBody(s string) kind {
 	return literalKind
 }
 
-// between reports whether s is a number of up to nine digits in a range.
-func between(s string, low, high int) bool {
-	if s == "" || len(s) > 9 {
-		return false
-	}
-	for i := range len(s) {
-		if !isDigit(s[i]) {
-			return false
-		}
-	}
-	return low <= number(s) && number(s) <= high
-}
-
 // isDate reports whether a segment is a date such as 20260128, 202601, 2026-01, 2026-01-28 or 28-01-2026, with "-",
 // "_" or ".".
 func isDate(s string) bool {
 	switch len(s) {
-	case 6:
-		return between(s[:4], urlword.FirstYear, urlword.LastYear) && between(s[4:], 1, 12)
+	case 6, 8:
+		return urlword.IsDate(s)
 	case 7:
-		return !isDigit(s[4]) && between(s[:4], urlword.FirstYear, urlword.LastYear) && between(s[5:], 1, 12)
-	case 8:
-		return between(s[:4], urlword.FirstYear, urlword.LastYear) && between(s[4:6], 1, 12) && between(s[6:], 1, 31) ||
-			between(s[4:], urlword.FirstYear, urlword.LastYear) && between(s[2:4], 1, 12) && between(s[:2], 1, 31)
+		return !isDigit(s[4]) && urlword.IsYear(s[:4]) && urlword.IsMonth(s[5:])
 	case 10:
-		return !isDigit(s[4]) && s[4] == s[7] && between(s[:4], urlword.FirstYear, urlword.LastYear) &&
-			between(s[5:7], 1, 12) && between(s[8:], 1, 31) ||
-			!isDigit(s[2]) && s[2] == s[5] && between(s[6:], urlword.FirstYear, urlword.LastYear) &&
-				between(s[3:5], 1, 12) &&
-				between(s[:2], 1, 31)
+		return !isDigit(s[4]) && s[4] == s[7] && urlword.IsYear(s[:4]) &&
+			urlword.IsMonth(s[5:7]) && urlword.IsDay(s[8:]) ||
+			!isDigit(s[2]) && s[2] == s[5] && urlword.IsYear(s[6:]) &&
+				urlword.IsMonth(s[3:5]) &&
+				urlword.IsDay(s[:2])
 	}
 	return false
 }
@@ -192,7 +176,7 @@ func isMonthName(s string) bool { return monthOf(s) > 0 }
 
 // monthOf returns the month of a number or name, or 0.
 func monthOf(s string) time.Month {
-	if between(s, 1, 12) {
+	if urlword.IsMonth(s) {
 		return time.Month(number(s))
 	}
 	if len(s) < 3 || len(s) > len("septiembre") {
@@ -252,8 +236,8 @@ func dateOf(s string) date {
 		return date{number(s[:4]), number(s[4:]), 1}
 	case len(s) == 7:
 		return date{number(s[:4]), number(s[5:]), 1}
-	case len(s) == 8 && between(s[:4], urlword.FirstYear, urlword.LastYear) && between(s[4:6], 1, 12) &&
-		between(s[6:], 1, 31):
+	case len(s) == 8 && urlword.IsYear(s[:4]) && urlword.IsMonth(s[4:6]) &&
+		urlword.IsDay(s[6:]):
 		return date{number(s[:4]), number(s[4:6]), number(s[6:])}
 	case len(s) == 8:
 		return date{number(s[4:]), number(s[2:4]), number(s[:2])}

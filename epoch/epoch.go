@@ -4,6 +4,9 @@ package epoch
 
 import "time"
 
+// Day is a day of UTC, which has no leap seconds here.
+const Day = 24 * time.Hour
+
 // Millis is an instant in milliseconds since 1970. The zero value means "not set".
 type Millis int64
 
@@ -72,4 +75,9 @@ func (s Seconds) Add(d time.Duration) Seconds { return s + Seconds(d/time.Second
 func (s Seconds) Sub(earlier Seconds) time.Duration { return time.Duration(s-earlier) * time.Second }
 
 // Day returns the number of whole days (UTC) from 1970 to s.
-func (s Seconds) Day() int64 { return int64(s / 86_400) }
+func (s Seconds) Day() int64 { return int64(s / secondsOfDay) }
+
+// StartOf returns the first second of a day, which is counted in whole days (UTC) from 1970.
+func StartOf(day int64) Seconds { return Seconds(day) * secondsOfDay }
+
+const secondsOfDay = Seconds(Day / time.Second)

@@ -36,3 +36,12 @@ func TestMillis_ZeroIsUnset(t *testing.T) {
 		t.Error("0 is not the zero time")
 	}
 }
+
+func TestSeconds_Day(t *testing.T) {
+	for _, day := range []int64{0, 1, 20_000} {
+		first := StartOf(day)
+		if first.Day() != day || first.Add(Day-time.Second).Day() != day || first.Add(Day).Day() != day+1 {
+			t.Errorf("day %d begins at %d", day, first)
+		}
+	}
+}

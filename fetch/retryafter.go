@@ -5,10 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-)
 
-// maxRetryAfter caps the pause of a Retry-After.
-const maxRetryAfter = 24 * time.Hour
+	"github.com/newsfork/seed-engine/contract"
+)
 
 // RetryAfter parses a Retry-After field (RFC 9110, 10.2.3) and returns the pause that it requests, from 0 to a day. If
 // date, the response's Date field, can be parsed, an HTTP date is compared with that instead of now. ok is false for a
@@ -17,8 +16,8 @@ func RetryAfter(value, date string, now time.Time) (d time.Duration, ok bool) {
 	value = strings.TrimSpace(value)
 	if digits(value) {
 		seconds, err := strconv.ParseInt(value, 10, 64)
-		if err != nil || seconds > int64(maxRetryAfter/time.Second) {
-			return maxRetryAfter, true
+		if err != nil || seconds > int64(contract.MaxObeyed/time.Second) {
+			return contract.MaxObeyed, true
 		}
 		return time.Duration(seconds) * time.Second, true
 	}
@@ -29,7 +28,7 @@ func RetryAfter(value, date string, now time.Time) (d time.Duration, ok bool) {
 	if sent, err := http.ParseTime(strings.TrimSpace(date)); err == nil {
 		now = sent
 	}
-	return min(max(0, at.Sub(now)), maxRetryAfter), true
+	return min(max(0, at.Sub(now)), contract.MaxObeyed), true
 }
 
 func digits(s string) bool {

@@ -3,6 +3,8 @@ package fetch
 import (
 	"testing"
 	"time"
+
+	"github.com/newsfork/seed-engine/contract"
 )
 
 func TestRetryAfter(t *testing.T) {
@@ -16,13 +18,13 @@ func TestRetryAfter(t *testing.T) {
 		{"120", "", 2 * time.Minute, true},
 		{" 7\t", "", 7 * time.Second, true},
 		{"0007", "", 7 * time.Second, true},
-		{"99999999999", "", maxRetryAfter, true},
-		{"99999999999999999999999999", "", maxRetryAfter, true},
+		{"99999999999", "", contract.MaxObeyed, true},
+		{"99999999999999999999999999", "", contract.MaxObeyed, true},
 		{"Wed, 28 Jan 2026 15:00:30 GMT", "", 30 * time.Second, true},
 		{"Wednesday, 28-Jan-26 15:00:30 GMT", "", 30 * time.Second, true},
 		{"Wed Jan 28 15:00:30 2026", "", 30 * time.Second, true},
 		{"Wed, 28 Jan 2026 14:00:00 GMT", "", 0, true},
-		{"Fri, 31 Dec 9999 23:59:59 GMT", "", maxRetryAfter, true},
+		{"Fri, 31 Dec 9999 23:59:59 GMT", "", contract.MaxObeyed, true},
 		// the sender's clock is an hour ahead
 		{"Wed, 28 Jan 2026 16:00:30 GMT", "Wed, 28 Jan 2026 16:00:00 GMT", 30 * time.Second, true},
 		{"Wed, 28 Jan 2026 15:00:30 GMT", "yesterday", 30 * time.Second, true},
@@ -49,7 +51,7 @@ func FuzzRetryAfter(f *testing.F) {
 	now := time.Date(2026, 1, 28, 15, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, value, date string) {
 		d, ok := RetryAfter(value, date, now)
-		if d < 0 || d > maxRetryAfter || !ok && d != 0 {
+		if d < 0 || d > contract.MaxObeyed || !ok && d != 0 {
 			t.Fatalf("%q at %q: %v, %v", value, date, d, ok)
 		}
 	})

@@ -65,6 +65,10 @@ type NewPage struct {
 	FoundBy string // as in the contract: feed, news_sitemap, sitemap, link, research …
 }
 
+// FreshFor is the age up to which a page is news at its first sighting, though its entry point was read since.
+// Publishers date some pages to the day, and list them late.
+const FreshFor = 2 * epoch.Day
+
 // NewEntry is an entry point. Fields that are empty leave a known entry point as it is.
 type NewEntry struct {
 	NewPage
@@ -306,6 +310,9 @@ func (c *FoundCounts) Add(o FoundCounts) {
 }
 
 // ---- Acquire, renew, release: collectors own a domain
+
+// UnresolvedFor is the time for which a host is left alone if its name does not resolve.
+const UnresolvedFor = time.Hour
 
 // AcquireRequest requests a registrable domain with all its hosts. The owner may fetch from each of them, one request
 // at a time at its delay. Nobody else may.

@@ -3,8 +3,10 @@ package frontier
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 func (r *LeaseRequest) Validate() error {
@@ -49,12 +51,8 @@ func (r *Report) Validate() error {
 	return nil
 }
 
-// Bounds of waiting, in seconds: the longest delay that a host or an operator may set, and the longest
-// Retry-After that is obeyed, which is that of collections.
-const (
-	MaxWait   = 366 * 86_400
-	MaxObeyed = 86_400
-)
+// MaxWait is the longest delay, in seconds, that an operator may set.
+const MaxWait = int64(366 * epoch.Day / time.Second)
 
 func (r *Result) validate(field string) error {
 	if r.Status != 0 {
@@ -65,7 +63,7 @@ func (r *Result) validate(field string) error {
 	if r.RetryAfter < 0 {
 		return contract.Invalid(field+"retry_after_seconds", "%d is negative; send seconds", r.RetryAfter)
 	}
-	r.RetryAfter = min(r.RetryAfter, MaxObeyed)
+	r.RetryAfter = min(r.RetryAfter, int64(contract.MaxObeyed/time.Second))
 	return nil
 }
 

@@ -142,8 +142,8 @@ func hostIn(r *http.Request) (string, error) {
 	return host, nil
 }
 
-// maxDelay is the longest crawl delay in seconds: a day.
-const maxDelay = 86_400
+// maxDelay is the longest crawl delay in seconds.
+const maxDelay = int64(contract.MaxObeyed / time.Second)
 
 func readHostChange(r *http.Request) (change frontier.HostChange, err error) {
 	var body struct {
@@ -164,7 +164,7 @@ func readHostChange(r *http.Request) (change frontier.HostChange, err error) {
 	}
 	change.Empty, change.Forget = body.Empty, body.Forget
 	if body.Delay != nil {
-		if err := within("delay_seconds", body.Delay, 0, maxDelay); err != nil {
+		if err := within("delay_seconds", body.Delay, 0, float64(maxDelay)); err != nil {
 			return change, err
 		}
 		ms := int64(math.Ceil(*body.Delay * 1000))

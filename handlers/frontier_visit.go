@@ -8,6 +8,7 @@ import (
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/httpapi"
+	"github.com/newsfork/seed-engine/robots"
 )
 
 // Visits are for programs that fetch pages which the frontier does not lease, such as the Info service. A visitor has
@@ -16,7 +17,6 @@ import (
 const (
 	minVisitSeconds = 5
 	maxVisitSeconds = 120
-	maxRobotsAge    = 24 * time.Hour // RFC 9309, 2.4
 )
 
 // visitOwner is the prefix of visitors' names among the owners of domains. Those of collectors are random texts
@@ -141,7 +141,7 @@ func (a frontierRoutes) endVisit(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := firstError(
-		within("crawl_delay_seconds", &body.CrawlDelay, 0, maxDelay),
+		within("crawl_delay_seconds", &body.CrawlDelay, 0, float64(maxDelay)),
 		within("retry_after_seconds", &body.RetryAfter, 0, maxDelay),
 	); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (a frontierRoutes) endVisit(w http.ResponseWriter, r *http.Request) error {
 		visit.AskedAt = max(epoch.MillisOf(earliest(*body.AskedAt, now)), 0)
 	}
 	if body.RobotsExpires != nil && body.RobotsExpires.After(now) {
-		visit.RobotsExpires = epoch.MillisOf(earliest(*body.RobotsExpires, now.Add(maxRobotsAge)))
+		visit.RobotsExpires = epoch.MillisOf(earliest(*body.RobotsExpires, now.Add(robots.MaxAge)))
 		visit.Delay = int64(body.CrawlDelay * 1000)
 	}
 	released, err := a.Frontier.Of(domain).Release(r.Context(),

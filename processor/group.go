@@ -3,12 +3,11 @@ package processor
 import (
 	"runtime"
 	"slices"
-	"strings"
 
-	"github.com/tidwall/gjson"
-
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/dataset"
 	"github.com/newsfork/seed-engine/markup"
+	"github.com/tidwall/gjson"
 )
 
 const (
@@ -186,11 +185,8 @@ func (d *group) agrees(r *dataset.Record) bool {
 	if claim := r.Get(dataset.RegistrableDomain); claim != nil {
 		return string(claim) == d.domain || canonical(claim) == d.domain
 	}
-	if claim := r.Get(dataset.Host); claim != nil && string(claim) != d.domain {
-		under, ok := strings.CutSuffix(canonical(claim), d.domain)
-		return ok && (under == "" || strings.HasSuffix(under, "."))
-	}
-	return true
+	claim := r.Get(dataset.Host)
+	return claim == nil || string(claim) == d.domain || contract.WithinDomain(canonical(claim), d.domain)
 }
 
 func canonical(host []byte) string {

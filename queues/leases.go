@@ -355,9 +355,6 @@ func (a *access) release(ctx context.Context) {
 	a.taken = nil
 }
 
-// unresolvedFor is the time for which the frontier blocks a host whose name did not resolve.
-const unresolvedFor = time.Hour
-
 // admission returns the terms for requests to a host. A name that did not resolve is refused for a while, unless that
 // was found out before the time forced.
 func (l *lease) admission(ctx context.Context, host string, forced time.Time) (a fetch.Admission, err error) {
@@ -372,7 +369,7 @@ func (l *lease) admission(ctx context.Context, host string, forced time.Time) (a
 	case state.Excluded:
 		return a, busy(host, "is excluded from the frontier", 0)
 	case state.Unresolved.Time().After(now) &&
-		!forced.Add(unresolvedFor).After(state.Unresolved.Time()):
+		!forced.Add(frontier.UnresolvedFor).After(state.Unresolved.Time()):
 		return a, fetch.Failure(fetch.ErrNotResolved, errors.New("it did not resolve within the last hour"))
 	case ready.Sub(now) > maxReadyWait:
 		return a, busy(host, "is not ready until "+ready.UTC().Format(time.RFC3339), ready.Sub(now))

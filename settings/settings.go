@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 // Settings is the configuration of one environment; docs/settings.md explains the variables.
@@ -216,7 +217,7 @@ func (r *reader) timeout(name string, fallback int64) time.Duration {
 
 // interval accepts a second to a year.
 func (r *reader) interval(name string, fallback int64) time.Duration {
-	return time.Duration(r.number(name, fallback, 1, 365*86_400)) * time.Second
+	return time.Duration(r.number(name, fallback, 1, 365*int64(epoch.Day/time.Second))) * time.Second
 }
 
 func (r *reader) webURL(name string) string {

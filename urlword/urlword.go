@@ -5,12 +5,6 @@ package urlword
 
 import "strings"
 
-// The years that a URL can name; other numbers of four digits are not years.
-const (
-	FirstYear = 1985
-	LastYear  = 2039
-)
-
 // languages are codes of two or three letters as sites use them, which includes those of countries for their
 // languages.
 var languages = set(

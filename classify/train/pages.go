@@ -71,9 +71,6 @@ func readPages(dir fs.FS, name string) ([]*pageExample, error) {
 	return all, nil
 }
 
-// doubtful is classify's: below it the title of a page counts as a text of its URL.
-const doubtful = 0.3
-
 // prepare scores the URLs of pages by a model, and extracts the features of their evidence, as classify does. Home
 // pages, which keep the type of their URL, are left out.
 func prepare(all []*pageExample, weights []byte, words *lexicon.Words) ([]*pageExample, error) {
@@ -94,12 +91,9 @@ func prepare(all []*pageExample, weights []byte, words *lexicon.Words) ([]*pageE
 		sums := m.Score(&f)
 		best := sums.Best()
 		e.alone = lexicon.Role(best)
-		title := ""
-		if m.Confidence(&sums, best) < doubtful || e.evidence.H1 == "" {
-			title = e.evidence.Title
-		}
-		if title != "" || e.evidence.H1 != "" {
-			r.ReadText(title, e.evidence.H1)
+		title, heading := pagetext.Texts(e.evidence, "", "", m.Confidence(&sums, best))
+		if title != "" || heading != "" {
+			r.ReadText(title, heading)
 			r.ExtractText(&f)
 			m.Add(&sums, &f)
 			m.Temper(&sums)

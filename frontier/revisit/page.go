@@ -24,7 +24,9 @@ type Page struct {
 func (p *Page) age(at epoch.Seconds) float64 { return daysBetween(p.Published, at) }
 
 // daysBetween returns the days from one instant to another; 0 if the other is earlier.
-func daysBetween(from, to epoch.Seconds) float64 { return max(0, float64(to)-float64(from)) / 86400 }
+func daysBetween(from, to epoch.Seconds) float64 {
+	return max(0, float64(to)-float64(from)) / float64(day/time.Second)
+}
 
 // Value returns what a look at the page at now is worth, in weight·days. weight is the worth of a correct copy at
 // that time, from 0 to 1.
@@ -59,7 +61,7 @@ const (
 	Early = 0.5
 	// minWait and maxWait bound the time between two looks.
 	minWait = time.Hour
-	maxWait = 180 * 24 * time.Hour
+	maxWait = 180 * day
 )
 
 // Due returns when the page becomes due, at least wait after now: when its value reaches Early of the threshold, as

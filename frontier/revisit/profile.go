@@ -2,11 +2,12 @@ package revisit
 
 import (
 	"math"
-	"time"
+
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 // day is the unit of rates: changes a day.
-const day = 24 * time.Hour
+const day = epoch.Day
 
 // A Profile describes how often pages of a type change: at a constant rate, and in a burst after publication.
 type Profile struct {

@@ -190,12 +190,8 @@ func (s *Shard) Release(now epoch.Millis, r frontier.ReleaseRequest) (released b
 	return released, err
 }
 
-// maxCrawlDelay is the longest Crawl-delay that is obeyed: a mistake in robots.txt does not take the host away for
-// good.
-const maxCrawlDelay = day
-
 // crawlDelay returns the delay to be kept where robots.txt asks for some ms.
-func crawlDelay(ms int64) time.Duration { return min(millis(ms), maxCrawlDelay) }
+func crawlDelay(ms int64) time.Duration { return min(millis(ms), contract.MaxObeyed) }
 
 // visited keeps what a collector learned of a host.
 func (c *call) visited(m *store.Domain, v *frontier.Visit) error {
@@ -207,7 +203,7 @@ func (c *call) visited(m *store.Domain, v *frontier.Visit) error {
 		return err
 	}
 	h.Change()
-	if delay := min(max(crawlDelay(v.Delay), c.settings.Delay), maxCrawlDelay); v.RobotsExpires > 0 {
+	if delay := min(max(crawlDelay(v.Delay), c.settings.Delay), contract.MaxObeyed); v.RobotsExpires > 0 {
 		h.Delay, h.RobotsEnds = delay, v.RobotsExpires
 		if v.Rules != nil {
 			if err := rule(c, h, *v.Rules); err != nil {
@@ -219,7 +215,7 @@ func (c *call) visited(m *store.Domain, v *frontier.Visit) error {
 	}
 	switch {
 	case v.Unresolved && h.Unresolved <= c.now:
-		h.Unresolved = c.now.Add(unresolvedFor)
+		h.Unresolved = c.now.Add(frontier.UnresolvedFor)
 	case !v.Unresolved && v.AskedAt > h.AskedAt: // an operator had it asked before the hour was over
 		h.Unresolved = 0
 	}
@@ -238,7 +234,7 @@ func (c *call) visited(m *store.Domain, v *frontier.Visit) error {
 		h.Ready = max(h.Ready, min(v.AskedAt, c.now).Add(h.Interval()))
 	}
 	if v.RetryAfter > 0 {
-		h.Ready = max(h.Ready, c.now.Add(seconds(min(v.RetryAfter, frontier.MaxObeyed))))
+		h.Ready = max(h.Ready, c.now.Add(min(seconds(v.RetryAfter), contract.MaxObeyed)))
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package shard
 import (
 	"math"
 	"slices"
-	"time"
 
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
@@ -17,12 +16,8 @@ import (
 //
 // Not every page that the frontier has not seen is new: the first collection of a site brings years of
 // archive. New is what is dated after the site or entry point was looked at before, or within the last
-// freshFor; what has no date is new if the caller says so (NewPage.Fresh), because it was not listed
+// frontier.FreshFor; what has no date is new if the caller says so (NewPage.Fresh), because it was not listed
 // when its entry point was read before.
-
-// freshFor is the time for which a page counts as new at its first sighting. Publishers date some
-// pages to the day, and list them late.
-const freshFor = 48 * time.Hour
 
 // maxUndated is the number of pages without a date one put may announce. More of them are an archive that was
 // not seen before, not what was published since.
@@ -92,15 +87,15 @@ func (p *putBatch) isNew(n *frontier.NewPage) bool {
 	return n.Fresh || p.c.isFresh(n.LastMod, p.since)
 }
 
-// isFresh reports whether a page of a site was published within freshFor, or since the site was looked at, if that is
-// longer ago; 0 is never.
+// isFresh reports whether a page of a site was published within frontier.FreshFor, or since the site was looked at if
+// that is longer ago; 0 is never.
 func (c *call) isFresh(lastmod epoch.Seconds, looked epoch.Millis) bool {
-	since := c.now.Add(-freshFor)
+	since := c.now.Add(-frontier.FreshFor)
 	if looked > 0 {
 		since = min(since, looked)
 	}
 	at := lastmod.Millis()
-	return lastmod > 0 && at >= since && at <= c.now.Add(freshFor)
+	return lastmod > 0 && at >= since && at <= c.now.Add(frontier.FreshFor)
 }
 
 // announced is a page that belongs in the feed.

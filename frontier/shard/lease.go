@@ -415,7 +415,7 @@ func (c *call) partitionOf(class, day int64) contract.Partition {
 	of := c.tx.State().ClassOf(class)
 	partition := contract.Partition{Country: of.Country, Category: of.Category}
 	if day > 0 {
-		partition.Date = epoch.Seconds(day * 86_400).Time().Format(time.DateOnly)
+		partition.Date = epoch.StartOf(day).Time().Format(time.DateOnly)
 	}
 	return partition
 }

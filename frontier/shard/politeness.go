@@ -17,8 +17,7 @@ import (
 // Failures are the host's, not its pages': one that does not answer, or as a broken server, rests for longer each
 // time, and is probed with one page. So does one that refuses several pages in a row.
 const (
-	calmAnswers   = 8
-	unresolvedFor = time.Hour
+	calmAnswers = 8
 
 	// noRobotsFor is the time that a host is left alone whose robots.txt cannot be read: everything is forbidden then
 	// (RFC 9309, 2.3.1.4), which is no fault of its pages.
@@ -30,7 +29,7 @@ const (
 	// maxRetry.
 	retryBase  = time.Minute
 	retryShift = 3
-	maxRetry   = 24 * time.Hour
+	maxRetry   = day
 
 	// refusing is the number of pages in a row from which on not the pages but the host refuses.
 	refusing = 3
@@ -45,7 +44,7 @@ var rests = [...]time.Duration{time.Minute, 5 * time.Minute, 25 * time.Minute, 2
 
 const (
 	restsADay = 12
-	dailyRest = 24 * time.Hour
+	dailyRest = day
 )
 
 // restAfter returns how long a host rests after failures in a row.
@@ -103,7 +102,7 @@ func (c *call) answered(h *store.Host, r *frontier.Result) {
 	case o == postponed || r.Forbidden: // nobody asked
 	case o == missing || o == broken:
 		if r.Unresolved {
-			h.Unresolved = c.now.Add(unresolvedFor)
+			h.Unresolved = c.now.Add(frontier.UnresolvedFor)
 		}
 		if h.Failures == 0 || h.Ready <= c.now { // else it is one of a lease that has counted
 			h.Failures++

@@ -376,7 +376,7 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 }
 
 // goneFor is the time after which a page that was refused for good may be put again.
-const goneFor = 30 * 24 * time.Hour
+const goneFor = 30 * day
 
 // comesBack reports whether a known page is to be fetched that is put once more.
 func (p *putBatch) comesBack(h *store.Host, k store.Known, n *frontier.NewPage, foreign bool) bool {

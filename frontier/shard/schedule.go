@@ -232,7 +232,7 @@ func (t *ticker) next() (epoch.Millis, error) {
 	c := t.c
 	soon := c.now.Add(c.settings.tickSpacing())
 	if refreshBudget(c) <= 0 { // for today
-		return max(epoch.Millis((c.today()+1)*86_400_000), soon), nil
+		return max(epoch.StartOf(c.today()+1).Millis(), soon), nil
 	}
 	if t.left {
 		return soon, nil

@@ -17,7 +17,7 @@ const snapshotDays = 7
 // snapshotTime bounds the time in which one tick stores pages of a snapshot: a third of the time between two ticks.
 const snapshotTime = 20 * time.Second
 
-const day = 24 * time.Hour
+const day = epoch.Day
 
 // maxAlarmGap is the longest time between two ticks of a shard that has anything: what settings allow since the last
 // one is done by then.
@@ -63,7 +63,7 @@ type SnapshotOrder struct {
 // Tick returns the work that is due now.
 func (s *Shard) Tick(now epoch.Millis, r TickRequest) (tick Tick, err error) {
 	// Shards begin their days at different hours, so that their snapshots are not made all at once.
-	began := time.Duration(placement.Hash64(r.Shard)%86_400) * time.Second
+	began := time.Duration(placement.Hash64(r.Shard)%uint64(epoch.Day/time.Second)) * time.Second
 	today := now.Time().Add(-began).Truncate(day)
 	tick.Messages = []json.RawMessage{} // null is no list to the object
 	tick.AlarmAt = epoch.MillisOf(today.Add(began + day))

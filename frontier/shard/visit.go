@@ -52,8 +52,8 @@ func adjustVisits(c *call) error {
 		if v.AllowedAt == 0 {
 			gone = time.Hour
 		}
-		v.Allowed = min(v.Allowed+perDay*aVisit*int64(gone/time.Second)/86_400,
-			perDay*aVisit*int64(savedVisits/time.Hour)/24)
+		v.Allowed = min(v.Allowed+perDay*aVisit*int64(gone/time.Second)/int64(day/time.Second),
+			perDay*aVisit/int64(day/savedVisits))
 		v.AllowedAt = c.seconds()
 	}
 	hours := c.hour() - v.Hour

@@ -99,13 +99,12 @@ const maxWanting = 2000
 // then those whose page had none a day ago, on their first day. An earlier fetch is not repeated.
 func (v Visits) Wanting(ctx context.Context, now time.Time, limit int) ([]info.Article, error) {
 	const op = "store.Wanting"
-	const day = 24 * time.Hour
 	results, err := v.batch(ctx, op, v.statement(`SELECT id, url, source FROM (SELECT id, url, source, thumbnail_url,
 `+v.arrived+` AS arrived, `+v.tried()+` AS tried FROM news_articles
 WHERE `+v.live+` ORDER BY created_at DESC, id DESC LIMIT ?1) AS latest
 WHERE thumbnail_url IS NULL AND (tried = 0 OR tried <= CAST(?3 AS BIGINT) AND tried < arrived + 86400000)
 ORDER BY CASE tried WHEN 0 THEN 0 ELSE 1 END, arrived DESC, id DESC LIMIT ?2`,
-		int64(maxWanting), int64(limit), epoch.MillisOf(now.Add(-day))))
+		int64(maxWanting), int64(limit), epoch.MillisOf(now.Add(-epoch.Day))))
 	if err != nil {
 		return nil, err
 	}

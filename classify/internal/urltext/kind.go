@@ -34,13 +34,12 @@ func (r *Reading) kinds() {
 		if i > 0 {
 			previous = r.Path[i-1].Kind
 		}
-		value := number(s.Text)
 		switch {
-		case s.Kind == Number && previous == Year && value >= 1 && value <= 12:
+		case s.Kind == Number && previous == Year && urlword.IsMonth(s.Text):
 			s.Kind = MonthNo
 		case previous == Year && len(s.Hits) == 1 && s.Hits[0].Role == lexicon.Month && s.Exact():
 			s.Kind = MonthNo
-		case s.Kind == Number && previous == MonthNo && value >= 1 && value <= 31:
+		case s.Kind == Number && previous == MonthNo && urlword.IsDay(s.Text):
 			s.Kind = Day
 		case s.Kind == Number && previous == Words && i > 0 && urlword.IsPage(r.Path[i-1].Text):
 			s.Kind = Page
@@ -57,10 +56,10 @@ func (s *Segment) shape() Kind {
 		return Words
 	}
 	if s.Letters == 0 {
-		switch value := number(body); {
-		case len(body) == 4 && value >= urlword.FirstYear && value <= urlword.LastYear:
+		switch {
+		case len(body) == 4 && urlword.IsYear(body):
 			return Year
-		case isDate(body):
+		case urlword.IsDate(body):
 			return Date
 		}
 		return Number
@@ -144,36 +143,6 @@ func averageWord(s *Segment) int {
 	return s.Letters / s.Words
 }
 
-// number returns the value of up to 9 digits, -1 for anything else.
-func number(text []byte) int {
-	if len(text) == 0 || len(text) > 9 {
-		return -1
-	}
-	n := 0
-	for _, c := range text {
-		if c < '0' || c > '9' {
-			return -1
-		}
-		n = n*10 + int(c-'0')
-	}
-	return n
-}
-
-// isDate reports whether digits are a date, as 20230915, 15092023 and 202309 are.
-func isDate(digits []byte) bool {
-	plausible := func(y, m, d int) bool {
-		return y >= urlword.FirstYear && y <= urlword.LastYear && m >= 1 && m <= 12 && d >= 1 && d <= 31
-	}
-	switch len(digits) {
-	case 8:
-		return plausible(number(digits[:4]), number(digits[4:6]), number(digits[6:])) ||
-			plausible(number(digits[4:]), number(digits[2:4]), number(digits[:2]))
-	case 6:
-		return plausible(number(digits[:4]), number(digits[4:]), 1)
-	}
-	return false
-}
-
 // hasDate reports whether the segment contains a date of eight digits.
 func (s *Segment) hasDate() bool { return s.Digits >= 8 && dateIn(s.Text[:len(s.Text)-s.extBytes]) }
 
@@ -185,7 +154,7 @@ func dateIn(text []byte) bool {
 			run++
 			continue
 		}
-		if run >= 8 && isDate(text[i-run:i-run+8]) {
+		if run >= 8 && urlword.IsDate(text[i-run:i-run+8]) {
 			return true
 		}
 		run = 0

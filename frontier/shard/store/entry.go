@@ -148,7 +148,7 @@ type Rhythm struct {
 // What a look found counts less with time: by a factor of e after memory, or after looksKept looks if they are further
 // apart. Items count at least as a sixty-fourth of one, since none says only that they are rare.
 const (
-	memory     = 4 * 24 * time.Hour
+	memory     = 4 * epoch.Day
 	looksKept  = 2
 	anItem     = 100
 	leastItems = anItem / 64

@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/newsfork/seed-engine/epoch"
 )
@@ -19,10 +18,10 @@ const (
 
 // Limits of a packed log.
 const (
-	maxLogBlock  = 32 << 10       // bytes, but for its first record: an append rewrites a block
-	maxLogAge    = 24 * time.Hour // after which a block is not added to, so that it can be deleted when it is old
-	logBatch     = 4              // blocks that are read at once
-	maxLogBlocks = 64             // blocks that one operation reads
+	maxLogBlock  = 32 << 10  // bytes, but for its first record: an append rewrites a block
+	maxLogAge    = epoch.Day // after which a block is not added to, so that it can be deleted when it is old
+	logBatch     = 4         // blocks that are read at once
+	maxLogBlocks = 64        // blocks that one operation reads
 )
 
 // logTables are the tables feed and changes.

@@ -115,7 +115,7 @@ const blankFor = frontier.MaxLeaseSeconds * time.Second
 func (c *quarantine) replaceHost(damaged *Host, record []byte, urls int64, blocked epoch.Millis) *Host {
 	c.add(damagedRow{"hosts", damaged.ID, damaged.Name, ErrDamaged.Error(), record})
 	c.tx.state.URLs = max(c.tx.state.URLs-urls, 0)
-	const longest = frontier.MaxWait * time.Second
+	const longest = time.Duration(frontier.MaxWait) * time.Second
 	h := newHost(c.tx, damaged.ID, damaged.Name, damaged.domain)
 	h.Excluded, h.Delay, h.Override = damaged.Excluded, min(damaged.Delay, longest), min(damaged.Override, longest)
 	h.Ready, h.Blocked = c.tx.now.Add(blankFor), blocked

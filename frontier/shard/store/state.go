@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
@@ -211,13 +210,13 @@ func (s *State) decode(key int64, data []byte) error {
 			s.Patterns = append(s.Patterns, d.string())
 		}
 	case stateSnapshot:
-		if isDate(string(data)) { // else no day would be later
+		if contract.IsDate(string(data)) { // else no day would be later
 			s.Snapshot = string(data)
 		}
 	case stateUnderway:
 		if len(data) > 0 {
 			p := UnderwaySnapshot{Taken: d.millis(), Page: int(d.int()), Next: d.int()}
-			if p.Date = d.text[d.at:]; isDate(p.Date) { // else it begins anew
+			if p.Date = d.text[d.at:]; contract.IsDate(p.Date) { // else it begins anew
 				s.Underway = p
 			}
 		}
@@ -394,9 +393,4 @@ func (s *State) setsWith(classes map[int64]bool) (ids []int64) {
 		}
 	}
 	return ids
-}
-
-func isDate(text string) bool {
-	_, err := time.Parse(time.DateOnly, text)
-	return err == nil
 }

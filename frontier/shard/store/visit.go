@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier/revisit"
@@ -53,7 +52,7 @@ func (v *Visit) append(b []byte) []byte {
 	b = append(b, flags)
 	b = appendUint(b, int64(v.Count))
 	b = appendUint(b, int64(v.Fetched/60))
-	b = appendUint(b, int64(max(0, v.Fetched.Sub(v.Published))/(24*time.Hour)))
+	b = appendUint(b, int64(max(0, v.Fetched.Sub(v.Published))/epoch.Day))
 	shape, factor := v.History.Bytes()
 	b = append(b, shape, factor)
 	if v.Etag != "" {
@@ -73,7 +72,7 @@ func (d *decoder) visit() *Visit {
 	v := &Visit{Count: int(d.int()), OfText: flags&visitText != 0, Newer: flags&visitNewer != 0,
 		Copied: flags&visitCopied != 0}
 	v.Fetched = epoch.Seconds(min(d.int(), MaxSlot/60) * 60)
-	v.Published = max(0, v.Fetched-epoch.Seconds(min(d.int(), MaxSlot/86_400)*86_400))
+	v.Published = max(0, v.Fetched-epoch.StartOf(min(d.int(), epoch.Seconds(MaxSlot).Day())))
 	v.History = revisit.HistoryOf(d.byte(), d.byte())
 	if flags&visitEtag != 0 {
 		v.Etag = d.string()
