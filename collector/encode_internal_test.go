@@ -43,3 +43,25 @@ func FuzzAppendIndented(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkIndent compares the layout of a large document with that of json.Indent.
+func BenchmarkIndent(b *testing.B) {
+	d := contract.Document{URLs: numbered(1000, 100), URLsFiles: []string{}}
+	compact := contract.Encode(&d)
+	for name, indent := range map[string]func(){
+		"appendIndented": func() { appendIndented(make([]byte, 0, 2*len(compact)), compact) },
+		"json.Indent": func() {
+			var out bytes.Buffer
+			out.Grow(2 * len(compact))
+			_ = json.Indent(&out, compact, "", "  ")
+		},
+		"encoding": func() { contract.Encode(&d) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(compact)))
+			for b.Loop() {
+				indent()
+			}
+		})
+	}
+}

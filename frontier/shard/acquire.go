@@ -112,7 +112,8 @@ func hostStates(c *call, m *store.Domain, names []string) ([]frontier.HostState,
 			if err := m.Expect(names[i]); err != nil {
 				return nil, err
 			}
-			h = &store.Host{Name: names[i], Delay: c.settings.Delay}
+			h = &store.Host{Name: names[i]}
+			h.Delay = c.settings.Delay
 		}
 		states[i] = h.State(m.ReadyFor(m.Owner, h, c.now))
 	}

@@ -10,13 +10,32 @@ import (
 	"github.com/newsfork/seed-engine/frontier/revisit"
 )
 
-// Host is the row of a host: who may send it requests and when, its pages, and what is known of its URLs.
+// Host is the row of a host, by what its parts are about.
 type Host struct {
 	ID     int64
 	Name   string // with a port, if the URL has one
 	Domain *Domain
 	domain int64 // its id
 
+	politeness
+	failures
+	hostLease
+	claim
+
+	hostCounts
+	places      [Kinds]place // where it is queued, by kind
+	pageQueue                // of pages that wait
+	nextSegment int64        // number of the next segment of either queue
+	hostSchedule
+	knownURLs
+	hostEntries
+	hostRules
+
+	hostRow
+}
+
+// politeness is who may send a host requests, and when.
+type politeness struct {
 	Excluded   bool
 	Delay      time.Duration // between two requests, by its robots.txt, in whole ms
 	Override   time.Duration // the delay that an operator set instead; 0 for none
@@ -25,47 +44,64 @@ type Host struct {
 	Ready      epoch.Millis  // when the next request may be sent
 	Blocked    epoch.Millis  // until then an operator blocks it
 	RobotsEnds epoch.Millis  // when its robots.txt expires; 0 if it was not read
-	Unresolved epoch.Millis  // its name did not resolve, and is not tried again before then
+	AskedAt    epoch.Millis  // the last request of a collector or a refresh that was reported
+}
 
-	Lease     int64 // number of the lease that has it, 0 when none
+// failures are what kept a host from answering last.
+type failures struct {
+	Unresolved epoch.Millis // its name did not resolve, and is not tried again before then
+	Failures   int64        // in a row: requests without an answer, and answers of a broken server
+	Refusals   int64        // in a row: 401, 403 and 451
+}
+
+// hostLease is the lease under which a scraper has a host.
+type hostLease struct {
+	Lease     int64 // its number; 0 when nobody has the host
 	LeaseEnds epoch.Millis
 	LastLease int64    // the last one, if it ended without all reports; 0 otherwise
-	Leased    []Page   // pages of the lease
-	Asked     []uint64 // entry points of the lease, by their hash
+	Leased    []Page   // its pages
+	Asked     []uint64 // its entry points, by their hash
+}
 
+// claim is the refresh that has a host.
+type claim struct {
+	Claim     int64        // see shard's claimOf; 0 if none has it
+	ClaimEnds epoch.Millis // 0 if none has it
+}
+
+// hostCounts count a host's pages.
+type hostCounts struct {
 	URLs    int64 // pages that are not done, the leased ones included
 	Done    int64
 	Failed  int64
 	classes []hostClass
-	places  [Kinds]place // where it is queued, by kind
+}
 
-	pageQueue             // of pages that wait
-	nextSegment int64     // number of the next segment
-	Schedule    pageQueue // of pages that were fetched, by when they are to be fetched again
-	Scheduled   int64     // pages in it, and leased from it
-	knownURLs
+// hostSchedule is the pages of a host that are fetched again.
+type hostSchedule struct {
+	Schedule  pageQueue     // by when they are fetched
+	Scheduled int64         // pages in Schedule, and leased from it
+	Trust     revisit.Trust // in the host's lastmods
+}
 
-	packedEntries string // the stored form of Entries, until UnpackEntries
-	Entries       []Entry
+// hostEntries are a host's entry points.
+type hostEntries struct {
+	Entries       []Entry // once unpacked
+	packedEntries string  // as stored, until UnpackEntries
 	unpacked      bool
+	Rewrite       bool // the contract might not say yet what refreshes found
+}
 
-	Claim     int64        // of the refresh that has the host, see shard's claimOf; 0 if none has
-	ClaimEnds epoch.Millis // until when; 0 if none has
-
-	AskedAt epoch.Millis // the last request of a collector or a refresh that was reported
-
-	Rewrite bool // the contract might not say yet what refreshes found
-
-	Traps    int64 // URLs that were refused because their shape is a trap's, or all pages like them are copies
+// hostRules decide which new URLs of a host are worth fetching.
+type hostRules struct {
+	Rules    string // of its robots.txt, see frontier.Visit
+	Traps    int64  // URLs that were refused because their shape is a trap's, or all pages like them are copies
 	Texts    Texts
 	Patterns Patterns
-	Rules    string // of its robots.txt, see frontier.Visit
+}
 
-	Trust revisit.Trust // in the host's lastmods
-
-	Failures int64 // in a row: requests without an answer, and answers of a broken server
-	Refusals int64 // in a row: 401, 403 and 451
-
+// hostRow is how a host is stored.
+type hostRow struct {
 	tx      *Tx
 	changed bool
 	stored  []byte // the record as it was loaded
@@ -74,7 +110,7 @@ type Host struct {
 
 // newHost returns a host without pages.
 func newHost(c *Tx, id int64, name string, domain int64) *Host {
-	h := &Host{tx: c, ID: id, Name: name, domain: domain}
+	h := &Host{ID: id, Name: name, domain: domain, hostRow: hostRow{tx: c}}
 	h.pageQueue.host, h.Schedule.host, h.knownURLs.host = h, h, h
 	return h
 }
