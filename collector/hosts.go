@@ -124,7 +124,7 @@ func ruleLine(r robots.Rule) string {
 }
 
 // shortRules writes the rules of a group for the frontier, "" for an empty group. If they are too long, it drops the
-// Disallow rules with the longest patterns: scrapers read robots.txt themselves.
+// Disallow rules with the longest patterns, and says so: scrapers then read robots.txt themselves.
 func shortRules(group *robots.Group) string {
 	var allow, forbid []robots.Rule
 	for _, r := range group.Rules() {
@@ -134,11 +134,17 @@ func shortRules(group *robots.Group) string {
 			forbid = append(forbid, r)
 		}
 	}
-	text := rulesText(allow)
-	if len(forbid) == 0 || len(text) > frontier.MaxRules {
+	if len(forbid) == 0 {
 		return ""
 	}
 	slices.SortStableFunc(forbid, func(a, b robots.Rule) int { return cmp.Compare(len(a.Pattern), len(b.Pattern)) })
+	text := rulesText(slices.Concat(allow, forbid))
+	if len(text) <= frontier.MaxRules {
+		return text
+	}
+	if text = frontier.PartialRules + rulesText(allow); len(text) > frontier.MaxRules {
+		return frontier.PartialRules
+	}
 	for _, r := range forbid {
 		line := ruleLine(r)
 		if len(text)+len(line) > frontier.MaxRules {

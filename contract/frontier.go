@@ -6,10 +6,31 @@ import "encoding/json"
 
 // FrontierLease answers POST /api/v1/frontier/lease.
 type FrontierLease struct {
-	LeaseID    *string        `json:"lease_id"` // null when there are no items
-	ExpiresAt  *Time          `json:"expires_at"`
-	Items      []FrontierItem `json:"items"`
-	RetryAfter *int64         `json:"retry_after_seconds"` // when to ask again; null when there are items
+	LeaseID    *string                       `json:"lease_id"` // null when there are no items
+	ExpiresAt  *Time                         `json:"expires_at"`
+	Items      []FrontierItem                `json:"items"` // best first
+	Hosts      map[string]FrontierLeasedHost `json:"hosts"`
+	RetryAfter *int64                        `json:"retry_after_seconds"` // null when there are items
+}
+
+// FrontierLeasedHost is a host of which a lease has items.
+type FrontierLeasedHost struct {
+	Delay  float64        `json:"delay"` // seconds between two requests
+	Robots FrontierRobots `json:"robots"`
+}
+
+// Whether the engine has the robots.txt of a host.
+const (
+	RobotsFresh   = "fresh"   // its URL has the rules for the items' user_agent
+	RobotsPartial = "partial" // the engine does not have all of its rules
+	RobotsUnread  = "unread"  // the engine has not read it, or not within a day, or for another user agent
+)
+
+// FrontierRobots is what the engine has of a host's robots.txt.
+type FrontierRobots struct {
+	Status    string  `json:"status"`
+	ExpiresAt *Time   `json:"expires_at"` // null unless it is fresh, as is URL
+	URL       *string `json:"url"`        // path at the engine
 }
 
 // FrontierRenewed answers POST /api/v1/frontier/lease/{lease_id}/renew.

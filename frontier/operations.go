@@ -125,6 +125,10 @@ type LeaseRequest struct {
 	Category string
 	Types    []string // content types; none: all
 	Kinds    []string // "page", "entry"; none: page
+
+	Domain   string `json:",omitempty"` // only its hosts
+	Host     string `json:",omitempty"` // only this one
+	MinScore int    `json:",omitempty"` // of a page, now, in thousandths
 }
 
 // Lease holds items that nobody else gets, of hosts that nobody else may fetch from, until they are reported or the
@@ -134,6 +138,7 @@ type Lease struct {
 	ExpiresAt  epoch.Millis
 	Items      []Item
 	RetryAfter int64 // seconds, if there are no items
+	More       bool  `json:",omitempty"` // others may have something: the lease looked at a part of them
 }
 
 // Item is a URL to fetch.
@@ -156,6 +161,9 @@ type Item struct {
 	Reason  string        `json:",omitempty"` // of a page: new, lastmod, revisit or requested
 	Visits  int           `json:",omitempty"` // fetches before, as far as they are known
 	Fetched epoch.Seconds `json:",omitempty"` // last
+
+	RobotsExpires epoch.Millis `json:",omitempty"` // of the host's rules, see HostDetail; 0 if they are not fresh
+	RobotsPartial bool         `json:",omitempty"` // they are not all, see PartialRules
 }
 
 // Kinds of items.
@@ -392,6 +400,10 @@ type Visit struct {
 
 // MaxRules caps the rules of a host's robots.txt that are kept, in bytes.
 const MaxRules = 4096
+
+// PartialRules begins rules that are not all of the host's: the others exceed MaxRules, or somebody who read robots.txt
+// since then did not say what is in it.
+const PartialRules = "# partial\n"
 
 // MirrorRequest asks which domain showed a digest first.
 type MirrorRequest struct {
@@ -701,6 +713,7 @@ type HostDetail struct {
 	Limit      int64 // of DomainURLs
 
 	Visits VisitBudget // of the shard
+	Rules  string      `json:",omitempty"` // of its robots.txt, see Visit
 }
 
 // VisitBudget bounds the number of pages that a shard fetches again.

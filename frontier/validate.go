@@ -29,7 +29,11 @@ func (r *LeaseRequest) Validate() error {
 
 // Wants identifies everything that a lease asks for except Max.
 func (r *LeaseRequest) Wants() string {
-	return fmt.Sprintf("%s/%s/%q/%q", r.Country, r.Category, r.Types, r.Kinds)
+	wants := fmt.Sprintf("%s/%s/%q/%q", r.Country, r.Category, r.Types, r.Kinds)
+	if r.Domain != "" || r.Host != "" || r.MinScore > 0 {
+		wants += fmt.Sprintf("/%s/%s/%d", r.Domain, r.Host, r.MinScore)
+	}
+	return wants
 }
 
 func (r *Report) Validate() error {

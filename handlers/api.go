@@ -194,6 +194,8 @@ func (a *API) routes() []httpapi.Route {
 		{Path: "/api/v1/frontier/hosts", Access: httpapi.Readers, Methods: methods{"GET": shards.frontierHosts}},
 		{Path: "/api/v1/frontier/hosts/{host}", Access: httpapi.Readers,
 			Methods: methods{"GET": shards.frontierHost, "POST": shards.changeHost}},
+		{Path: "/api/v1/frontier/hosts/{host}/robots.txt", Access: httpapi.Readers,
+			Methods: methods{"GET": shards.frontierRobots}},
 		{Path: "/api/v1/frontier/shards/{shard}/export", Access: httpapi.Operators,
 			Methods: methods{"GET": shards.exportShard}},
 		{Path: "/api/v1/frontier/shards/{shard}/quarantine", Access: httpapi.Readers,

@@ -337,6 +337,7 @@ func fill(t *testing.T, f *fixture) {
 	if _, err := f.api.Frontier.Put(t.Context(), place, []frontier.NewPage{{URL: "https://a.sg/1"}}); err != nil {
 		t.Fatal(err)
 	}
+	f.readRobots(t, "a.sg", f.now.Add(time.Hour), "User-agent:*\nDisallow:/private/\n")
 	f.damage(t, "damaged.sg")
 	f.leased = f.leaseOf(t, "leased.sg")
 	_, err = f.api.Controls.Change(t.Context(), func(c *contract.Controls) error {
@@ -348,6 +349,21 @@ func fill(t *testing.T, f *fixture) {
 		return nil
 	})
 	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readRobots plays a collector that reads the robots.txt of a domain's host of the same name.
+func (f *fixture) readRobots(t *testing.T, domain string, expires time.Time, rules string) {
+	t.Helper()
+	shard := f.api.Frontier.Of(domain)
+	if a, err := shard.Acquire(t.Context(), frontier.AcquireRequest{Domain: domain, Owner: "collector",
+		Seconds: 9}); err != nil || !a.Granted {
+		t.Fatal(a, err)
+	}
+	visit := frontier.Visit{Host: domain, RobotsExpires: epoch.MillisOf(expires), Rules: &rules}
+	if _, err := shard.Release(t.Context(), frontier.ReleaseRequest{Domain: domain, Owner: "collector",
+		Hosts: []frontier.Visit{visit}}); err != nil {
 		t.Fatal(err)
 	}
 }

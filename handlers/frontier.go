@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -42,7 +43,7 @@ func (a frontierRoutes) leaseURLs(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	answer := contract.FrontierLease{Items: []contract.FrontierItem{}}
+	answer := contract.FrontierLease{Items: []contract.FrontierItem{}, Hosts: map[string]contract.FrontierLeasedHost{}}
 	wait := int64(pausedRetryAfter)
 	if !controls.Pipeline.Paused {
 		lease, err := a.Frontier.Lease(r.Context(), epoch.MillisOf(a.Now()), want)
@@ -52,6 +53,8 @@ func (a frontierRoutes) leaseURLs(w http.ResponseWriter, r *http.Request) error 
 		for i := range lease.Items {
 			if item := &lease.Items[i]; !exclusions.Domain(item.Domain) && !exclusions.URL(item.URL) {
 				answer.Items = append(answer.Items, a.item(item))
+				answer.Hosts[item.Host] = contract.FrontierLeasedHost{Delay: seconds(item.CrawlDelay),
+					Robots: a.robotsOf(item)}
 			}
 		}
 		answer.LeaseID, wait = contract.Text(lease.ID), max(lease.RetryAfter, 1)
@@ -116,6 +119,9 @@ func readLease(r *http.Request) (want frontier.LeaseRequest, err error) {
 		Types    []string `json:"types"`
 		Kinds    []string `json:"kinds"`
 		PerHost  *int     `json:"per_host"`
+		Domain   string   `json:"domain"`
+		Host     string   `json:"host"`
+		MinScore float64  `json:"min_score"`
 	}
 	if err := httpapi.ReadJSON(r, &body); err != nil {
 		return want, err
@@ -133,7 +139,11 @@ func readLease(r *http.Request) (want frontier.LeaseRequest, err error) {
 		within("types", &types, 0, classify.Classes),
 		within("kinds", &kinds, 0, 2),
 		within("per_host", body.PerHost, 1, frontier.MaxPerHost),
+		within("min_score", &body.MinScore, 0, 1),
 	); err != nil {
+		return want, err
+	}
+	if want.Domain, want.Host, err = readPlace(body.Domain, body.Host); err != nil {
 		return want, err
 	}
 	for i, t := range body.Types {
@@ -150,7 +160,42 @@ func readLease(r *http.Request) (want frontier.LeaseRequest, err error) {
 	return frontier.LeaseRequest{
 		Max: *body.Max, Seconds: *body.Seconds, PerHost: *body.PerHost, Country: f.Country, Category: f.Category,
 		Types: body.Types, Kinds: body.Kinds,
+		Domain: want.Domain, Host: want.Host, MinScore: int(math.Ceil(body.MinScore * 1000)),
 	}, nil
+}
+
+// readPlace checks the domain and the host to which a lease is confined; "" stands for all.
+func readPlace(domain, host string) (string, string, error) {
+	if domain != "" {
+		name, err := sanitizeDomain(domain)
+		if err != nil || client.Registrable(name) != name {
+			return "", "", contract.Invalid("domain", "%.80q is not a registrable domain; send one such as %q", domain,
+				"mom.gov.sg")
+		}
+		domain = name
+	}
+	if host != "" {
+		name, err := sanitizeHost(host)
+		of := client.Registrable(name)
+		if err != nil || of == "" || domain != "" && of != domain {
+			return "", "", contract.Invalid("host", "%.80q is not a host of the domain, or of any; send one such as %q",
+				host, "www.mom.gov.sg")
+		}
+		host = name
+	}
+	return domain, host, nil
+}
+
+// robotsOf says whether the engine has the rules that a scraper has to obey.
+func (a frontierRoutes) robotsOf(i *frontier.Item) contract.FrontierRobots {
+	switch {
+	case i.RobotsExpires == 0 || !a.Settings.SameProduct():
+		return contract.FrontierRobots{Status: contract.RobotsUnread}
+	case i.RobotsPartial:
+		return contract.FrontierRobots{Status: contract.RobotsPartial}
+	}
+	return contract.FrontierRobots{Status: contract.RobotsFresh, ExpiresAt: contract.AtMillis(i.RobotsExpires),
+		URL: contract.Text("/api/v1/frontier/hosts/" + i.Host + "/robots.txt")}
 }
 
 func (a frontierRoutes) item(i *frontier.Item) contract.FrontierItem {

@@ -1,6 +1,9 @@
 package handlers
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"math"
 	"net/http"
@@ -128,9 +131,53 @@ func (a frontierRoutes) changeHost(w http.ResponseWriter, r *http.Request) error
 	return nil
 }
 
+// allowAll is the robots.txt of a host without rules.
+const allowAll = "User-agent: *\nAllow: /\n"
+
+// frontierRobots serves the rules of a host's robots.txt that are for the engine's crawlers and scrapers, while the
+// engine has all of them and they are at most a day old.
+func (a frontierRoutes) frontierRobots(w http.ResponseWriter, r *http.Request) error {
+	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	host, err := hostIn(r)
+	if err != nil {
+		return err
+	}
+	d, err := a.Frontier.Host(r.Context(), host)
+	if err != nil {
+		return shardAway(w, err)
+	}
+	left := d.RobotsExpires.Sub(epoch.MillisOf(a.Now()))
+	switch {
+	case d.Host == "":
+		return noHost(host)
+	case left <= 0 || strings.HasPrefix(d.Rules, frontier.PartialRules) || !a.Settings.SameProduct():
+		return httpapi.NotFound("the engine has no whole and fresh robots.txt of %s; read it at the host", host)
+	}
+	text := cmp.Or(d.Rules, allowAll)
+	sum := sha256.Sum256([]byte(text))
+	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
+	h := w.Header()
+	h.Set("ETag", tag)
+	h.Set("Cache-Control", "private, max-age="+strconv.Itoa(int(left.Seconds())))
+	h.Set("X-Content-Type-Options", "nosniff") // the patterns are another site's
+	h.Set("Content-Security-Policy", "sandbox")
+	if matchesTag(r.Header.Get("If-None-Match"), tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(http.StatusOK)
+	_, err = w.Write([]byte(text))
+	return contract.Wrap(contract.Network, "handlers.frontierRobots", err)
+}
+
 // hostIn returns the host in the path of a request, perhaps with a port, as the frontier spells it.
-func hostIn(r *http.Request) (string, error) {
-	name, port, hasPort := strings.Cut(r.PathValue("host"), ":")
+func hostIn(r *http.Request) (string, error) { return sanitizeHost(r.PathValue("host")) }
+
+func sanitizeHost(text string) (string, error) {
+	name, port, hasPort := strings.Cut(text, ":")
 	host, err := sanitizeDomain(name)
 	if n, bad := strconv.Atoi(port); err != nil || hasPort && (bad != nil || n < 1 || n > 65535) {
 		return "", contract.Invalid("host", "%.80q is not a host; use lower-case ASCII labels such as %q", name,

@@ -189,10 +189,10 @@ func (p *reportResult) result(field string, assess assessor, now time.Time) (res
 	if err != nil {
 		return result, err
 	}
-	for i, f := range list {
-		if f.URL == "" {
-			return result, contract.Invalid(httpapi.Element(field+".urls", i)+".url",
-				"is missing; send an http or https URL")
+	for _, f := range list {
+		if f.URL == "" { // counted as invalid: one bad link does not lose a report
+			result.Found = append(result.Found, frontier.FoundURL{})
+			continue
 		}
 		found := frontier.NewPage{URL: f.URL, Title: f.Title}
 		if found.Type, found.Priority, err = assess(f.URL, "", time.Time{}); err != nil {

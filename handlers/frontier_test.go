@@ -3,12 +3,14 @@ package handlers_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/frontier/placement"
@@ -194,6 +196,115 @@ func TestLease_Filters(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.body, got, c.want)
 		}
+	}
+}
+
+// A lease of a domain or a host has only its items, best first.
+func TestLease_OfDomain(t *testing.T) {
+	f := newFixture(t, nil)
+	get[contract.FrontierPut](t, f, "POST", "/api/v1/frontier/urls",
+		encode(t, map[string]any{"partition_info": place, "urls": []any{
+			map[string]any{"url": "https://a.example/low", "priority": 0.3},
+			map[string]any{"url": "https://www.a.example/high", "priority": 0.9},
+			map[string]any{"url": "https://b.example/middle", "priority": 0.6},
+			map[string]any{"url": "https://c.example/low", "priority": 0.3},
+		}}))
+	for _, c := range []struct {
+		body string
+		want []string
+	}{
+		{`"host":"www.a.example","min_score":0.95`, nil},
+		{`"domain":"a.example"`, []string{"https://www.a.example/high", "https://a.example/low"}},
+		{`"min_score":0.5`, []string{"https://b.example/middle"}},
+		{`"host":"C.example"`, []string{"https://c.example/low"}},
+	} {
+		var got []string
+		for _, item := range lease(t, f, `{"max":9,"lease_seconds":60,`+c.body+`}`).Items {
+			got = append(got, item.URL)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.body, got, c.want)
+		}
+	}
+	for field, value := range map[string]string{"domain": `"www.a.example"`, "host": `"10.0.0.1"`, "min_score": "1.5"} {
+		if r := f.do(t, "POST", "/api/v1/frontier/lease",
+			`{"max":9,"lease_seconds":60,"`+field+`":`+value+`}`); r.status != 400 || r.Error.Field != field {
+			t.Errorf("%s %s: %d %+v", field, value, r.status, r.Error)
+		}
+	}
+}
+
+// A scraper gets the robots.txt that the engine has read, and is told when it must read it itself.
+func TestLease_Robots(t *testing.T) {
+	f := newFixture(t, nil)
+	put(t, f, "https://a.example/1", "https://b.example/1", "https://c.example/1")
+	expires := contract.AtMillis(epoch.MillisOf(f.now.Add(time.Hour)))
+	for host, rules := range map[string]string{"a.example": "User-agent:*\nDisallow:/private\n", "b.example": "",
+		"c.example": frontier.PartialRules} {
+		f.readRobots(t, host, f.now.Add(time.Hour), rules)
+	}
+	path := "/api/v1/frontier/hosts/%s/robots.txt"
+	l := lease(t, f, `{"max":9,"lease_seconds":60}`)
+	for host, want := range map[string]contract.FrontierRobots{
+		"a.example": {Status: contract.RobotsFresh, ExpiresAt: expires,
+			URL: contract.Text(fmt.Sprintf(path, "a.example"))},
+		"b.example": {Status: contract.RobotsFresh, ExpiresAt: expires,
+			URL: contract.Text(fmt.Sprintf(path, "b.example"))},
+		"c.example": {Status: contract.RobotsPartial},
+	} {
+		if got := l.Hosts[host]; encode(t, got) != encode(t, contract.FrontierLeasedHost{Delay: 1, Robots: want}) {
+			t.Errorf("%s: %s", host, encode(t, got))
+		}
+	}
+	if len(l.Hosts) != 3 {
+		t.Errorf("hosts: %v", l.Hosts)
+	}
+	read := func(host string, header ...string) *httptest.ResponseRecorder {
+		return f.raw(t, "GET", fmt.Sprintf(path, host), "", header...)
+	}
+	a := read("a.example")
+	if a.Code != 200 || a.Body.String() != "User-agent:*\nDisallow:/private\n" ||
+		a.Header().Get("Cache-Control") != "private, max-age=3600" || a.Header().Get("ETag") == "" {
+		t.Errorf("a: %d %q %v", a.Code, a.Body, a.Header())
+	}
+	if r := read("a.example", "If-None-Match", a.Header().Get("ETag")); r.Code != 304 {
+		t.Errorf("with its ETag: %d", r.Code)
+	}
+	if b := read("b.example"); b.Code != 200 || b.Body.String() != "User-agent: *\nAllow: /\n" {
+		t.Errorf("b: %d %q", b.Code, b.Body)
+	}
+	for _, host := range []string{"c.example", "unknown.example"} {
+		if r := read(host); r.Code != 404 {
+			t.Errorf("%s: %d", host, r.Code)
+		}
+	}
+	f.api.Settings.ScraperUserAgent = "OtherBot/2.0"
+	if r := read("a.example"); r.Code != 404 {
+		t.Errorf("for another user agent: %d", r.Code)
+	}
+	f.now = f.now.Add(2 * time.Minute)
+	l = lease(t, f, `{"max":9,"lease_seconds":60}`)
+	if got := l.Hosts["a.example"].Robots.Status; got != contract.RobotsUnread {
+		t.Errorf("for another user agent: %s", got)
+	}
+	f.api.Settings.ScraperUserAgent = f.api.Settings.UserAgent
+	f.now = f.now.Add(time.Hour)
+	if r := read("a.example"); r.Code != 404 {
+		t.Errorf("expired: %d", r.Code)
+	}
+}
+
+// One link without an address is counted, and loses nothing of the report.
+func TestReport_EmptyURL(t *testing.T) {
+	f := newFixture(t, nil)
+	put(t, f, "https://a.example/1")
+	l := lease(t, f, `{"max":9,"lease_seconds":60}`)
+	got := get[contract.FrontierReported](t, f, "POST", "/api/v1/frontier/report",
+		encode(t, map[string]any{"lease_id": l.LeaseID, "results": []any{map[string]any{"id": l.Items[0].ID,
+			"status": 200, "urls": []any{map[string]any{"url": ""}, map[string]any{"url": "https://a.example/2"},
+				map[string]any{"title": "no address"}}}}}))
+	if got.Accepted != 1 || got.Added != 1 || got.Found.Invalid != 2 {
+		t.Errorf("%+v", got)
 	}
 }
 
@@ -395,8 +506,6 @@ func TestFrontier_Requests(t *testing.T) {
 		{"report", result(`{"id":"a","status":200,"sha256":"abc"}`), "results[2].sha256"},
 		{"report", result(`{"id":"a","status":200,"retry_after_seconds":-1}`), "results[2].retry_after_seconds"},
 		{"report", result(`{"id":"a","status":200,"nonsense":1}`), "results[2].nonsense"},
-		{"report", result(`{"id":"a","status":200,"urls":[{"url":"https://a.example/"},{"title":"x"}]}`),
-			"results[2].urls[1].url"},
 		{"report", result(`{"id":"a","status":200,"urls":[{"url":"https://a.example/"},{"url":1}]}`),
 			"results[2].urls[1].url"},
 		{"report", result(`{"id":"a","status":200,"urls":[{"url":"https://a.example/","href":"x"}]}`),

@@ -142,6 +142,11 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 	return s, r.err
 }
 
+// SameProduct reports whether scrapers use the name for which the engine reads robots.txt.
+func (s *Settings) SameProduct() bool {
+	return strings.EqualFold(productToken(s.ScraperUserAgent), productToken(s.UserAgent))
+}
+
 // productToken returns the part of a User-Agent that selects the group of robots.txt (RFC 9309, 2.2.1).
 func productToken(userAgent string) string {
 	return userAgent[:len(userAgent)-len(strings.TrimLeft(userAgent,

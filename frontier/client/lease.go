@@ -1,9 +1,11 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/placement"
 )
 
 // Lease returns URLs of all shards: of one chosen at random, and of the others what is missing. A shard
@@ -22,7 +25,8 @@ func (r Frontier) Lease(ctx context.Context, now epoch.Millis, request frontier.
 		return frontier.Lease{}, err
 	}
 	l := leaseOfAll{remotes: r, now: now, request: request, wants: request.Wants(), gave: map[int]bool{},
-		again: frontier.MaxRetryAfter * time.Second}
+		partly: map[int]int{},
+		again:  frontier.MaxRetryAfter * time.Second}
 	l.choose()
 	for width := 1; l.missing() > 0 && len(l.shards) > 0 && l.parts+width <= maxParts; width = maxParallel {
 		if err := l.ask(ctx, width); err != nil {
@@ -31,6 +35,9 @@ func (r Frontier) Lease(ctx context.Context, now epoch.Millis, request frontier.
 	}
 	return l.finish()
 }
+
+// maxPartly is how often one lease has a shard look at the next part of its queues.
+const maxPartly = 3
 
 // leaseOfAll is a lease over shards at work.
 type leaseOfAll struct {
@@ -42,14 +49,19 @@ type leaseOfAll struct {
 	lease    frontier.Lease
 	parts    int // leases of shards in it
 	gave     map[int]bool
+	partly   map[int]int   // how often a shard gave what it had in a part of its queues
 	again    time.Duration // after which a shard may have something
 	answered bool          // by any shard, now or shortly before
 	errs     []error
 }
 
-// choose puts the shards that are worth asking in a random order.
+// choose puts the shards that are worth asking in a random order. A domain is in one of them.
 func (l *leaseOfAll) choose() {
-	for _, n := range rand.Perm(l.remotes.Shards) {
+	shards := rand.Perm(l.remotes.Shards)
+	if domain := cmp.Or(l.request.Domain, Registrable(l.request.Host)); domain != "" {
+		shards = []int{placement.ShardOf(domain, l.remotes.Shards)}
+	}
+	for _, n := range shards {
 		left, idle, silent := l.remotes.Idle.Left(n, l.wants, l.now)
 		if !idle {
 			l.shards = append(l.shards, n)
@@ -96,8 +108,11 @@ func (l *leaseOfAll) ask(ctx context.Context, width int) error {
 			again := time.Duration(max(leases[i].RetryAfter, 1)) * time.Second
 			l.remotes.Idle.Empty(shard, l.wants, l.now, l.now.Add(again))
 			l.again = min(l.again, again)
-		case len(leases[i].Items) == shares[i]:
+		case len(leases[i].Items) == shares[i], leases[i].More && l.partly[shard] < maxPartly:
 			l.shards = append(l.shards, shard)
+			if leases[i].More {
+				l.partly[shard]++
+			}
 		}
 		l.answered = true
 		l.add(shard, &leases[i])
@@ -126,8 +141,24 @@ func (l *leaseOfAll) add(shard int, part *frontier.Lease) {
 	l.lease.ExpiresAt = min(l.lease.ExpiresAt, part.ExpiresAt)
 }
 
+// bestFirst orders items: what was requested, then by priority.
+func bestFirst(a, b frontier.Item) int {
+	if r := cmp.Compare(requested(&b), requested(&a)); r != 0 {
+		return r
+	}
+	return cmp.Compare(b.Priority, a.Priority)
+}
+
+func requested(i *frontier.Item) int {
+	if i.Reason == "requested" {
+		return 1
+	}
+	return 0
+}
+
 func (l *leaseOfAll) finish() (frontier.Lease, error) {
 	if len(l.lease.Items) > 0 {
+		slices.SortStableFunc(l.lease.Items, bestFirst)
 		return l.lease, nil
 	}
 	if !l.answered {

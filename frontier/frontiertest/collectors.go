@@ -179,6 +179,8 @@ func forbidden(t T, db DB) {
 	s.wait(5000)
 	l := s.request(frontier.LeaseRequest{Max: 10, PerHost: 10, Seconds: 60})
 	expect(t, "leased", len(l.Items), 2)
+	expect(t, "rules that are fresh", []any{l.Items[0].RobotsExpires, l.Items[0].RobotsPartial},
+		[]any{s.now - 5000 + 86_400_000, false})
 	results := make([]frontier.Result, len(l.Items))
 	for i := range results {
 		results[i] = frontier.Result{ID: l.Items[i].ID, Status: 200}
@@ -191,6 +193,18 @@ func forbidden(t T, db DB) {
 	expect(t, "allowed again", s.put("a.example", all...).Pages,
 		[]frontier.Verdict{frontier.Accepted, frontier.Duplicate, frontier.Accepted, frontier.Duplicate})
 	expect(t, "waiting", s.stats().URLs, int64(3))
+	expect(t, "rules", s.host("a.example").Rules, "")
+	rule("User-agent:*\nDisallow:/private/\n")
+	s.release("a.example", "c", frontier.Visit{Host: "a.example", RobotsExpires: s.now + 86_400_000})
+	expect(t, "with the same robots.txt", s.host("a.example").Rules, "User-agent:*\nDisallow:/private/\n")
+	s.acquire("a.example", "c", 60, "a.example")
+	s.release("a.example", "c", frontier.Visit{Host: "a.example", RobotsExpires: s.now + 86_400_001})
+	expect(t, "when another one was read", s.host("a.example").Rules,
+		frontier.PartialRules+"User-agent:*\nDisallow:/private/\n")
+	s.wait(5000)
+	expect(t, "partial", s.lease(1).Items[0].RobotsPartial, true)
+	s.wait(86_400_000)
+	expect(t, "expired", s.lease(1).Items[0].RobotsExpires, epoch.Millis(0))
 }
 
 // learnedWithPut: what comes with the put of the collector that has the domain counts once, also when

@@ -238,6 +238,15 @@ func (s *testShard) release(domain, owner string, visits ...frontier.Visit) (rel
 	return released
 }
 
+func (s *testShard) host(name string) (d frontier.HostDetail) {
+	s.t.Helper()
+	s.do(func() (err error) {
+		d, err = s.s.Host(ctx, name)
+		return err
+	})
+	return d
+}
+
 func (s *testShard) stats() (stats frontier.Stats) {
 	s.t.Helper()
 	s.do(func() (err error) {

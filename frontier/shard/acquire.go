@@ -2,6 +2,7 @@ package shard
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -205,11 +206,14 @@ func (c *call) visited(m *store.Domain, v *frontier.Visit) error {
 	}
 	h.Change()
 	if delay := min(max(crawlDelay(v.Delay), c.settings.Delay), contract.MaxObeyed); v.RobotsExpires > 0 {
+		read := v.RobotsExpires != h.RobotsEnds
 		h.Delay, h.RobotsEnds = delay, v.RobotsExpires
 		if v.Rules != nil {
 			if err := rule(c, h, *v.Rules); err != nil {
 				return err
 			}
+		} else if read && !strings.HasPrefix(h.Rules, frontier.PartialRules) {
+			h.Rules = frontier.PartialRules + h.Rules
 		}
 	} else { // nothing says that the host asks for less than before
 		h.Delay = max(h.Delay, delay)

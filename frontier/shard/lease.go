@@ -2,6 +2,7 @@ package shard
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -29,23 +30,35 @@ func (s *Shard) Lease(now epoch.Millis, r frontier.LeaseRequest) (lease frontier
 		if err := c.sweep(); err != nil {
 			return err
 		}
-		if slices.Contains(r.Kinds, frontier.KindEntry) {
-			if err := queueDue(c); err != nil {
-				return err
-			}
-			if err := l.serve(store.KindEntry, frontier.EntryLane); err != nil {
-				return err
-			}
-		}
-		if len(r.Kinds) == 0 || slices.Contains(r.Kinds, frontier.KindPage) {
-			if err := l.servePages(); err != nil {
-				return err
-			}
+		if err := l.serveAll(); err != nil {
+			return err
 		}
 		lease, err = l.finish()
 		return err
 	})
 	return lease, err
+}
+
+// serveAll leases what the request asks for.
+func (l *leaser) serveAll() error {
+	r, entries := l.request, slices.Contains(l.request.Kinds, frontier.KindEntry)
+	if entries {
+		if err := queueDue(l.c); err != nil {
+			return err
+		}
+	}
+	if r.Domain != "" || r.Host != "" {
+		return l.serveHosts()
+	}
+	if entries {
+		if err := l.serve(store.KindEntry, frontier.EntryLane); err != nil {
+			return err
+		}
+	}
+	if len(r.Kinds) == 0 || slices.Contains(r.Kinds, frontier.KindPage) {
+		return l.servePages()
+	}
+	return nil
 }
 
 // leaser returns out the items of one lease.
@@ -76,7 +89,7 @@ func newLeaser(c *call, r *frontier.LeaseRequest, f *store.Filter) *leaser {
 // servePages adds new pages and visits. While new pages wait, at most a third of the items are visits.
 func (l *leaser) servePages() error {
 	if l.c.settings.VisitsPerDay <= 0 || l.c.tx.State().Visits.Scheduled == 0 {
-		return l.serve(store.KindPage, 0, 1, 2, 3)
+		return l.serve(store.KindPage, l.filter.Lanes()...)
 	}
 	if err := adjustVisits(l.c); err != nil {
 		return err
@@ -86,7 +99,7 @@ func (l *leaser) servePages() error {
 	turn := int(l.c.tx.State().Turn % visitShare)
 	l.visits = (all - len(l.items) + turn) / visitShare
 	if l.most = all - l.visits; l.missing() > 0 {
-		if err := l.serve(store.KindPage, 0, 1, 2, 3); err != nil {
+		if err := l.serve(store.KindPage, l.filter.Lanes()...); err != nil {
 			return err
 		}
 	}
@@ -101,7 +114,7 @@ func (l *leaser) servePages() error {
 		}
 	}
 	if l.most, l.visits = all, 0; more && l.missing() > 0 {
-		return l.serve(store.KindPage, 0, 1, 2, 3)
+		return l.serve(store.KindPage, l.filter.Lanes()...)
 	}
 	return nil
 }
@@ -220,16 +233,33 @@ func (l *leaser) try(h *store.Host, kind int, at *store.Candidate) (keep bool, e
 		h.Unqueue(kind)
 		return false, nil
 	}
-	if err := c.list(m); err != nil {
+	available, err := l.available(m)
+	if err != nil {
 		return false, err
 	}
-	if c.availableHosts(m) == 0 {
-		if ends := m.Closed(c.now); ends > 0 {
-			l.passOver(ends)
-		}
+	if !available {
 		park(m, h, kind)
 		return false, nil
 	}
+	return l.give(h, m, kind)
+}
+
+// available reports whether another host of a domain may be leased.
+func (l *leaser) available(m *store.Domain) (bool, error) {
+	if err := l.c.list(m); err != nil {
+		return false, err
+	}
+	if l.c.availableHosts(m) > 0 {
+		return true, nil
+	}
+	if ends := m.Closed(l.c.now); ends > 0 {
+		l.passOver(ends)
+	}
+	return false, nil
+}
+
+// give leases what a host has of a kind.
+func (l *leaser) give(h *store.Host, m *store.Domain, kind int) (keep bool, err error) {
 	switch kind {
 	case store.KindEntry:
 		return l.giveEntry(h, m)
@@ -359,14 +389,19 @@ func (l *leaser) finish() (frontier.Lease, error) {
 	}
 	c.tx.State().Lease = l.number
 	c.tx.PutLease(l.number, l.ends, l.hosts)
-	return frontier.Lease{ID: l.seal.leaseID(l.number), ExpiresAt: l.ends, Items: l.items}, nil
+	return frontier.Lease{ID: l.seal.leaseID(l.number), ExpiresAt: l.ends, Items: l.items,
+		More: l.partial && l.missing() > 0}, nil
 }
 
 // retryAfter returns the seconds until a lane has something, a host that was passed over becomes free, or a
 // lease ends.
 func retryAfter(c *call, lanes []int, passedOver epoch.Millis) (int64, error) {
 	wait := int64(frontier.MaxRetryAfter)
-	for _, at := range [...]epoch.Millis{passedOver, c.tx.State().FirstEnd} {
+	firsts := []epoch.Millis{passedOver, c.tx.State().FirstEnd}
+	if len(lanes) == 0 { // of one domain or host: other leases do not matter
+		firsts = firsts[:1]
+	}
+	for _, at := range firsts {
 		if at > 0 {
 			wait = min(wait, int64(at-c.now+999)/1000)
 		}
@@ -394,6 +429,9 @@ func (l *leaser) item(h *store.Host, m *store.Domain, p *store.Page, kind string
 		Priority: float64(p.Score(c.seconds())) / 1000, Title: p.Title, LastMod: p.Lastmod, Reason: reasons[p.Reason],
 		CrawlDelay: h.Interval().Milliseconds(),
 		Partition:  c.partition(h, p)}
+	if h.RobotsEnds > c.now {
+		item.RobotsExpires, item.RobotsPartial = h.RobotsEnds, strings.HasPrefix(h.Rules, frontier.PartialRules)
+	}
 	if v := p.Visit; v != nil {
 		item.Visits, item.Fetched, item.ETag, item.LastModified = v.Count, v.Fetched, v.Etag, v.Modified
 	}
@@ -431,5 +469,7 @@ func (c *call) filter(r *frontier.LeaseRequest) (*store.Filter, error) {
 		}
 		types |= 1 << n
 	}
-	return c.tx.State().Filter(types, r.Country, r.Category), nil
+	f := c.tx.State().Filter(types, r.Country, r.Category)
+	f.AtLeast(r.MinScore, c.seconds())
+	return f, nil
 }

@@ -282,7 +282,8 @@ func (s *Shard) Host(now epoch.Millis, name string) (d frontier.HostDetail, err 
 			DomainURLs: m.Pages(), Limit: c.settings.URLsPerDomain, Backlogs: m.Backlogs, MirrorOf: m.MirrorOf,
 			Evidence: m.Evidence,
 			Visits: frontier.VisitBudget{PerDay: c.settings.VisitsPerDay, Made: v.Made, Scheduled: v.Scheduled,
-				Threshold: float64(v.Threshold) / 1e6}}
+				Threshold: float64(v.Threshold) / 1e6},
+			Rules: h.Rules}
 		d.Patterns = observed(h)
 		for i := range h.Leased {
 			d.Leased = append(d.Leased, h.URL(&h.Leased[i]))

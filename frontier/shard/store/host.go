@@ -383,6 +383,17 @@ func (h *Host) Interval() time.Duration {
 	return max(delay, min(min(max(delay, slowBase), maxSlow)<<min(h.Slow, MaxDoublings), maxSlow))
 }
 
+// Has reports whether a host has anything of a kind, now or later.
+func Has(h *Host, kind int) bool {
+	switch kind {
+	case KindEntry:
+		return h.places[KindEntry].Queued
+	case KindVisit:
+		return h.Schedule.HasPages()
+	}
+	return h.HasPages()
+}
+
 // DueAt returns when the host has something to fetch; 0 if it has nothing.
 func (h *Host) DueAt() (at epoch.Millis) {
 	for _, p := range h.places {

@@ -346,7 +346,7 @@ func (q *pageQueue) extract(f *Filter) (bool, error) {
 	classes := q.host.classMask(f.class)
 	for i := 0; i < len(q.segments); i++ {
 		s := &q.segments[i]
-		if s.types&f.types == 0 || s.classes != 0 && s.classes&classes == 0 {
+		if !f.segment(s, classes) {
 			continue
 		}
 		key := q.segmentKey(s.number)

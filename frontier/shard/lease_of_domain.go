@@ -1,0 +1,100 @@
+package shard
+
+import (
+	"slices"
+
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard/store"
+)
+
+// serveHosts leases what the hosts of one domain have, or one host. It looks at the hosts themselves, not at the
+// queues, in which they keep their places.
+func (l *leaser) serveHosts() error {
+	ids, err := l.hostIDs()
+	if err != nil {
+		return err
+	}
+	if l.c.settings.VisitsPerDay > 0 {
+		if err := adjustVisits(l.c); err != nil {
+			return err
+		}
+	}
+	for _, kind := range l.kinds() {
+		for part := range slices.Chunk(ids, maxCandidates) {
+			if l.missing() == 0 {
+				return nil
+			}
+			hosts, err := l.c.tx.Hosts(part)
+			if err != nil {
+				return err
+			}
+			for _, h := range hosts {
+				if h == nil || l.missing() == 0 {
+					continue
+				}
+				if err := l.serveHost(h, kind); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// hostIDs returns the ids of the hosts that the request names.
+func (l *leaser) hostIDs() ([]int64, error) {
+	if l.request.Host != "" {
+		h, err := l.c.hostNamed(l.request.Host)
+		if err != nil || h == nil || l.request.Domain != "" && h.Domain.Name != l.request.Domain {
+			return nil, err
+		}
+		return []int64{h.ID}, nil
+	}
+	m, err := l.c.domainNamed(l.request.Domain)
+	if err != nil || m == nil {
+		return nil, err
+	}
+	return m.Hosts, nil
+}
+
+// kinds returns what is leased, in the order in which a host is asked for it.
+func (l *leaser) kinds() (kinds []int) {
+	if slices.Contains(l.request.Kinds, frontier.KindEntry) {
+		kinds = append(kinds, store.KindEntry)
+	}
+	if len(l.request.Kinds) == 0 || slices.Contains(l.request.Kinds, frontier.KindPage) {
+		kinds = append(kinds, store.KindPage, store.KindVisit)
+	}
+	return kinds
+}
+
+// serveHost leases what a host has of a kind, if it may be asked now.
+func (l *leaser) serveHost(h *store.Host, kind int) error {
+	c := l.c
+	switch {
+	case slices.Contains(l.hosts, h.ID), !store.Has(h, kind), h.Excluded:
+		return nil
+	case h.Lease != 0:
+		l.passOver(h.LeaseEnds)
+		return nil
+	}
+	if free := c.freeAt(h); free > c.now {
+		l.passOver(free)
+		return nil
+	}
+	owned, err := c.settle(h)
+	if err != nil || !owned || kind != store.KindEntry && h.Domain.MirrorOf != "" {
+		return err
+	}
+	available, err := l.available(h.Domain)
+	if err != nil || !available {
+		return err
+	}
+	if _, err = l.give(h, h.Domain, kind); err != nil || h.Lease != 0 {
+		return err
+	}
+	if due := h.DueAt(); due > c.now { // all that it has waits for another attempt
+		l.passOver(due)
+	}
+	return nil
+}
