@@ -3,6 +3,7 @@
 // prints them.
 import { setTimeout as sleep } from "node:timers/promises";
 import { fixture, raw, root, startEngine, until } from "./engine.mjs";
+import { assets } from "../../worker/build.mjs";
 
 export const pagesOfADomain = 200;
 const few = 10;
@@ -12,6 +13,13 @@ const web = {
   name: "anysite",
   main: `${root}/test/workers/anysite.mjs`,
   compatibility_date: "2026-11-01",
+};
+
+const files = {
+  name: "files",
+  main: `${root}/test/workers/files.mjs`,
+  compatibility_date: "2026-11-01",
+  assets: { ...assets, binding: "FILES" },
 };
 
 const peer = {
@@ -33,8 +41,12 @@ const peer = {
 export const startCounted = () =>
   startEngine({
     web,
-    others: [peer],
-    change: (config) => ({ ...config, main: `${root}/test/workers/counting.mjs` }),
+    others: [peer, files],
+    change: (config) => ({
+      ...config,
+      main: `${root}/test/workers/counting.mjs`,
+      services: [...config.services, { binding: assets.binding, service: files.name }],
+    }),
   });
 
 /** A Worker's counts so far. */

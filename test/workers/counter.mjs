@@ -53,10 +53,25 @@ const shards = (namespace) => ({
   }),
 });
 
+const published = new WeakSet(); // chunks of the engine's own files
+
+// Every instance reads the classifier's model once. How many are started depends on the machine, so those bytes are
+// counted apart.
+const files = (binding) => ({
+  async fetch(...args) {
+    const response = await binding.fetch(...args);
+    const content = new Uint8Array(await response.arrayBuffer());
+    published.add(content);
+    const body = new ReadableStream({ start: (stream) => (stream.enqueue(content), stream.close()) });
+    return new Response(body, response);
+  },
+});
+
 /** The bindings of a Worker, counted. */
 export const counted = (env) => ({
   ...env,
   ...(env.FRONTIER && { FRONTIER: shards(env.FRONTIER) }),
+  ...(env.ASSETS && { ASSETS: files(env.ASSETS) }),
   ...(env.METADATA_DB && { METADATA_DB: database(env.METADATA_DB) }),
   DATASETS_BUCKET: bucket(env.DATASETS_BUCKET),
   SEED_QUEUE: queue("SEED_QUEUE", env.SEED_QUEUE),
@@ -77,7 +92,10 @@ export const countedWorker = (worker) => ({
   scheduled: (event, env, ctx) => worker.scheduled(event, counted(env), ctx),
 });
 
-/** A class of shards that counts its rows. Local shards share the Worker's isolate, and so its counts. */
+/**
+ * A class of shards that counts its rows. Local shards share the Worker's isolate, and so its counts. Alarms do nothing:
+ * they come with time, so a slow machine would count snapshots of shards among the work for domains.
+ */
 export const countedShards = (Shard) =>
   class extends Shard {
     #cursors = [];
@@ -94,7 +112,6 @@ export const countedShards = (Shard) =>
     }
 
     call(operation, request) {
-      this.#cursors = []; // of an alarm, which is not a call
       const answer = super.call(operation, request);
       for (const { rowsWritten, rowsRead } of this.#cursors.splice(0)) {
         add(`shards.written ${operation}`, rowsWritten);
@@ -102,6 +119,8 @@ export const countedShards = (Shard) =>
       }
       return answer;
     }
+
+    alarm() {}
   };
 
 // For the imports in worker/pool.mjs: the arguments that are lengths of data from Go.
@@ -133,6 +152,7 @@ WebAssembly.Instance.prototype = Instance.prototype; // for instanceof
 const buffers = []; // memories of Go programs: bytes copied there are received by Go
 const { set } = Uint8Array.prototype;
 Uint8Array.prototype.set = function (source, at) {
-  if (buffers.some((memory) => memory.deref()?.buffer === this.buffer)) add("bytes to Go", source.length);
+  if (buffers.some((memory) => memory.deref()?.buffer === this.buffer))
+    add(published.has(source) ? "bytes of files to Go" : "bytes to Go", source.length);
   return set.call(this, source, at);
 };
