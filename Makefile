@@ -38,11 +38,16 @@ test: build lint packages
 # Debian packages of the tests: Chromium for the dashboard, PostgreSQL and Redis for the Info service, Scrapy for examples/.
 stores := postgresql redis-server
 .PHONY: packages stores
-packages: examples/crawlee/node_modules/.ready
+packages: examples/crawlee/node_modules/.ready clients/node/node_modules/.ready
 	@test/packages.sh chromium $(stores) python3-scrapy
 
 stores:
 	@test/packages.sh $(stores)
+
+# What the client package for Node needs.
+clients/node/node_modules/.ready: clients/node/package-lock.json node_modules/.ready
+	cd clients/node && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
 
 # Crawlee with TypeScript, for examples/.
 examples/crawlee/node_modules/.ready: examples/crawlee/package-lock.json node_modules/.ready

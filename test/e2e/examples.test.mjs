@@ -2,12 +2,12 @@
 // web, which logs the requests of both.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { json, text } from "node:stream/consumers";
-import { after, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { answerOf } from "../../sample/web/origin.mjs";
 import { startProxy } from "../../sample/web/proxy.mjs";
 import { sites } from "../../sample/web/sites.mjs";
@@ -52,7 +52,7 @@ function commands(example) {
 /** Runs a command of a README in the example's directory, with the sample web behind the proxy. */
 async function run(command, example, env, meanwhile = () => {}) {
   const child = spawn("bash", ["-c", command], {
-    cwd: join(root, "examples", example),
+    cwd: resolve(root, "examples", example),
     timeout: 180_000,
     env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}`, ...env },
   });
@@ -187,6 +187,7 @@ function assertItems(items, { scraped, output }) {
 }
 
 for (const [example, file] of [
+  ["node", "news.mjs"],
   ["scrapy", "news.py"],
   ["crawlee", "news.ts"],
 ])
@@ -340,6 +341,42 @@ async function assertPatient(example, commandOf) {
     stopped.close();
   }
 }
+
+describe("examples/node, with the package as it is published", () => {
+  const directory = join(scratch, "node");
+  before(async () => {
+    mkdirSync(directory);
+    copyFileSync(join(root, "examples/node/news.mjs"), join(directory, "news.mjs"));
+    const install = commands("node").find((line) => line.startsWith("npm install"));
+    const command = `npm init --yes >/dev/null && ${install.replace("../../", `${root}/`)} --prefer-offline --no-audit --no-fund`;
+    const { code, output } = await run(command, directory, {});
+    assert.equal(code, 0, output);
+  });
+
+  test("fetches what there is, nothing forbidden, nothing early", { timeout: 300_000 }, async () => {
+    const command = commands("node").find((line) => line.includes("> news.jsonl"));
+    const env = { NODE_TLS_REJECT_UNAUTHORIZED: "0" }; // nobody has signed the certificate of the sample web
+    const result = await crawl({ example: directory, command, env });
+    assertObedient(result);
+    const lines = readFileSync(join(directory, "news.jsonl"), "utf8").trim().split("\n");
+    assertItems(
+      lines.map((line) => JSON.parse(line)),
+      result,
+    );
+    const robots = result.scraped.filter((one) => one.path === "/robots.txt").map((one) => one.host);
+    assert.ok(!robots.includes("www.mom.gov.sg"), `the engine's copy is used: ${robots}`);
+  });
+
+  test("repeats what gets lost, reads robots.txt again, and stops in time", { timeout: 180_000 }, async () => {
+    await assertPatient(directory, ({ short }) => {
+      const options = { untilIdle: true, ...(short ? { leaseSeconds: 31 } : { robotsSeconds: 0 }) };
+      const program = `
+        import { Frontier } from "newsfork";
+        await new Frontier(${JSON.stringify(options)}).run();`;
+      return `node --input-type=module -e '${program}'`;
+    });
+  });
+});
 
 const scrapy = spawnSync("scrapy", ["version"]).status === 0;
 describe(

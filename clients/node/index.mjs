@@ -1,0 +1,3 @@
+export { Frontier } from "./src/frontier.mjs";
+export { Engine, EngineError } from "./src/engine.mjs";
+export { readPage } from "./src/html.mjs";

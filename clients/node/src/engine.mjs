@@ -1,0 +1,134 @@
+// The routes of the frontier that a scraper calls.
+import { text as readText } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { proxyFor, sendThrough } from "./http.mjs";
+
+const MAX_FOUND = 5000; // links of one report
+const MAX_RESULTS = 500; // of one report
+const MAX_REPORT = 900_000; // bytes of one report; the engine takes 1 MB
+const TIMEOUT = 60_000; // ms
+const MAX_WAIT = 60; // seconds between two attempts
+
+/** The engine refused a request: status and the field of its error say why. */
+export class EngineError extends Error {
+  constructor(operation, status, error = {}) {
+    super([`${operation}:`, error.field, error.message ?? status].filter(Boolean).join(" "));
+    Object.assign(this, { name: "EngineError", status, code: error.code, field: error.field });
+  }
+}
+
+/** Calls the frontier. A call that got no answer, or 429 or 502 to 504, is repeated: that does no harm. */
+export class Engine {
+  #origin;
+  #token;
+  #log;
+  #ending = new AbortController();
+
+  constructor({ url = process.env.SEED_API_URL, token = process.env.SEED_API_TOKEN, log = () => {} } = {}) {
+    this.#origin = (url || "http://localhost:8787").replace(/\/$/, "");
+    this.#token = token ?? "";
+    this.#log = log;
+  }
+
+  /** From now on no call is repeated. */
+  close() {
+    this.#ending.abort();
+  }
+
+  async lease(wanted) {
+    return this.#post("lease", wanted);
+  }
+
+  /** Prolongs a lease. Resolves to its new end; null when the lease is over. */
+  async renew(leaseId, seconds) {
+    try {
+      return (await this.#post(`lease/${leaseId}/renew`, { lease_seconds: seconds })).expires_at;
+    } catch (error) {
+      if (error.status !== 409) throw error;
+      return null;
+    }
+  }
+
+  async release(leaseId) {
+    return (await this.#post(`lease/${leaseId}/release`, {})).released;
+  }
+
+  /** Reports results, in as many calls as they need. Resolves to the counts of all of them. */
+  async report(leaseId, results) {
+    const total = { accepted: 0, late: 0, unknown: 0, added: 0 };
+    for (const part of divide(results)) {
+      const counts = await this.#post("report", { lease_id: leaseId, results: part });
+      for (const name in total) total[name] += counts[name] ?? 0;
+    }
+    return total;
+  }
+
+  /** The text of a robots.txt that the engine has, by the `url` of a lease; null if it has none any more. */
+  async robots(path) {
+    try {
+      const { status, text } = await this.#send("GET", path);
+      return status === 200 ? text : null;
+    } catch {
+      return null; // the host has it
+    }
+  }
+
+  async #post(operation, body) {
+    for (let wait = 1; ; wait = Math.min(wait * 2, MAX_WAIT)) {
+      const { status, data, error } = await this.#attempt(operation, body);
+      if (data) return data;
+      if (status && ![429, 502, 503, 504].includes(status)) throw new EngineError(operation, status, error);
+      this.#log(`${operation}: ${error?.message ?? status}; again in ${wait} s`);
+      try {
+        await sleep(wait * 1000, undefined, { signal: this.#ending.signal });
+      } catch {
+        throw new EngineError(operation, status, error);
+      }
+    }
+  }
+
+  async #attempt(operation, body) {
+    let status;
+    try {
+      const answer = await this.#send("POST", `/api/v1/frontier/${operation}`, JSON.stringify(body));
+      status = answer.status;
+      const { success, data, error } = JSON.parse(answer.text);
+      return success ? { status, data } : { status, error };
+    } catch (error) {
+      // An answer that is not JSON comes from something in between.
+      return { status: status && status < 500 && status >= 400 ? status : undefined, error };
+    }
+  }
+
+  async #send(method, path, body) {
+    const url = this.#origin + path;
+    const headers = { Authorization: `Bearer ${this.#token}`, ...(body && { "Content-Type": "application/json" }) };
+    const signal = AbortSignal.timeout(TIMEOUT);
+    const proxy = proxyFor(url);
+    if (!proxy) {
+      const answer = await fetch(url, { method, headers, body, signal });
+      return { status: answer.status, text: await answer.text() };
+    }
+    if (body) headers["Content-Length"] = Buffer.byteLength(body);
+    const answer = await sendThrough(proxy, url, { method, headers, signal }, body);
+    return { status: answer.statusCode, text: await readText(answer) };
+  }
+}
+
+/** Divides results into reports that the engine takes. */
+export function divide(results) {
+  const parts = [];
+  let [found, bytes] = [Infinity, Infinity];
+  for (const result of results) {
+    const links = result.urls?.length ?? 0;
+    const size = Buffer.byteLength(JSON.stringify(result)) + 1;
+    if (found + links > MAX_FOUND || bytes + size > MAX_REPORT || parts.at(-1).length === MAX_RESULTS) {
+      parts.push([]);
+      [found, bytes] = [0, 100];
+    }
+    found += links;
+    bytes += size;
+    parts.at(-1).push(result);
+  }
+  return parts;
+}
