@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -407,6 +408,13 @@ func TestRestore_Import(t *testing.T) {
 		} {
 			if a := w.Ask("POST", "/api/v1/frontier/import", body); a.Success || a.Error.Field != field {
 				t.Errorf("%s: %+v", body, a.Error)
+			}
+		}
+		// Empty elements cost little JSON and much memory once they are decoded.
+		for _, empty := range []string{"{},", "null,", `{"parts":[{},{}]},`} {
+			body := `{"version":1,"hosts":[` + strings.Repeat(empty, 700_000/strings.Count(empty, ",")/2) + "{}]}"
+			if a := w.Ask("POST", "/api/v1/frontier/import", body); a.Status != 413 {
+				t.Errorf("many of %s: %d %+v", empty, a.Status, a.Error)
 			}
 		}
 	})

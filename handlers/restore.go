@@ -79,8 +79,9 @@ func (a frontierRoutes) snapshot(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// maxImportBytes limits an imported page: a shard takes 16 MB, and a host is never divided.
-const maxImportBytes = 12 << 20
+// importLimits are those of an imported page: a shard takes 16 MB, and a host is never divided. A host has a dozen
+// values, so that one of 12 MB has few.
+var importLimits = httpapi.Limits{Bytes: 12 << 20, Values: 100_000}
 
 // importPage restores a line of an export, or some of its hosts.
 func (a frontierRoutes) importPage(w http.ResponseWriter, r *http.Request) error {
@@ -88,7 +89,7 @@ func (a frontierRoutes) importPage(w http.ResponseWriter, r *http.Request) error
 		return err
 	}
 	var page frontier.Snapshot
-	if err := httpapi.ReadJSONUpTo(r, maxImportBytes, &page); err != nil {
+	if err := httpapi.ReadJSONWithin(r, importLimits, &page); err != nil {
 		return err
 	}
 	if page.Version < 1 {

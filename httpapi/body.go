@@ -21,13 +21,30 @@ func ReadJSON(r *http.Request, v any) error { return ReadJSONUpTo(r, MaxBodyByte
 
 // ReadJSONUpTo is ReadJSON with another limit.
 func ReadJSONUpTo(r *http.Request, maxBytes int64, v any) error {
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBytes+1))
+	return ReadJSONWithin(r, Limits{Bytes: maxBytes}, v)
+}
+
+// Limits bound what a body may cost.
+type Limits struct {
+	Bytes int64
+	// Most values, in all lists and objects together; 0 for any number. An empty element of a list costs a few bytes
+	// of JSON and, once it is decoded, a hundred bytes of memory.
+	Values int
+}
+
+// ReadJSONWithin is ReadJSON with other limits.
+func ReadJSONWithin(r *http.Request, limits Limits, v any) error {
+	body, err := readUpTo(r, limits.Bytes+1)
 	if err != nil {
 		return contract.Wrap(contract.Network, "httpapi.ReadJSON", err)
 	}
-	if int64(len(body)) > maxBytes {
+	if int64(len(body)) > limits.Bytes {
 		return Errorf(http.StatusRequestEntityTooLarge, "payload_too_large",
-			"the body is larger than %d KB; send less", maxBytes>>10)
+			"the body is larger than %d KB; send less", limits.Bytes>>10)
+	}
+	if limits.Values > 0 && bytes.Count(body, []byte{','}) >= limits.Values {
+		return Errorf(http.StatusRequestEntityTooLarge, "payload_too_large",
+			"the body has more than %d values; send less", limits.Values)
 	}
 	body = bytes.TrimSpace(body)
 	if len(body) == 0 {
@@ -37,6 +54,17 @@ func ReadJSONUpTo(r *http.Request, maxBytes int64, v any) error {
 		return err
 	}
 	return decodeObject(body, "", v)
+}
+
+// readUpTo reads at most n bytes of a body. Where its length is declared, no buffer has to grow: growing ones take
+// several times the memory.
+func readUpTo(r *http.Request, n int64) ([]byte, error) {
+	var b bytes.Buffer
+	if r.ContentLength > 0 {
+		b.Grow(int(min(r.ContentLength, n)) + bytes.MinRead)
+	}
+	_, err := b.ReadFrom(io.LimitReader(r.Body, n))
+	return b.Bytes(), err
 }
 
 // RequireJSON refuses bodies that are compressed or declared as something other than JSON. A missing Content-Type is

@@ -136,3 +136,25 @@ func TestRequireJSON(t *testing.T) {
 		}
 	}
 }
+
+// A body is read within its limits, whether its length is declared or not.
+func TestReadJSONWithin(t *testing.T) {
+	limits := Limits{Bytes: 40, Values: 5}
+	for body, ok := range map[string]bool{
+		`{"a":[1,2,3,4,5]}`:                        true,
+		`{"a":[1,2,3,4,5,6]}`:                      false,
+		`{"a":[1]` + strings.Repeat(" ", 31) + `}`: true,
+		`{"a":[1]` + strings.Repeat(" ", 32) + `}`: false,
+	} {
+		for _, length := range []int64{int64(len(body)), -1, 1, 1 << 40} {
+			r := httptest.NewRequest("POST", "/", io.NopCloser(strings.NewReader(body)))
+			r.ContentLength = length
+			var v struct {
+				A []int `json:"a"`
+			}
+			if err := ReadJSONWithin(r, limits, &v); (err == nil) != ok || ok && len(v.A) == 0 {
+				t.Errorf("%s, declared %d: %v", body, length, err)
+			}
+		}
+	}
+}
