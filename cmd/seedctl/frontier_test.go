@@ -41,7 +41,12 @@ func sampleLease() contract.FrontierLease {
 	feed.ID, feed.URL, feed.Host, feed.Domain, feed.Kind, feed.Method, feed.Type = "0.mkx1c3b0.5a2a91c0de-11b8a90c55e2",
 		"https://news.example/rss.xml", "news.example", "news.example", "entry", ptr("rss"), "news"
 	return contract.FrontierLease{LeaseID: ptr("0.mkx1c3b0"), ExpiresAt: ptr(at("09:31:00")),
-		Items: []contract.FrontierItem{item, feed}}
+		Items: []contract.FrontierItem{item, feed},
+		Hosts: map[string]contract.FrontierLeasedHost{
+			item.Host: {Delay: 2.5, Robots: contract.FrontierRobots{Status: contract.RobotsFresh,
+				ExpiresAt: ptr(at("20:00:00")), URL: ptr("/api/v1/frontier/hosts/" + item.Host + "/robots.txt")}},
+			feed.Host: {Delay: 2.5, Robots: contract.FrontierRobots{Status: contract.RobotsUnread}},
+		}}
 }
 
 func (e *playedEngine) lease(r *http.Request) (int, any) {
