@@ -41,7 +41,7 @@ type Result struct {
 	Total       int          // articles of the category in the cache; 0 if unknown
 	RefreshedAt time.Time    // last refresh of the cache; zero if unknown
 	Expires     time.Time
-	// Stale is true if collections have stopped for too long, or if the store is down and the page is what is left
+	// Stale is true if no source has succeeded within its interval, or if the store is down and the page is what is left
 	// in the cache.
 	Stale bool
 }
@@ -85,7 +85,7 @@ func (r *Reader) Page(ctx context.Context, q info.Query) (Result, error) {
 	}
 	if a != nil {
 		result.Total, result.RefreshedAt, result.Expires, result.Stale = a.Total, a.RefreshedAt, a.Expires,
-			now.Sub(a.CollectedAt) > Stale
+			stale(a.StaleAt, now)
 	}
 	return result, nil
 }
@@ -118,7 +118,7 @@ func (r *Reader) cached(a *Answer, q *info.Query, now time.Time) Result {
 	return Result{
 		Items: items, More: len(a.Items) > len(items) || !a.Complete, Arrived: a.Arrived, Source: r.Cache.Name(),
 		Total:       a.Total,
-		RefreshedAt: a.RefreshedAt, Expires: a.Expires, Stale: r.Pulse.gone(now) || now.Sub(a.CollectedAt) > Stale,
+		RefreshedAt: a.RefreshedAt, Expires: a.Expires, Stale: r.Pulse.gone(now) || stale(a.StaleAt, now),
 	}
 }
 

@@ -16,9 +16,8 @@ const (
 	TTL = time.Hour
 	// maxTTL is the lifetime of an article, and of a feed while the store is down.
 	maxTTL = 24 * time.Hour
-	// Stale is the age of the last collection from which something must be wrong, and of the last refresh from
-	// which readers refresh the cache themselves. Collections refresh it every Heartbeat, which is about every
-	// second run, even if nothing changed.
+	// Stale is the age of the last refresh from which readers refresh the cache themselves. Collections refresh it
+	// every Heartbeat, which is about every second run, even if nothing changed.
 	Stale     = 15 * time.Minute
 	Heartbeat = 9*time.Minute + 30*time.Second
 )
@@ -28,9 +27,9 @@ type Feed struct {
 	Category info.Category
 	Articles []info.Article
 	Complete bool // the category has no other articles
-	// CollectedAt is the start of the last collection that the cache shows.
-	CollectedAt time.Time
-	Arrived     info.Cursor // see info.Page
+	// StaleAt is the time at which no source has succeeded within its interval any more; zero: never.
+	StaleAt time.Time
+	Arrived info.Cursor // see info.Page
 }
 
 // Item is an article on a page.
@@ -45,10 +44,13 @@ type Answer struct {
 	Complete    bool   // the store has no other articles either
 	Total       int    // articles of the category in the cache
 	RefreshedAt time.Time
-	CollectedAt time.Time   // see Feed
+	StaleAt     time.Time   // see Feed
 	Arrived     info.Cursor // see info.Page
 	Expires     time.Time
 }
+
+// stale reports whether no source has succeeded within its interval.
+func stale(at, now time.Time) bool { return !at.IsZero() && now.After(at) }
 
 // Cache stores feeds. Errors have kind contract.Storage.
 type Cache interface {

@@ -271,6 +271,14 @@ func (c *counting) Page(ctx context.Context, q info.Query) (info.Page, error) {
 	return c.Store.Page(ctx, q)
 }
 
+// succeed records a collection that is stale after a quarter of an hour.
+func succeed(t *testing.T, s *store.Store, at time.Time) {
+	t.Helper()
+	if err := s.Succeed(ctx, store.Success{Source: info.Feed, Now: at, StaleAt: at.Add(15 * time.Minute)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Readers of an old cache get it at once, and one of them refreshes it afterwards. It stays marked as stale until
 // the next collection.
 func TestReader_StaleWhileRevalidate(t *testing.T) {
@@ -279,9 +287,7 @@ func TestReader_StaleWhileRevalidate(t *testing.T) {
 			s := &counting{Store: d1(t).store}
 			began := time.Now()
 			now := began
-			if _, err := s.Begin(ctx, info.Feed, began); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, s.Store, began)
 			upsert(t, s.Store, infotest.Article(info.Naver, 1, began))
 			if _, err := cache.FillNow(ctx, c, s, "x", began); err != nil {
 				t.Fatal(err)
@@ -336,9 +342,7 @@ func TestReader_StaleWhileRevalidate(t *testing.T) {
 			if afterwards(); s.fills != 4 {
 				t.Error("a cache that was just refreshed is refreshed again")
 			}
-			if _, err := s.Begin(ctx, info.Feed, now); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, s.Store, now)
 			if filled, err := cache.Fill(ctx, c, s, "collector", now); err != nil || !filled {
 				t.Fatal(filled, err)
 			}
@@ -490,6 +494,7 @@ func TestReader_Degraded(t *testing.T) {
 		list = append(list, infotest.Article(info.Naver, i, time.Now().Add(-time.Duration(i)*time.Second)))
 	}
 	upsert(t, s, list...)
+	succeed(t, s, time.Now())
 	m := &cache.Memory{}
 	k := cache.NewKV(m)
 	if _, err := cache.FillNow(ctx, k, s, "x", time.Now()); err != nil {
@@ -687,14 +692,9 @@ func TestRedis_Outage(t *testing.T) {
 		}
 	}
 
-	// A collection that began an hour ago is old news even when it is written.
+	// A collection of an hour ago is old news even when it is written.
 	s.err = nil
-	if err := s.Store.(*store.Store).Expect(ctx, []string{info.Naver}, began); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Store.(*store.Store).Begin(ctx, info.Naver, began); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.Store.(*store.Store), began)
 	if _, err := cache.FillNow(ctx, r, s, "x", began.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}

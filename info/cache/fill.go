@@ -30,16 +30,17 @@ func Fill(ctx context.Context, c Cache, s Store, owner string, now time.Time) (f
 	if err != nil {
 		return false, err
 	}
-	if !state.ChangedAt.After(state.RefreshedAt) && fresh(ctx, c, now) {
+	if !state.ChangedAt.After(state.RefreshedAt) && fresh(ctx, c, state.StaleAt, now) {
 		return false, nil
 	}
 	return FillNow(ctx, c, s, owner, now)
 }
 
-// fresh reports whether the cache shows a collection that began within a Heartbeat.
-func fresh(ctx context.Context, c Cache, now time.Time) bool {
+// fresh reports whether the cache was refreshed within a Heartbeat and is stale no more than that too early.
+func fresh(ctx context.Context, c Cache, staleAt, now time.Time) bool {
 	a, err := c.Page(ctx, info.Query{Category: info.All, Limit: 1})
-	return err == nil && a != nil && now.Sub(a.CollectedAt) < Heartbeat
+	return err == nil && a != nil && now.Sub(a.RefreshedAt) < Heartbeat &&
+		staleAt.Sub(a.StaleAt) < Heartbeat
 }
 
 // FillNow refreshes a cache from the store, unless another caller does.
@@ -61,10 +62,6 @@ func FillNow(ctx context.Context, c Cache, s Store, owner string, now time.Time)
 	if err != nil {
 		return false, err
 	}
-	collected := state.CollectedAt
-	if collected.IsZero() { // the articles have another origin
-		collected = now
-	}
 	var feeds []Feed
 	written := map[info.Category]string{}
 	for _, category := range append([]info.Category{info.All}, info.Categories...) {
@@ -72,7 +69,7 @@ func FillNow(ctx context.Context, c Cache, s Store, owner string, now time.Time)
 		if err != nil {
 			return false, err
 		}
-		f := Feed{category, p.Articles, !p.More, collected, p.Arrived}
+		f := Feed{category, p.Articles, !p.More, state.StaleAt, p.Arrived}
 		digest := f.digest()
 		same, err := has(ctx, c, f, state.Written[category] == digest, now)
 		if err != nil {

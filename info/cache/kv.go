@@ -40,8 +40,8 @@ func feedKey(c info.Category) string { return "news:feed:" + string(c) }
 type head struct {
 	Version     int          `json:"v"`
 	RefreshedAt epoch.Millis `json:"refreshed_at"`
-	CollectedAt epoch.Millis `json:"collected_at"` // 0 in values of the previous version
-	ArrivedAt   epoch.Millis `json:"arrived_at"`   // 0 in values of the previous version
+	StaleAt     epoch.Millis `json:"stale_at"`   // 0 in values of the previous version
+	ArrivedAt   epoch.Millis `json:"arrived_at"` // 0 in values of the previous version
 	Complete    bool         `json:"complete"`
 	Count       int          `json:"count"`
 }
@@ -60,13 +60,6 @@ func arrivedAt(at epoch.Millis, refreshed time.Time) info.Cursor {
 
 func (h *head) refreshed() time.Time { return h.RefreshedAt.Time() }
 
-func (h *head) collected() time.Time {
-	if h.CollectedAt == 0 {
-		return h.refreshed()
-	}
-	return h.CollectedAt.Time()
-}
-
 // kvVersion is the version of the format.
 const kvVersion = 1
 
@@ -81,7 +74,7 @@ func (k *KV) Page(ctx context.Context, q info.Query) (*Answer, error) {
 	if !ok || json.Unmarshal(first, &h) != nil || h.Version != kvVersion {
 		return nil, nil
 	}
-	a := &Answer{Total: h.Count, RefreshedAt: h.refreshed(), CollectedAt: h.collected(),
+	a := &Answer{Total: h.Count, RefreshedAt: h.refreshed(), StaleAt: h.StaleAt.Time(),
 		Arrived: h.arrived(), Expires: h.refreshed().Add(TTL)}
 	for lines = afterCursor(lines, q.From); len(lines) > 0; {
 		var one []byte
@@ -165,17 +158,17 @@ func (k *KV) Has(ctx context.Context, f Feed, now time.Time) (bool, error) {
 	}
 	first, lines, _ := bytes.Cut(value, []byte{'\n'})
 	var h head
-	if json.Unmarshal(first, &h) != nil || h != f.head(h.RefreshedAt, h.CollectedAt, h.ArrivedAt) ||
+	if json.Unmarshal(first, &h) != nil || h != f.head(h.RefreshedAt, h.StaleAt, h.ArrivedAt) ||
 		!bytes.Equal(lines, f.lines()) {
 		return false, nil
 	}
-	return now.Sub(h.refreshed()) < Heartbeat && f.CollectedAt.Sub(h.collected()) < Heartbeat, nil
+	return now.Sub(h.refreshed()) < Heartbeat && f.StaleAt.Sub(h.StaleAt.Time()) < Heartbeat, nil
 }
 
 // Refresh implements Cache.
 func (k *KV) Refresh(ctx context.Context, feeds []Feed, now time.Time) error {
 	for _, f := range feeds {
-		first, _ := json.Marshal(f.head(epoch.MillisOf(now), epoch.MillisOf(f.CollectedAt), f.Arrived.At)) // plain data
+		first, _ := json.Marshal(f.head(epoch.MillisOf(now), epoch.MillisOf(f.StaleAt), f.Arrived.At)) // plain data
 		value := append(append(first, '\n'), f.lines()...)
 		if err := k.namespace.Put(ctx, feedKey(f.Category), value, maxTTL); err != nil {
 			return fault("cache.KV.Refresh", err)
@@ -184,8 +177,8 @@ func (k *KV) Refresh(ctx context.Context, feeds []Feed, now time.Time) error {
 	return nil
 }
 
-func (f *Feed) head(refreshed, collected, arrived epoch.Millis) head {
-	return head{kvVersion, refreshed, collected, arrived, f.Complete, len(f.Articles)}
+func (f *Feed) head(refreshed, staleAt, arrived epoch.Millis) head {
+	return head{kvVersion, refreshed, staleAt, arrived, f.Complete, len(f.Articles)}
 }
 
 // lines returns the lines of the articles.

@@ -67,11 +67,9 @@ func (r *Redis) Page(ctx context.Context, q info.Query) (*Answer, error) {
 	if ttl < 0 && total > 0 {
 		return nil, nil
 	}
-	a := &Answer{Total: total, RefreshedAt: at.UTC(), CollectedAt: at.UTC(), Expires: at.UTC().Add(TTL)}
-	// The previous version did not write it.
-	if collected, err := time.Parse(time.RFC3339Nano, meta["last_collected"]); err == nil {
-		a.CollectedAt = collected.UTC()
-	}
+	a := &Answer{Total: total, RefreshedAt: at.UTC(), Expires: at.UTC().Add(TTL)}
+	staleAt, _ := strconv.ParseInt(meta["stale_at"], 10, 64) // the previous version did not write it
+	a.StaleAt = epoch.Millis(staleAt).Time()
 	arrived, _ := strconv.ParseInt(meta["arrived_at"], 10, 64)
 	a.Arrived = arrivedAt(epoch.Millis(arrived), a.RefreshedAt)
 	places := after(words(replies[2]), q.From)
@@ -223,9 +221,9 @@ func refreshCommands(f Feed, now time.Time) [][]string {
 		commands = append(commands, members, []string{"EXPIRE", feed, seconds(TTL)})
 	}
 	return append(commands,
-		[]string{"HSET", meta, "last_refresh", now.UTC().Format(time.RFC3339Nano), "last_collected",
-			f.CollectedAt.UTC().Format(time.RFC3339Nano), "article_count", strconv.Itoa(len(f.Articles)),
-			"is_stale", fmt.Sprint(now.Sub(f.CollectedAt) > Stale), "complete", fmt.Sprint(f.Complete), "arrived_at",
+		[]string{"HSET", meta, "last_refresh", now.UTC().Format(time.RFC3339Nano), "stale_at",
+			strconv.FormatInt(int64(epoch.MillisOf(f.StaleAt)), 10), "article_count", strconv.Itoa(len(f.Articles)),
+			"is_stale", fmt.Sprint(stale(f.StaleAt, now)), "complete", fmt.Sprint(f.Complete), "arrived_at",
 			strconv.FormatInt(int64(f.Arrived.At), 10)},
 		[]string{"EXPIRE", meta, seconds(TTL)}, []string{"EXEC"})
 }

@@ -16,12 +16,13 @@ import (
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/info/cache"
 	"github.com/newsfork/seed-engine/info/store"
+	"github.com/newsfork/seed-engine/info/watch"
 )
 
 // Store is the part of package store that a collection uses.
 type Store interface {
 	cache.Store
-	Begin(ctx context.Context, source string, now time.Time) (store.Source, error)
+	Begin(ctx context.Context, source string, now, staleAt time.Time) (store.Source, error)
 	Succeed(ctx context.Context, r store.Success) error
 	Fail(ctx context.Context, f store.Failure) error
 	Rest(ctx context.Context, source, class string, notBefore time.Time) error
@@ -49,6 +50,7 @@ type Collector struct {
 	Via       map[string]fetch.Transport
 	UserAgent string
 	Interval  time.Duration // least pause between two requests to a host of articles
+	Schedule  watch.Sources // how often sources are collected
 	Engine    *Engine       // decides who sends requests to such hosts; nil: the store does
 	// Default is the category of articles that fit none; "" leaves them without.
 	Default   info.Category
@@ -149,7 +151,7 @@ func (c *Collector) source(ctx context.Context, s info.Source, l *looking) (r in
 				s.Name())
 		}
 	}()
-	state, err := c.Store.Begin(ctx, s.Name(), began)
+	state, err := c.Store.Begin(ctx, s.Name(), began, c.staleAt(s, began))
 	if err != nil {
 		return c.failed(r, err)
 	}
@@ -199,12 +201,17 @@ func (c *Collector) save(ctx context.Context, s info.Source, state store.Source,
 	now := c.Now()
 	failed := letters(s.Name(), b.Failures)
 	if err := c.Store.Succeed(ctx, store.Success{Source: s.Name(), State: b.State, Counts: counts, Failed: failed,
-		Now: now}); err != nil {
+		Now: now, StaleAt: c.staleAt(s, now)}); err != nil {
 		return err
 	}
 	c.count(ctx, s, b, asked)
 	c.forget(ctx, s, state, b)
 	return nil
+}
+
+// staleAt returns the time at which a success at now is too old.
+func (c *Collector) staleAt(s info.Source, now time.Time) time.Time {
+	return now.Add(watch.Patience(c.Schedule[s.Name()]))
 }
 
 // young drops articles that Prune would remove the next day. Otherwise an article that was taken down would return

@@ -916,7 +916,7 @@ func TestRefresh_AfterAnother(t *testing.T) {
 	w.Sleep = func(context.Context, time.Duration) error {
 		if waits++; waits == 3 { // the other one ends
 			if err := w.Cache.Refresh(ctx,
-				[]cache.Feed{{Category: info.All, Articles: before.Articles, Complete: true, CollectedAt: w.clock}},
+				[]cache.Feed{{Category: info.All, Articles: before.Articles, Complete: true}},
 				w.clock); err != nil {
 				t.Fatal(err)
 			}

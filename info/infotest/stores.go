@@ -52,6 +52,7 @@ var StoreCases = []StoreCase{
 	{"quotas", quotas},
 	{"of many calls no more than allowed are counted", quotaRace},
 	{"what is remembered of a source", sources},
+	{"only successes keep news young", staleness},
 	{"requests that failed", letters},
 	{"which changes the cache has", cached},
 	{"alarms and their changes", alarms},
@@ -787,9 +788,9 @@ func quotas(t T, s *store.Store) {
 	expect(t, "full windows", got, []string{"", "", first.Name, "", "", "", day.Name})
 	must(t, "Left", s.Left(ctx, info.Naver, info.Window{Name: "day:1", Ends: ends, Calls: 100}, 30))
 	must(t, "Left", s.Left(ctx, info.Naver, info.Window{Name: "day:1", Ends: ends, Calls: 100}, 90))
-	_, err := s.Begin(ctx, info.Naver, noon)
+	_, err := s.Begin(ctx, info.Naver, noon, noon)
 	must(t, "Begin", err)
-	src, err := s.Begin(ctx, info.NewsData, noon)
+	src, err := s.Begin(ctx, info.NewsData, noon, noon)
 	must(t, "Begin", err)
 	expect(t, "used", src.Quotas, []info.Quota{
 		{Period: "900s:1", Used: 2, Allowed: 2, Ends: ends}, {Period: "900s:2", Used: 3, Allowed: 9, Ends: ends},
@@ -821,14 +822,14 @@ func quotaRace(t T, s *store.Store) {
 }
 
 func sources(t T, s *store.Store) {
-	first, err := s.Begin(ctx, info.Feed, noon)
+	first, err := s.Begin(ctx, info.Feed, noon, noon.Add(time.Hour))
 	must(t, "Begin", err)
 	expect(t, "at first", first, store.Source{Name: info.Feed, StartedAt: noon})
 	must(t, "Fail", s.Fail(ctx, store.Failure{Source: info.Feed, State: []byte(`{"a":0}`), Class: string(info.Broken),
 		Message: "it did not answer", NotBefore: noon.Add(time.Minute), Now: noon}))
 	must(t, "Fail", s.Fail(ctx, store.Failure{Source: info.Feed, Class: string(info.Broken), Message: "nor now",
 		NotBefore: noon.Add(2 * time.Minute), Now: noon.Add(time.Second)}))
-	failed, err := s.Begin(ctx, info.Feed, noon.Add(time.Minute))
+	failed, err := s.Begin(ctx, info.Feed, noon.Add(time.Minute), noon.Add(2*time.Hour))
 	must(t, "Begin", err)
 	expect(t, "failed", failed, store.Source{
 		Name: info.Feed, State: []byte(`{"a":0}`), StartedAt: noon.Add(time.Minute),
@@ -847,6 +848,41 @@ func sources(t T, s *store.Store) {
 		SucceededAt: noon.Add(2 * time.Hour), FailedAt: noon.Add(time.Second),
 		ErrorClass: string(info.Spent), NotBefore: noon.Add(3 * time.Hour), Counts: []byte(`{"inserted":0}`),
 	}})
+}
+
+// Only successes make news younger. An interval that became shorter counts from the next collection on.
+func staleness(t T, s *store.Store) {
+	check := func(what string, want time.Time) {
+		t.Helper()
+		c, err := s.Cached(ctx)
+		must(t, "Cached", err)
+		expect(t, what, c.StaleAt, want)
+	}
+	begin := func(source string, at time.Duration, patience time.Duration) {
+		t.Helper()
+		_, err := s.Begin(ctx, source, noon.Add(at), noon.Add(at+patience))
+		must(t, "Begin", err)
+	}
+	succeed := func(source string, at time.Duration, patience time.Duration) {
+		t.Helper()
+		must(t, "Succeed", s.Succeed(ctx, store.Success{Source: source, Counts: 0, Now: noon.Add(at),
+			StaleAt: noon.Add(at + patience)}))
+	}
+	must(t, "Expect", s.Expect(ctx, []string{info.Feed}, noon))
+	check("never collected", time.Time{})
+	begin(info.Feed, 0, time.Hour)
+	check("begun", noon.Add(time.Hour))
+	begin(info.Feed, 10*time.Minute, time.Hour)
+	must(t, "Fail", s.Fail(ctx, store.Failure{Source: info.Feed, Class: string(info.Broken), Now: noon}))
+	must(t, "Rest", s.Rest(ctx, info.Feed, string(info.Spent), noon))
+	check("begun again, and failed", noon.Add(time.Hour))
+	succeed(info.Feed, 20*time.Minute, time.Hour)
+	check("succeeded", noon.Add(80*time.Minute))
+	begin(info.Naver, 20*time.Minute, 15*time.Minute)
+	succeed(info.Naver, 20*time.Minute, 15*time.Minute)
+	check("a second source, which is collected more often", noon.Add(80*time.Minute))
+	begin(info.Feed, 30*time.Minute, 15*time.Minute)
+	check("a shorter interval", noon.Add(45*time.Minute))
 }
 
 func letters(t T, s *store.Store) {

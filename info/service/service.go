@@ -279,6 +279,7 @@ func NewCollector(p Platform) *Collector {
 			}
 		}
 		o.Intervals = watch.Sources{}
+		c.Schedule = o.Intervals
 		for _, s := range a.crons() {
 			for _, name := range s.names {
 				if slices.Contains(o.Configured, name) {

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -403,6 +404,67 @@ func TestSearch_TiesOfOneMinute(t *testing.T) {
 		if !slices.Equal(sizes, []int{5, 5, 2}) || len(seen) != 12 {
 			t.Errorf("from %s: pages of %v, %d articles", from, sizes, len(seen))
 		}
+	}
+}
+
+// is_stale goes by the last success of each source and by its own interval.
+func TestStale(t *testing.T) {
+	feeds := map[string]string{"FEEDS": "https://feeds.example/rss"}
+	both := map[string]string{"FEEDS": "https://feeds.example/rss", "NEWSDATA_API_KEY": "k", "NEWSDATA_QUERIES": "a"}
+	const every5, every30 = "*/5 * * * *", "*/30 * * * *"
+	newsdata, err := os.ReadFile("../testdata/newsdata_page1_free.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		what    string
+		vars    map[string]string
+		crons   map[int]string // by the minutes between two
+		good    int            // minutes for which sources answer
+		from    int            // minute from which pages are stale; 0: never
+		minutes int
+	}{
+		{"one source every half an hour", map[string]string{"NEWSDATA_API_KEY": "k", "NEWSDATA_QUERIES": "a"},
+			map[int]string{30: every30}, 500, 0, 240},
+		{"a source that fails after an hour", feeds, map[int]string{5: every5}, 61, 76, 240},
+		{"a source that never succeeds", feeds, map[int]string{5: every5}, 0, 16, 90},
+		{"the slower of two sources goes on for its interval", both, map[int]string{5: every5, 30: every30}, 61,
+			106, 240},
+		{"crons that are never run", feeds, nil, 500, 0, 120},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			w := newWorld(t, c.vars)
+			began := time.Now().Truncate(time.Millisecond)
+			var slept atomic.Int64
+			w.platform.Now = func() time.Time { return began.Add(w.later + time.Duration(slept.Load())) }
+			w.platform.Sleep = func(_ context.Context, d time.Duration) error { slept.Add(int64(d)); return nil }
+			w.rebind()
+			for minute := range c.minutes {
+				w.later = time.Duration(minute) * time.Minute
+				slept.Store(0)
+				w.pages = map[string]string{}
+				if minute < c.good {
+					w.pages["feeds.example/rss"], w.pages["newsdata.io/api/1/latest"] = feed("one"), string(newsdata)
+				}
+				for period, cron := range c.crons {
+					if minute%period == 0 {
+						_ = w.collector.Cron(t.Context(), cron)
+					}
+				}
+				var page struct {
+					Meta struct {
+						IsStale bool `json:"is_stale"`
+					}
+				}
+				body := do(w.api, "GET", "/api/v1/info/news", "").Body.Bytes()
+				if err := json.Unmarshal(body, &page); err != nil {
+					t.Fatal(err)
+				}
+				if want := c.from > 0 && minute >= c.from; page.Meta.IsStale != want {
+					t.Fatalf("minute %d: is_stale is %v", minute, page.Meta.IsStale)
+				}
+			}
+		})
 	}
 }
 

@@ -17,8 +17,10 @@ type cacheRecords struct{ *base }
 // Cached shows which changes the cache has: all, if ChangedAt is not after RefreshedAt.
 type Cached struct {
 	ChangedAt, RefreshedAt time.Time
-	CollectedAt            time.Time                // start of the last collection; zero: never
-	Written                map[info.Category]string // digest last written; "" if uncertain
+	// StaleAt is the time at which no source has succeeded within its interval any more, unless one does before; zero
+	// before the first collection.
+	StaleAt time.Time
+	Written map[info.Category]string // digest last written; "" if uncertain
 	// Filled maps the name of each cache that was ever filled to the time when it was last filled.
 	Filled map[string]time.Time
 }
@@ -27,7 +29,7 @@ type Cached struct {
 func (s *cacheRecords) Cached(ctx context.Context) (Cached, error) {
 	const op = "store.Cached"
 	results, err := s.batch(ctx, op, s.statement(`SELECT changed_at, refreshed_at,
-coalesce((SELECT max(started_at) FROM news_sources), 0) AS collected_at FROM news_cache WHERE name = 'feeds'`),
+coalesce((SELECT max(stale_at) FROM news_sources), 0) AS stale_at FROM news_cache WHERE name = 'feeds'`),
 		s.statement(`SELECT category, digest FROM news_cached`),
 		s.statement(`SELECT name, changed_at FROM news_cache WHERE name IN ('kv', 'redis')`))
 	if err != nil {
@@ -36,7 +38,7 @@ coalesce((SELECT max(started_at) FROM news_sources), 0) AS collected_at FROM new
 	rows, err := decode[struct {
 		ChangedAt   epoch.Millis `json:"changed_at"`
 		RefreshedAt epoch.Millis `json:"refreshed_at"`
-		CollectedAt epoch.Millis `json:"collected_at"`
+		StaleAt     epoch.Millis `json:"stale_at"`
 	}](op, results[0])
 	if err != nil || len(rows) == 0 {
 		return Cached{}, err
@@ -46,7 +48,7 @@ coalesce((SELECT max(started_at) FROM news_sources), 0) AS collected_at FROM new
 		Digest   string        `json:"digest"`
 	}](op, results[1])
 	c := Cached{ChangedAt: rows[0].ChangedAt.Time(),
-		RefreshedAt: rows[0].RefreshedAt.Time(), CollectedAt: rows[0].CollectedAt.Time()}
+		RefreshedAt: rows[0].RefreshedAt.Time(), StaleAt: rows[0].StaleAt.Time()}
 	for _, w := range written {
 		if c.Written == nil {
 			c.Written = map[info.Category]string{}

@@ -193,11 +193,14 @@ func text(s *string) string {
 	return *s
 }
 
-// Begin records the start of a collection and returns the source's state.
-func (s *Store) Begin(ctx context.Context, source string, now time.Time) (Source, error) {
-	if _, err := s.batch(ctx, "store.Begin", s.statement(`INSERT INTO news_sources (source, started_at) VALUES (?1,
-CAST(?2 AS BIGINT))
-ON CONFLICT (source) DO UPDATE SET started_at = excluded.started_at`, source, epoch.MillisOf(now))); err != nil {
+// Begin records the start of a collection and returns the source's state. staleAt is the time at which a success at
+// now would be stale: the time at which the source is stale is that one at most, and that one at the first collection.
+func (s *Store) Begin(ctx context.Context, source string, now, staleAt time.Time) (Source, error) {
+	if _, err := s.batch(ctx, "store.Begin", s.statement(`INSERT INTO news_sources (source, started_at, stale_at)
+VALUES (?1, CAST(?2 AS BIGINT), CAST(?3 AS BIGINT))
+ON CONFLICT (source) DO UPDATE SET started_at = excluded.started_at,
+stale_at = CASE WHEN news_sources.stale_at BETWEEN 1 AND excluded.stale_at THEN news_sources.stale_at
+ELSE excluded.stale_at END`, source, epoch.MillisOf(now), epoch.MillisOf(staleAt))); err != nil {
 		return Source{}, err
 	}
 	all, err := s.Sources(ctx)
@@ -224,6 +227,8 @@ type Success struct {
 	Counts any
 	Failed []Letter // requests that failed
 	Now    time.Time
+	// StaleAt is the time at which this success is too old, if none follows.
+	StaleAt time.Time
 }
 
 // Succeed records a successful collection.
@@ -232,12 +237,13 @@ func (s *Store) Succeed(ctx context.Context, r Success) error {
 	if r.State != nil {
 		state = string(r.State)
 	}
-	statements := []ledger.Statement{s.statement(`INSERT INTO news_sources (source, state, succeeded_at, counts)
-VALUES (?1, ?2, CAST(?3 AS BIGINT), ?4)
+	statements := []ledger.Statement{s.statement(`INSERT INTO news_sources (source, state, succeeded_at, counts,
+stale_at)
+VALUES (?1, ?2, CAST(?3 AS BIGINT), ?4, CAST(?5 AS BIGINT))
 ON CONFLICT (source) DO UPDATE SET state = coalesce(excluded.state, news_sources.state),
-succeeded_at = excluded.succeeded_at,
+succeeded_at = excluded.succeeded_at, stale_at = excluded.stale_at,
 failures = 0, error_class = NULL, error = NULL, not_before = 0, counts = excluded.counts`,
-		r.Source, state, epoch.MillisOf(r.Now), encode(r.Counts))}
+		r.Source, state, epoch.MillisOf(r.Now), encode(r.Counts), epoch.MillisOf(r.StaleAt))}
 	_, err := s.batch(ctx, "store.Succeed", append(statements, s.letters(r.Failed, r.Now)...)...)
 	return err
 }

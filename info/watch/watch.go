@@ -53,7 +53,7 @@ var rules = []rule{
 	},
 	{
 		name: "source_stale", unit: "ms",
-		threshold: func(interval time.Duration) float64 { return float64(patience(interval).Milliseconds()) },
+		threshold: func(interval time.Duration) float64 { return float64(Patience(interval).Milliseconds()) },
 		value: func(s *store.Source, now time.Time) *float64 {
 			since := s.SucceededAt
 			if since.IsZero() {
@@ -87,8 +87,8 @@ var rules = []rule{
 	},
 }
 
-// patience returns the longest acceptable silence of a source with a collection interval.
-func patience(interval time.Duration) time.Duration {
+// Patience returns the longest acceptable silence of a source with a collection interval.
+func Patience(interval time.Duration) time.Duration {
 	if interval <= staleAfter {
 		return staleAfter
 	}

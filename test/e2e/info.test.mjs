@@ -201,7 +201,7 @@ test("a stale cache is served at once, and refreshed afterwards", async () => {
   const value = await kv.get("news:feed:all");
   const end = value.indexOf("\n");
   const old = Date.now() - 20 * 60_000;
-  const head = { ...JSON.parse(value.slice(0, end)), refreshed_at: old, collected_at: old };
+  const head = { ...JSON.parse(value.slice(0, end)), refreshed_at: old, stale_at: old };
   await kv.put("news:feed:all", JSON.stringify(head) + value.slice(end), { expirationTtl: 3600 });
   const first = await read("/api/v1/info/news?limit=3");
   assert.deepEqual([first.body.meta.source, first.body.meta.is_stale], ["kv", true]);
