@@ -455,6 +455,10 @@ func TestNews_InvalidParameters(t *testing.T) {
 
 func TestNews_ETag(t *testing.T) {
 	f := newFixture(t, articles(20)...)
+	if err := f.store.Succeed(t.Context(), store.Success{Source: "feeds", Now: f.clock,
+		StaleAt: f.clock.Add(15 * time.Minute)}); err != nil {
+		t.Fatal(err)
+	}
 	f.page("?limit=1") // fills the cache
 	first := f.get("/api/v1/info/news")
 	tag := first.Header().Get("ETag")
