@@ -41,8 +41,8 @@ type Result struct {
 	Total       int          // articles of the category in the cache; 0 if unknown
 	RefreshedAt time.Time    // last refresh of the cache; zero if unknown
 	Expires     time.Time
-	// Stale is true if no source has succeeded within its interval, or if the store is down and the page is what is left
-	// in the cache.
+	// Stale is true if no source has succeeded within its interval, or if the store is down and the page is what is
+	// left in the cache.
 	Stale bool
 }
 

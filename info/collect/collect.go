@@ -16,7 +16,6 @@ import (
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/info/cache"
 	"github.com/newsfork/seed-engine/info/store"
-	"github.com/newsfork/seed-engine/info/watch"
 )
 
 // Store is the part of package store that a collection uses.
@@ -49,9 +48,9 @@ type Collector struct {
 	// Via maps sources that Transport does not reach, such as one behind a service binding, to their transports.
 	Via       map[string]fetch.Transport
 	UserAgent string
-	Interval  time.Duration // least pause between two requests to a host of articles
-	Schedule  watch.Sources // how often sources are collected
-	Engine    *Engine       // decides who sends requests to such hosts; nil: the store does
+	Interval  time.Duration            // least pause between two requests to a host of articles
+	Schedule  map[string]time.Duration // how often each source is collected
+	Engine    *Engine                  // decides who sends requests to such hosts; nil: the store does
 	// Default is the category of articles that fit none; "" leaves them without.
 	Default   info.Category
 	Retention time.Duration // how long articles are kept after publication
@@ -211,7 +210,7 @@ func (c *Collector) save(ctx context.Context, s info.Source, state store.Source,
 
 // staleAt returns the time at which a success at now is too old.
 func (c *Collector) staleAt(s info.Source, now time.Time) time.Time {
-	return now.Add(watch.Patience(c.Schedule[s.Name()]))
+	return now.Add(info.Patience(c.Schedule[s.Name()]))
 }
 
 // young drops articles that Prune would remove the next day. Otherwise an article that was taken down would return

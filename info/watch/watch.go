@@ -21,9 +21,6 @@ import (
 // Thresholds from which alarms fire.
 const (
 	failingAfter = 3 // collections in a row
-	// staleAfter is the time since the last success; for sources collected less often, since the next collection
-	// was due.
-	staleAfter   = 15 * time.Minute
 	quotaPercent = 80 // of the calls of a day
 	fullPercent  = 70 // of what the database can hold
 )
@@ -53,7 +50,7 @@ var rules = []rule{
 	},
 	{
 		name: "source_stale", unit: "ms",
-		threshold: func(interval time.Duration) float64 { return float64(Patience(interval).Milliseconds()) },
+		threshold: func(interval time.Duration) float64 { return float64(info.Patience(interval).Milliseconds()) },
 		value: func(s *store.Source, now time.Time) *float64 {
 			since := s.SucceededAt
 			if since.IsZero() {
@@ -85,14 +82,6 @@ var rules = []rule{
 			return fmt.Sprintf("%d of the day's %d calls are used", q.Used, q.Allowed)
 		},
 	},
-}
-
-// Patience returns the longest acceptable silence of a source with a collection interval.
-func Patience(interval time.Duration) time.Duration {
-	if interval <= staleAfter {
-		return staleAfter
-	}
-	return interval + staleAfter
 }
 
 // day returns the quota of the provider's day, nil without a quota or without calls today.
