@@ -20,7 +20,7 @@ import (
 
 // Thresholds from which alarms fire.
 const (
-	failingAfter = 3 // collections in a row
+	failingAfter = 3  // collections in a row
 	quotaPercent = 80 // of the calls of a day
 	fullPercent  = 70 // of what the database can hold
 )
