@@ -30,10 +30,11 @@ func (w *world) refills(t *testing.T) (n int) {
 		t.Fatal(err)
 	}
 	for _, m := range answer.Answer.Messages {
-		r, _, err := contract.ParseRefresh(m)
+		list, _, err := contract.ParseRefreshes(m)
 		if err != nil {
 			t.Fatal(err)
 		}
+		r := &list[0]
 		if r.Method != frontier.MethodRefill {
 			continue
 		}

@@ -10,9 +10,13 @@ import (
 	"github.com/newsfork/seed-engine/epoch"
 )
 
-// RefreshMessage requests another check of an entry point (DOMAIN_QUEUE).
+// MaxRefreshes is the number of refreshes that one message may request: three operations of the queue cost as much for
+// ten as for one.
+const MaxRefreshes = 10
+
+// RefreshMessage requests other checks of entry points (DOMAIN_QUEUE).
 type RefreshMessage struct {
-	Refresh Refresh `json:"refresh"`
+	Refreshes []Refresh `json:"refreshes"`
 }
 
 // Refresh is an entry point that is due. The method "collect" stands for the whole domain, and "refill" for the next of
@@ -30,18 +34,32 @@ type Refresh struct {
 	QueuedAt     epoch.Millis `json:"queued_at"`
 }
 
-// ParseRefresh decodes a DOMAIN_QUEUE message that is a refresh; ok is false for any other.
-func ParseRefresh(body []byte) (r *Refresh, ok bool, err error) {
-	if !gjson.GetBytes(body, "refresh").Exists() { // other messages can have 100 KB: not decoded twice
+// ParseRefreshes decodes a DOMAIN_QUEUE message that requests refreshes; ok is false for any other. Messages of earlier
+// versions have one, in the field "refresh".
+func ParseRefreshes(body []byte) (list []Refresh, ok bool, err error) {
+	// Other messages can have 100 KB: not decoded twice.
+	if !gjson.GetBytes(body, "refreshes").Exists() && !gjson.GetBytes(body, "refresh").Exists() {
 		return nil, false, nil
 	}
 	var m struct {
-		Refresh *Refresh `json:"refresh"`
+		Refreshes []Refresh `json:"refreshes"`
+		Refresh   *Refresh  `json:"refresh"`
 	}
-	if err := decode(body, &m); err != nil || m.Refresh == nil {
+	if err := decode(body, &m); err != nil || m.Refresh == nil && m.Refreshes == nil {
 		return nil, false, nil // ParseDomain judges it
 	}
-	return m.Refresh, true, m.Refresh.Validate()
+	if m.Refresh != nil {
+		m.Refreshes = append(m.Refreshes, *m.Refresh)
+	}
+	if n := len(m.Refreshes); n < 1 || n > MaxRefreshes {
+		return nil, true, Invalid("refreshes", "a message has 1 to %d refreshes, got %d", MaxRefreshes, n)
+	}
+	for i := range m.Refreshes {
+		if err := m.Refreshes[i].Validate(); err != nil {
+			return nil, true, err
+		}
+	}
+	return m.Refreshes, true, nil
 }
 
 // Validate reports the first malformed field.

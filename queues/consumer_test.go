@@ -74,9 +74,7 @@ type steps struct {
 	done     bool                       // returned by Done
 	mu       sync.Mutex
 
-	refresh   collector.Refreshed // returned by Refresh together with err
-	refreshed []string            // URLs
-	err       error
+	refresh func(*contract.Refresh) (collector.Refreshed, error)
 }
 
 func (s *steps) Process(_ context.Context, m *contract.SeedMessage, sender processor.Sender) (processor.Result,
@@ -106,8 +104,7 @@ func (s *steps) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 }
 
 func (s *steps) Refresh(_ context.Context, r *contract.Refresh) (collector.Refreshed, error) {
-	s.refreshed = append(s.refreshed, r.URL)
-	return s.refresh, s.err
+	return s.refresh(r)
 }
 
 func (s *steps) Hosts(string) []frontier.Visit { return s.visits }

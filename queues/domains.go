@@ -84,9 +84,7 @@ func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []M
 		e.settlement.end(f.Message, e.start, f.err)
 	}
 	var wg sync.WaitGroup
-	for _, d := range work.refreshes {
-		wg.Go(func() { e.refresh(ctx, d) })
-	}
+	wg.Go(func() { e.refreshAll(ctx, work.refreshes) })
 	for _, l := range lanes {
 		e.triage(ctx, l)
 		wg.Go(func() { e.handle(ctx, l) })
@@ -112,13 +110,13 @@ type malformed struct {
 // read parses the messages of a batch.
 func (e *domainEvent) read(messages []Message) (w domainWork) {
 	for _, m := range messages {
-		refresh, ok, err := contract.ParseRefresh(m.Body())
+		refreshes, ok, err := contract.ParseRefreshes(m.Body())
 		switch {
 		case err != nil:
 			w.malformed = append(w.malformed, malformed{m, "refresh_failed", err})
 			continue
 		case ok:
-			w.refreshes = append(w.refreshes, refreshDelivery{m, refresh})
+			w.refreshes = append(w.refreshes, refreshDelivery{m, refreshes})
 			continue
 		}
 		d, err := readDomain(m, e.start)

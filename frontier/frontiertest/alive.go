@@ -67,11 +67,11 @@ func (s *testShard) tickBehind(oldest epoch.Millis) (messages []contract.Refresh
 		return err
 	})
 	for _, body := range tick.Messages {
-		m, ok, err := contract.ParseRefresh(body)
+		list, ok, err := contract.ParseRefreshes(body)
 		if !ok || err != nil {
 			s.t.Fatalf("%s is no refresh: %v", body, err)
 		}
-		messages = append(messages, *m)
+		messages = append(messages, list...)
 	}
 	if tick.AlarmAt <= s.now {
 		s.t.Errorf("the next alarm is %d ms ago", s.now-tick.AlarmAt)

@@ -48,11 +48,7 @@ func (l *library) tick() (messages int) {
 		tick, err = l.shard.Tick(l.now, shard.TickRequest{Shard: "shard-0"})
 		return err
 	})
-	for _, m := range tick.Messages {
-		r, ok, err := contract.ParseRefresh(m)
-		if !ok || err != nil {
-			l.Fatalf("%s: %v", m, err)
-		}
+	for _, r := range refreshesOf(l, tick) {
 		if r.Method != frontier.MethodRefill {
 			continue
 		}
@@ -60,7 +56,7 @@ func (l *library) tick() (messages int) {
 			l.lost--
 			continue
 		}
-		l.refill(r)
+		l.refill(&r)
 	}
 	return messages
 }

@@ -297,11 +297,11 @@ func (x *chaos) refresh() error {
 	case 0:
 		tick, err := x.shard.Tick(x.now, shard.TickRequest{Shard: "shard-0"})
 		for _, text := range tick.Messages {
-			m, ok, err := contract.ParseRefresh(text)
+			list, ok, err := contract.ParseRefreshes(text)
 			if err != nil || !ok {
 				return fmt.Errorf("%s: %w", text, err)
 			}
-			x.messages = append(x.messages, *m)
+			x.messages = append(x.messages, list...)
 		}
 		return err
 	case 1:

@@ -60,7 +60,7 @@ func TestRefresh_Day(t *testing.T) {
 		w.now += 5000
 	}
 	began := w.now
-	var ticks, messages, refreshes, found, collections, rows, articles int
+	var ticks, begun, messages, refreshes, found, collections, rows, articles int
 	newest, delays, seen := map[string]epoch.Seconds{}, 0.0, 0.0
 	for next := w.now; w.now < began+settling+86_400_000; {
 		w.now = max(next, w.now+1000)
@@ -75,11 +75,8 @@ func TestRefresh_Day(t *testing.T) {
 			ticks++
 			rows += written + 1 // setAlarm
 		}
-		for _, body := range tick.Messages {
-			m, _, err := contract.ParseRefresh(body)
-			if err != nil {
-				t.Fatal(err)
-			}
+		looks := 0 // asked for now
+		for _, m := range refreshesOf(t, tick) {
 			if m.Method == frontier.MethodCollect { // of all days: they come at the same time here
 				collections++
 				w.put(m.Domain, nil,
@@ -95,12 +92,12 @@ func TestRefresh_Day(t *testing.T) {
 				}
 				newest[m.Domain] = w.now.Seconds() / g * g
 			}
-			written, added := refreshed(w, m, of[m.Domain])
+			written, added := refreshed(w, &m, of[m.Domain])
 			if !counted {
 				continue
 			}
 			rows += written
-			messages++
+			looks++
 			delays += delay
 			seen += n
 			refreshes += len(added)
@@ -110,10 +107,12 @@ func TestRefresh_Day(t *testing.T) {
 				}
 			}
 		}
+		begun += looks
+		messages += (looks + contract.MaxRefreshes - 1) / contract.MaxRefreshes
 	}
 	perMillion := map[string]float64{"rows": 1, "requests": 0.15, "messages": 0.40, "gets": 0.36, "cpu": 0.02}
 	cpu := cpuUnchanged*float64(refreshes-found) + cpuChanged*float64(found)
-	requests := messages + refreshes + ticks // one begins, one ends
+	requests := begun + refreshes + ticks // one begins, one ends
 	usd := perMillion["rows"]*float64(rows) + perMillion["requests"]*float64(requests) +
 		perMillion["messages"]*float64(3*(messages+collections/15)) +
 		perMillion["gets"]*float64(3*found+ticks) + perMillion["cpu"]*cpu
@@ -144,6 +143,19 @@ func TestRefresh_Day(t *testing.T) {
 	if most := 1.2 * float64(refreshes); float64(rows) > 2*float64(refreshes)+most+4*float64(found) {
 		t.Errorf("%d rows for %d refreshes", rows, refreshes)
 	}
+}
+
+// refreshesOf returns the refreshes that the messages of a tick request.
+func refreshesOf(t testing.TB, tick shard.Tick) (all []contract.Refresh) {
+	t.Helper()
+	for _, body := range tick.Messages {
+		list, ok, err := contract.ParseRefreshes(body)
+		if !ok || err != nil {
+			t.Fatalf("%s requests no refreshes: %v", body, err)
+		}
+		all = append(all, list...)
+	}
+	return all
 }
 
 // refreshed plays the refresh of a message and of what follows it, and gives the rows that were written and of each

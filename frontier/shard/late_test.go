@@ -39,9 +39,9 @@ func TestRefresh_LateShard(t *testing.T) {
 							return err
 						})
 						ticked = tick.AlarmAt
-						for _, text := range tick.Messages {
-							if m, ok, err := contract.ParseRefresh(text); ends && ok && err == nil {
-								w.refreshed(m)
+						for _, m := range refreshesOf(t, tick) {
+							if ends {
+								w.refreshed(&m)
 							}
 						}
 					}
@@ -96,7 +96,7 @@ func TestClock_DayAfterAJump(t *testing.T) {
 	tick := func(at epoch.Millis) (messages int) {
 		w.do(func() error {
 			tick, err := w.shard.Tick(at, shard.TickRequest{Shard: "shard-0"})
-			messages = len(tick.Messages)
+			messages = len(refreshesOf(t, tick))
 			return err
 		})
 		return messages

@@ -42,8 +42,8 @@ func queueRefreshes(c *call, tick *Tick, oldest epoch.Millis) error {
 		return err
 	}
 	r.Update(c.seconds(), &t.overdue)
-	for _, m := range t.messages {
-		tick.Messages = append(tick.Messages, contract.Encode(m))
+	for list := range slices.Chunk(t.due, contract.MaxRefreshes) {
+		tick.Messages = append(tick.Messages, contract.Encode(contract.RefreshMessage{Refreshes: list}))
 	}
 	at, err := t.next()
 	if at > 0 {
@@ -57,9 +57,9 @@ type ticker struct {
 	c        *call
 	oldest   epoch.Seconds  // when the first message in the queue was sent; 0 if there is none
 	seen     map[int64]bool // hosts
-	messages []contract.RefreshMessage
-	overdue  store.Overdue
-	left     bool // hosts that are due, for the next tick
+	due     []contract.Refresh
+	overdue store.Overdue
+	left    bool // hosts that are due, for the next tick
 }
 
 // perTick is the number of refreshes may be given from one tick to the next.
@@ -101,7 +101,7 @@ func (t *ticker) run() error {
 	t.left = more
 	looked := 0
 	for _, b := range blocks {
-		if looked >= maxTickHosts || len(t.messages) >= budget {
+		if looked >= maxTickHosts || len(t.due) >= budget {
 			t.left = true
 			break
 		}
@@ -118,14 +118,14 @@ func (t *ticker) run() error {
 	if !t.left {
 		c.tx.State().Refreshing.Lent = 0
 	}
-	if len(t.messages) > 0 {
+	if len(t.due) > 0 {
 		c.tx.State().Refreshing.Given = 0
-		c.tx.State().Refreshing.Count(len(t.messages))
+		c.tx.State().Refreshing.Count(len(t.due))
 	}
 	return nil
 }
 
-// look decides about hosts that were to be checked at second, until there are as many messages as the budget allows.
+// look decides about hosts that were to be checked at second, until as many entry points are due as the budget allows.
 func (t *ticker) look(ids []int64, second epoch.Seconds, budget int) (taken int, err error) {
 	c := t.c
 	hosts, err := c.tx.Hosts(ids)
@@ -133,7 +133,7 @@ func (t *ticker) look(ids []int64, second epoch.Seconds, budget int) (taken int,
 		return 0, err
 	}
 	for i, h := range hosts {
-		if len(t.messages) >= budget {
+		if len(t.due) >= budget {
 			return i, nil
 		}
 		if h == nil || t.seen[h.ID] {
@@ -159,7 +159,7 @@ func (t *ticker) look(ids []int64, second epoch.Seconds, budget int) (taken int,
 	return len(hosts), nil
 }
 
-// decide adds a message for a host with a due entry point, and returns the second of its next check. This one was
+// decide adds the due entry point of a host, and returns the second of its next check. This one was
 // scheduled for second.
 func (t *ticker) decide(h *store.Host, second epoch.Seconds) (at epoch.Seconds) {
 	c := t.c
@@ -182,10 +182,10 @@ func (t *ticker) decide(h *store.Host, second epoch.Seconds) (at epoch.Seconds) 
 	if t.waits(e, second) { // which is overdue as well: the queue stands still
 		return c.seconds().Add(c.settings.lookAgain(e.Method))
 	}
-	t.messages = append(t.messages, contract.RefreshMessage{Refresh: contract.Refresh{
+	t.due = append(t.due, contract.Refresh{
 		Domain: m.Name, URL: h.URL(&e.Page), Method: e.Method, ETag: e.Etag, LastModified: e.Modified,
 		SHA256: e.HexDigest(), Partition: c.partition(h, &e.Page), QueuedAt: c.now,
-	}})
+	})
 	at = c.seconds().Add(c.settings.lookAgain(e.Method))
 	if c.seconds().Sub(e.Due) >= maxQueued {
 		at = c.seconds().Add(excludedAgain)
