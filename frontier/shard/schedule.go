@@ -54,9 +54,9 @@ func queueRefreshes(c *call, tick *Tick, oldest epoch.Millis) error {
 
 // ticker is a tick at work.
 type ticker struct {
-	c        *call
-	oldest   epoch.Seconds  // when the first message in the queue was sent; 0 if there is none
-	seen     map[int64]bool // hosts
+	c       *call
+	oldest  epoch.Seconds  // when the first message in the queue was sent; 0 if there is none
+	seen    map[int64]bool // hosts
 	due     []contract.Refresh
 	overdue store.Overdue
 	left    bool // hosts that are due, for the next tick
