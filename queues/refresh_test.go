@@ -17,8 +17,10 @@ import (
 func refreshBody(at time.Time, domains ...string) string {
 	var m contract.RefreshMessage
 	for _, domain := range domains {
-		m.Refreshes = append(m.Refreshes, contract.Refresh{Domain: domain, URL: "https://" + domain + "/feed", Method: "rss",
-			Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}, QueuedAt: epoch.MillisOf(at)})
+		m.Refreshes = append(m.Refreshes, contract.Refresh{
+			Domain: domain, URL: "https://" + domain + "/feed", Method: "rss", QueuedAt: epoch.MillisOf(at),
+			Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"},
+		})
 	}
 	return string(contract.Encode(m))
 }
@@ -51,7 +53,9 @@ func TestRefresh_ManyInOneMessage(t *testing.T) {
 			}
 			return collector.Refreshed{}, nil
 		}
-		all := []string{"a.sg", "busy.sg", "fails.sg", "b.sg", "panics.sg", "changed.sg", "c.sg", "d.sg", "e.sg", "f.sg"}
+		all := []string{
+			"a.sg", "busy.sg", "fails.sg", "b.sg", "panics.sg", "changed.sg", "c.sg", "d.sg", "e.sg", "f.sg",
+		}
 		one := `{"refresh":{"domain":"g.sg","url":"https://g.sg/feed","method":"rss",` + partition + `,"queued_at":1}}`
 		messages := []*message{
 			{id: "1", body: refreshBody(f.now, all...), attempts: 1},

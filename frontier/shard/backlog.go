@@ -89,8 +89,8 @@ func queueRefills(c *call, tick *Tick) error {
 		if w.Ask <= c.now {
 			w.Ask = c.now.Add(wantAgain)
 			tick.Messages = append(tick.Messages, contract.Encode(contract.RefreshMessage{Refreshes: []contract.Refresh{{
-				Domain: m.Name, URL: "https://" + m.Name + "/", Method: frontier.MethodRefill, From: m.Backlogs[0].Next,
-				Want: room(c, m), Partition: m.Backlogs[0].Partition, QueuedAt: c.now,
+				Domain: m.Name, URL: "https://" + m.Name + "/", Method: frontier.MethodRefill,
+				From: m.Backlogs[0].Next, Want: room(c, m), Partition: m.Backlogs[0].Partition, QueuedAt: c.now,
 			}}}))
 		}
 		kept = append(kept, w)
