@@ -88,10 +88,12 @@ func queueRefills(c *call, tick *Tick) error {
 		}
 		if w.Ask <= c.now {
 			w.Ask = c.now.Add(wantAgain)
-			tick.Messages = append(tick.Messages, contract.Encode(contract.RefreshMessage{Refreshes: []contract.Refresh{{
+			refill := contract.Refresh{
 				Domain: m.Name, URL: "https://" + m.Name + "/", Method: frontier.MethodRefill,
 				From: m.Backlogs[0].Next, Want: room(c, m), Partition: m.Backlogs[0].Partition, QueuedAt: c.now,
-			}}}))
+			}
+			message := contract.RefreshMessage{Refreshes: []contract.Refresh{refill}}
+			tick.Messages = append(tick.Messages, contract.Encode(message))
 		}
 		kept = append(kept, w)
 		tick.AlarmAt = min(tick.AlarmAt, max(w.Ask, c.now.Add(c.settings.tickSpacing())))
