@@ -15,6 +15,12 @@ type Followed struct {
 	Expired bool `json:"expired"`
 }
 
+// Sources of the date of a feed item.
+const (
+	DateFromListing = "listing" // a feed, a sitemap, a URL, or whoever put the page
+	DateFromPage    = "page"    // the page itself, as a scraper reported
+)
+
 // FeedItem is a URL that is new.
 type FeedItem struct {
 	URL      string  `json:"url"`
@@ -24,7 +30,9 @@ type FeedItem struct {
 	Type     string  `json:"type"`           // one of the 23 content types
 	Priority float64 `json:"priority_score"` // when it was found
 	LastMod  *Time   `json:"lastmod"`
-	FoundAt  Time    `json:"found_at"`
+	// DateSource is the source of LastMod: listing or page; null without a date.
+	DateSource *string `json:"date_source"`
+	FoundAt    Time    `json:"found_at"`
 	// FoundBy is feed, news_sitemap, sitemap, link, research or scraper; null for a URL that was put.
 	FoundBy   *string   `json:"found_by"`
 	Snippet   *string   `json:"snippet"` // if the source has one

@@ -203,6 +203,7 @@ type Result struct {
 	Title        string        `json:",omitempty"` // that the page has itself
 	Type         string        `json:",omitempty"` // content type by who fetched it
 	Published    epoch.Seconds `json:",omitempty"` // by the page; 0 if it does not say
+	Modified     epoch.Seconds `json:",omitempty"` // likewise
 	Found        []FoundURL
 }
 
@@ -544,6 +545,7 @@ type FeedItem struct {
 	Type      string
 	Priority  float64       // 0 to 1, at FoundAt
 	LastMod   epoch.Seconds // 0 if unknown
+	OwnDate   bool          `json:",omitempty"` // LastMod is the date that the page states
 	Snippet   string
 	Image     string
 	FoundBy   string
@@ -562,6 +564,11 @@ func (i *FeedItem) Shown() contract.FeedItem {
 	}
 	if i.LastMod > 0 {
 		f.LastMod = contract.At(i.LastMod.Time())
+		source := contract.DateFromListing
+		if i.OwnDate {
+			source = contract.DateFromPage
+		}
+		f.DateSource = &source
 	}
 	return f
 }

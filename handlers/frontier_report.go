@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -152,9 +153,22 @@ type reportedPage struct {
 	Paywall       string   `json:"paywall"`
 }
 
-// title returns the name of the page: its heading, else its title.
+// title returns the name of the page: its heading, else its title. A heading with which a longer title ends is the
+// name of the site.
 func (p *reportedPage) title() string {
-	return cmp.Or(page.Line(p.H1, page.MaxTitle), page.Line(p.Title, page.MaxTitle))
+	h1, title := page.Line(p.H1, page.MaxTitle), page.Line(p.Title, page.MaxTitle)
+	if h1 != "" && len(h1) < len(title) && strings.HasSuffix(title, h1) {
+		return title
+	}
+	return cmp.Or(h1, title)
+}
+
+// plausible returns a date of a page, 0 if it is none that can be.
+func plausible(date string, now time.Time) epoch.Seconds {
+	if at, ok := markup.ParseDate([]byte(date)); ok && markup.Plausible(at, now) {
+		return epoch.SecondsOf(at)
+	}
+	return 0
 }
 
 func (p *reportResult) result(field string, assess assessor, now time.Time) (result frontier.Result, err error) {
@@ -167,9 +181,7 @@ func (p *reportResult) result(field string, assess assessor, now time.Time) (res
 	}
 	if p.Page != nil {
 		result.Title = p.Page.title()
-		if at, ok := markup.ParseDate([]byte(p.Page.Published)); ok && markup.Plausible(at, now) {
-			result.Published = epoch.SecondsOf(at)
-		}
+		result.Published, result.Modified = plausible(p.Page.Published, now), plausible(p.Page.Modified, now)
 	}
 	if p.Status != nil {
 		if result.Status = *p.Status; result.Status > 599 { // RFC 9110 (15): of no class, so a fault of the server

@@ -118,3 +118,72 @@ func TestFeed_Corrected(t *testing.T) {
 	}
 	s.invariants()
 }
+
+// TestFeed_CorrectsAnnounced: what a page says about itself corrects what was announced, once, as an update whose date
+// has its source; it is never announced as new again. A title that only adds the site's name corrects nothing.
+func TestFeed_CorrectsAnnounced(t *testing.T) {
+	s := newLooks(t, 1_000_000)
+	now := s.now.Seconds()
+	listed := func(path, title string) frontier.NewPage {
+		return frontier.NewPage{URL: "https://a.example/" + path, Title: title, Type: "news", Priority: 0.9,
+			FoundBy: "feed", LastMod: now - 3600}
+	}
+	pages := []frontier.NewPage{listed("title", "Read more"), listed("same", "Bridge opens"),
+		listed("date", "Old news"), listed("modified", "Renewed"), listed("type", "Vacancy"), listed("copy", "One")}
+	old := listed("archive", "Read more")
+	old.LastMod = now - 90*24*3600 // was never announced
+	undated := frontier.NewPage{URL: "https://a.example/undated", Title: "List", Type: "news", Priority: 0.9}
+	s.put("a.example", append(pages, old, undated))
+	published := now - 40*24*3600
+	says := map[string]frontier.Result{
+		"title":    {Title: "Minister opens bridge"},
+		"same":     {Title: "Bridge  opens | Ministry", Published: now - 2*3600},
+		"date":     {Title: "Old news", Published: published},
+		"modified": {Title: "Renewed", Published: published, Modified: now - 1800},
+		"type":     {Title: "Vacancy", Type: "service"},
+		"copy":     {Title: "Sign in", Copy: true},
+		"archive":  {Title: "Something else"},
+		"undated":  {Title: "List", Published: published},
+	}
+	for range 10 {
+		l, _ := s.lease(frontier.LeaseRequest{Max: 10, PerHost: 10, Seconds: 60})
+		r := frontier.Report{Lease: l.ID}
+		for _, item := range l.Items {
+			result := says[strings.TrimPrefix(item.URL, "https://a.example/")]
+			result.ID, result.Status, result.TextSHA256 = item.ID, 200, fmt.Sprintf("%08x%056d", hash(item.URL), 0)
+			r.Results = append(r.Results, result)
+		}
+		if len(r.Results) > 0 {
+			s.do(func() error {
+				_, err := s.shard.Report(s.now, r)
+				return err
+			})
+		}
+		s.now += 60_000
+	}
+	undated.LastMod = s.now.Seconds() // its feed stamps what is old
+	undated.Fresh = true
+	s.put("a.example", append(pages, undated))
+	var got []string
+	s.do(func() error {
+		page, err := s.shard.Feed(s.now, frontier.FeedRequest{Limit: 200, Events: frontier.FeedEvents})
+		for _, i := range page.Items {
+			if path := i.URL[len("https://a.example/"):]; i.Event == frontier.EventUpdated && path != "undated" {
+				got = append(got, fmt.Sprint(path, " ", i.Title, " ", i.Type, " ", now-i.LastMod, " ", i.OwnDate))
+			} else if i.Event == frontier.EventNew && i.OwnDate || path == "undated" && i.Event == frontier.EventNew {
+				t.Errorf("new: %+v", i)
+			}
+		}
+		return err
+	})
+	slices.Sort(got)
+	want := []string{
+		"date Old news news 3456000 true",
+		"title Minister opens bridge news 3600 false",
+		"type Vacancy service 3600 false",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("corrections\n%q, want\n%q", got, want)
+	}
+	s.invariants()
+}

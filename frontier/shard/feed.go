@@ -62,7 +62,8 @@ func (s *Shard) Feed(now epoch.Millis, r frontier.FeedRequest) (page frontier.Fe
 func describeItem(c *call, number int64, i *store.FeedItem) frontier.FeedItem {
 	return frontier.FeedItem{Sequence: number, FoundAt: i.FoundAt, URL: i.URL, Domain: i.Domain, Title: i.Title,
 		Type:     store.TypeName(i.Kind),
-		Priority: float64(i.Score) / 1000, LastMod: i.Lastmod, Snippet: i.Snippet, Image: i.Image, FoundBy: i.FoundBy,
+		Priority: float64(i.Score) / 1000, LastMod: i.Lastmod, OwnDate: i.OwnDate,
+		Snippet: i.Snippet, Image: i.Image, FoundBy: i.FoundBy,
 		Partition: c.partitionOf(i.Class, i.Day), Event: eventName(i)}
 }
 
@@ -71,7 +72,7 @@ func eventName(i *store.FeedItem) string {
 	return frontier.FeedEvents[min(int(i.Event), len(frontier.FeedEvents)-1)]
 }
 
-// announceEvent adds a page that was fetched to the feed, because it changed or is gone.
+// announceEvent adds a page that was fetched to the feed, because it changed, is gone, or is not as it was announced.
 func announceEvent(c *call, h *store.Host, p *store.Page, event uint8, foundBy string) {
 	if !h.Domain.AnnounceUpdate(c.settings.Announcements) {
 		return
@@ -79,7 +80,7 @@ func announceEvent(c *call, h *store.Host, p *store.Page, event uint8, foundBy s
 	class := h.PageClass(p)
 	c.tx.AppendFeed(&store.FeedItem{FoundAt: c.now, URL: h.URL(p), Domain: h.Domain.Name, Title: p.Title,
 		FoundBy: cut(foundBy, maxFoundBy), Kind: p.Kind, Lastmod: p.Lastmod, Class: class.ID, Day: class.Day,
-		Score: int64(p.Score(c.seconds())), Event: event})
+		Score: int64(p.Score(c.seconds())), Event: event, OwnDate: p.OwnDate})
 }
 
 // isNew reports whether a page that was not seen before belongs in the feed.

@@ -309,7 +309,8 @@ func (p *reporter) end(h *store.Host, q *store.Page, r *frontier.Result) error {
 	case gone:
 		return p.gone(h, q, r)
 	case fetched:
-		correct(c, q, r)
+		first, listed := q.Visit == nil, q.Lastmod
+		differs := correct(c, q, r)
 		fetchedNow(c, h, q)
 		known, _ := h.Known(store.Hash48(q.Path))
 		c.done(h, q, &h.Done, &c.tx.State().Done)
@@ -319,6 +320,9 @@ func (p *reporter) end(h *store.Host, q *store.Page, r *frontier.Result) error {
 		copied := p.look(h, q, r, before)
 		if q.Foreign && known.Foreign { // its own site has not named it meanwhile
 			return p.fetchedForeign(h, q, r, copied)
+		}
+		if first && !copied {
+			return p.corrected(h, q, known, listed, differs)
 		}
 	}
 	return nil

@@ -183,23 +183,6 @@ func refund(c *call, p *store.Page) {
 	}
 }
 
-// correct takes over what a page says of itself: its title, and its date if its site gave none. Its type is that of
-// whoever fetched it.
-func correct(c *call, p *store.Page, r *frontier.Result) {
-	if r.Status < 200 || r.Status > 299 {
-		return
-	}
-	if r.Title != "" {
-		p.Title = cut(r.Title, frontier.MaxTitle)
-	}
-	if r.Type != "" {
-		p.Kind = store.TypeNumber(r.Type)
-	}
-	if p.Lastmod == 0 && r.Published > 0 && r.Published <= c.seconds() {
-		p.Lastmod = r.Published
-	}
-}
-
 // look notes what a scraper saw of a page that it fetched, and reports whether that is a copy of another page. before
 // is the status of the fetch before.
 func (p *reporter) look(h *store.Host, q *store.Page, r *frontier.Result, before uint16) (copied bool) {

@@ -11,6 +11,7 @@ type FeedItem struct {
 	Lastmod                                     epoch.Seconds
 	Class, Day                                  int64
 	Event                                       uint8 // EventNew, EventUpdated or EventRemoved
+	OwnDate                                     bool  // the page itself states Lastmod
 }
 
 // Events of the feed, which are stored: append only.
@@ -28,8 +29,11 @@ func (i *FeedItem) encode() []byte {
 	for _, v := range [...]int64{int64(i.Kind), i.Score, int64(i.Lastmod), i.Class, i.Day} {
 		b = appendUint(b, v)
 	}
-	if i.Event != EventNew { // an earlier version reads all but that
+	if i.Event != EventNew || i.OwnDate { // earlier versions read the item up to here, or one byte more
 		b = append(b, i.Event)
+	}
+	if i.OwnDate {
+		b = append(b, 1)
 	}
 	return b
 }
@@ -46,6 +50,9 @@ func decodeFeedItem(record string) (i FeedItem, err error) {
 	}
 	if d.at < len(d.text) {
 		i.Event = d.byte()
+	}
+	if d.at < len(d.text) {
+		i.OwnDate = d.byte() == 1
 	}
 	return i, d.err
 }

@@ -19,6 +19,7 @@ type Page struct {
 	Refused uint8         // answers that refused it
 	Status  uint16        // of the last answer; 0 if there was none, 200 of a page with a visit is not written
 	Foreign bool          // only pages of other domains have named it: it is not announced before it was fetched
+	OwnDate bool          // the page itself states Lastmod
 	Reason  uint8         // why it waits: New, Requested, Redated or Scheduled
 	Visit   *Visit        // of a page that was fetched, as far as it is kept
 }
@@ -58,6 +59,7 @@ const (
 	refusedShift = 17
 	maxRefused   = 15
 	pageStatus   = 1 << 21
+	pageOwnDate  = 1 << 22
 )
 
 // appendPage packs a page. It writes only the part of the path that differs from the start of the path before.
@@ -84,6 +86,9 @@ func appendPage(b []byte, p *Page, before string) []byte {
 	base := int64(p.base)
 	if p.Foreign {
 		base |= pageForeign
+	}
+	if p.OwnDate {
+		base |= pageOwnDate
 	}
 	base |= int64(min(p.Refused, maxRefused)) << refusedShift
 	if p.Status != p.usualStatus() {
@@ -123,7 +128,7 @@ func (d *decoder) page(before string) (p Page) {
 	p.Reason = uint8(kinds >> reasonShift & 3)
 	p.HTTP = flags&pageHTTP != 0
 	base := d.uint()
-	p.base, p.Foreign = int(base&0xffff), base&pageForeign != 0
+	p.base, p.Foreign, p.OwnDate = int(base&0xffff), base&pageForeign != 0, base&pageOwnDate != 0
 	p.Refused = uint8(base >> refusedShift & maxRefused)
 	if base&pageStatus != 0 {
 		p.Status = uint16(d.uint())
