@@ -64,7 +64,8 @@ func bare(title string) string {
 // wasAnnounced reports whether the feed has a page that is fetched for the first time, as far as that can be told: it
 // was listed, and new when it was.
 func wasAnnounced(known store.Known, lastmod epoch.Seconds) bool {
-	return known.Listed && !known.Foreign && (lastmod == 0 || lastmod.Millis() >= known.Since().Millis().Add(-frontier.FreshFor))
+	return known.Listed && !known.Foreign &&
+		(lastmod == 0 || lastmod.Millis() >= known.Since().Millis().Add(-frontier.FreshFor))
 }
 
 // corrected tells readers of the feed what differs on a page from its announcement, and keeps a page that states an
