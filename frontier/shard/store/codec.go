@@ -26,6 +26,9 @@ type decoder struct {
 // join returns a + b. All that a decoder joins share their memory.
 func (d *decoder) join(a, b string) string {
 	at := d.joined.Len()
+	if at == 0 {
+		d.joined.Grow(len(d.text))
+	}
 	d.joined.WriteString(a)
 	d.joined.WriteString(b)
 	return d.joined.String()[at:]

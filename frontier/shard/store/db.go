@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // DB is the database of one shard. Run does one statement at once. args are nil, int64, string or
@@ -32,6 +33,17 @@ const (
 // AppendArgs appends the arguments of a statement: for each one byte for its kind, then its value.
 // There is no count; the last value ends with the encoding.
 func AppendArgs(dst []byte, args ...any) ([]byte, error) {
+	size := 0 // the values are large: the slice grows once
+	for _, arg := range args {
+		switch v := arg.(type) {
+		case string:
+			size += len(v)
+		case []byte:
+			size += len(v)
+		}
+		size += 1 + 8 // the kind, and a number or a length
+	}
+	dst = slices.Grow(dst, size)
 	for _, arg := range args {
 		switch v := arg.(type) {
 		case nil:

@@ -149,7 +149,10 @@ const (
 	hostLeased
 )
 
-func (h *Host) encode() []byte {
+func (h *Host) encode() []byte { return h.append(make([]byte, 0, 2048)) }
+
+// append packs the host.
+func (h *Host) append(b []byte) []byte {
 	flags := byte(0)
 	if h.Excluded {
 		flags |= hostExcluded
@@ -157,7 +160,7 @@ func (h *Host) encode() []byte {
 	if h.Lease != 0 {
 		flags |= hostLeased
 	}
-	b := append(make([]byte, 0, 2048), hostVersion, flags)
+	b = append(b, hostVersion, flags)
 	for _, v := range [...]int64{h.Delay.Milliseconds(), h.Override.Milliseconds(), h.Slow, h.Calm, int64(h.Ready),
 		int64(h.Blocked), int64(h.RobotsEnds), int64(h.Unresolved), h.URLs, h.Done, h.Failed, int64(h.turn),
 		int64(h.bits), h.nextSegment} {

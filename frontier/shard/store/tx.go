@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -395,9 +394,16 @@ func (c *Tx) writeHosts() error {
 	b := batch{c: c, sql: `INSERT INTO hosts (id, host, domain, urls, due, blocked, record)
 SELECT value->>0, value->>3, value->>4, value->>5, value->>6, value->>7, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true
 ON CONFLICT (id) DO UPDATE SET domain = excluded.domain, urls = excluded.urls, due = excluded.due, blocked = excluded.blocked, record = excluded.record`}
-	for _, id := range idsOf(c.hosts, func(h *Host) bool { return h != nil && h.changed }) {
+	ids := idsOf(c.hosts, func(h *Host) bool { return h != nil && h.changed })
+	size := 0
+	for _, id := range ids {
+		size += len(c.hosts[id].stored) + 64
+	}
+	b.data = make([]byte, 0, min(size, maxBatch))
+	var record []byte
+	for _, id := range ids {
 		h := c.hosts[id]
-		record := h.encode()
+		record = h.append(record[:0])
 		if bytes.Equal(record, h.stored) { // its columns follow from it
 			continue
 		}
@@ -448,6 +454,8 @@ type batch struct {
 // maxBatch keeps a statement's arguments far below the 2 MB that the platform takes.
 const maxBatch = 1 << 20
 
+var errColumn = errors.New("frontier: a column is neither a number nor a name")
+
 func (b *batch) add(data []byte, key int64, columns ...any) error {
 	if len(b.rows) > 0 && len(b.rows)+len(b.data)+len(data) > maxBatch {
 		if err := b.write(); err != nil {
@@ -468,7 +476,7 @@ func (b *batch) add(data []byte, key int64, columns ...any) error {
 		case string: // a name of a host or domain: ASCII without anything to escape
 			b.rows = append(append(append(b.rows, ',', '"'), v...), '"')
 		default:
-			return fmt.Errorf("frontier: a column of type %T", v)
+			return errColumn // without the value, which would escape: a batch has thousands
 		}
 	}
 	b.rows = append(b.rows, ']')
