@@ -155,10 +155,10 @@ func TestVisit_AThird(t *testing.T) {
 // TestVisit_NewerDate: a page that its site dates anew comes at once, with what is known of it.
 func TestVisit_NewerDate(t *testing.T) {
 	s := newLooks(t, 1000)
-	list := articles("a.example", 0, 100)
+	list := articles("a.example", 0, 500)
 	s.put("a.example", list)
 	all := frontier.LeaseRequest{Max: 100, PerHost: 20, Seconds: 60}
-	for range 20 {
+	for range 40 {
 		s.scrape(all)
 		s.now += 2000
 	}
@@ -167,7 +167,7 @@ func TestVisit_NewerDate(t *testing.T) {
 		list[i].LastMod = s.now.Seconds() - 60
 	}
 	rows := s.put("a.example", list)
-	s.ceiling("rows of a put of 100 listed URLs of which 20 have newer dates", float64(rows), 12)
+	s.ceiling("rows of a put of 500 listed URLs of which 20 have newer dates", float64(rows), 12)
 	s.invariants()
 	var renewed []frontier.Item
 	for range 3 {
