@@ -1,7 +1,22 @@
 // The engine, and at https://inside.invalid/{operation} a call of shard-0 with the body of the request: its answer,
-// and in the header x-ms how long it took. At https://inside.invalid/later the body is by how many ms the clock is moved on.
+// and in the headers x-ms how long it took and x-rows the rows that it wrote. At https://inside.invalid/later the body is by how many ms the clock is moved on.
 import engine from "../../build/worker/entry.mjs";
-export { Frontier } from "../../build/worker/entry.mjs";
+import { Frontier as Shard } from "../../build/worker/entry.mjs";
+
+const cursors = [];
+
+export class Frontier extends Shard {
+  constructor(ctx, env) {
+    super(ctx, env);
+    const { sql } = ctx.storage;
+    const exec = sql.exec.bind(sql);
+    sql.exec = (...args) => {
+      const cursor = exec(...args);
+      cursors.push(cursor);
+      return cursor;
+    };
+  }
+}
 
 const now = Date.now;
 let later = 0;
@@ -14,8 +29,11 @@ export default {
     if (host !== "inside.invalid") return engine.fetch(request, env, ctx);
     if (pathname === "/later") return Response.json({ answer: (later += await request.json()) });
     const body = new Uint8Array(await request.arrayBuffer());
+    cursors.length = 0;
     const began = performance.now();
     const answer = await env.FRONTIER.getByName("shard-0").call(pathname.slice(1), body);
-    return new Response(answer, { headers: { "x-ms": performance.now() - began } });
+    const ms = performance.now() - began;
+    const rows = cursors.reduce((sum, { rowsWritten }) => sum + rowsWritten, 0); // shards are local: one isolate
+    return new Response(answer, { headers: { "x-ms": ms, "x-rows": rows } });
   },
 };
