@@ -149,9 +149,7 @@ const (
 	hostLeased
 )
 
-func (h *Host) encode() []byte { return h.append(make([]byte, 0, 2048)) }
-
-// append packs the host.
+// append appends the host's record.
 func (h *Host) append(b []byte) []byte {
 	flags := byte(0)
 	if h.Excluded {

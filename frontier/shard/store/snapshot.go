@@ -52,7 +52,7 @@ func (x exporter) hosts(from int64) error {
 	index := map[int64]int{}
 	for i, h := range hosts {
 		x.page.Hosts[i] = frontier.HostSnapshot{Host: h.Name, Domain: h.Domain.Name, DomainExcluded: h.Domain.Excluded,
-			Record: h.encode()}
+			Record: h.append(nil)}
 		index[h.ID] = i
 	}
 	rows, err := x.tx.db.Run(
