@@ -133,21 +133,22 @@ func TestRecord_Survives(t *testing.T) {
 			t.Fatalf("got %+v\nwant %+v", got, h)
 		}
 	}
-	m := &Domain{ID: 3, Name: "a.example", Excluded: true, Listed: true, Owner: "c", OwnerEnds: 5, WaitEnds: 6,
-		Hosts: []int64{1, 1 << 39}, LostAt: 7, RefreshWaits: 8, Active: []ActiveHost{{1, 9}},
-		Claims: []ActiveHost{{2, 10}},
-		Parked: []ParkedHost{{2, KindEntry}}, contracts: string(encodeContracts([]Contract{{Class: 1, Number: 5}})),
-		Released: 11, Expected: []int64{12, 1 << 38}, tail: "later",
-		Backlogs: []frontier.Backlog{{Next: "p", Again: true,
-			Partition: contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}}, {}}}
+	m := &Domain{ID: 3, Name: "a.example", Excluded: true, domainRow: domainRow{tail: "later"},
+		ownership: ownership{Owner: "c", OwnerEnds: 5, WaitEnds: 6, RefreshWaits: 8, LostAt: 7, Released: 11},
+		domainHosts: domainHosts{Hosts: []int64{1, 1 << 39}, Expected: []int64{12, 1 << 38}, Listed: true,
+			Active: []ActiveHost{{1, 9}}, Claims: []ActiveHost{{2, 10}}, Parked: []ParkedHost{{2, KindEntry}}},
+		collections: collections{contracts: string(encodeContracts([]Contract{{Class: 1, Number: 5}})),
+			Backlogs: []frontier.Backlog{{Next: "p", Again: true,
+				Partition: contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}}, {}}}}
 	if got, err := decodeDomain(3, "a.example", m.encode()); err != nil || !reflect.DeepEqual(got, m) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	s := State{Version: 1, Reader: 1, Hosts: 5, Lease: 1 << 45, Tail: "later",
-		Classes:  []frontier.Class{{Country: "kr", Category: "news"}, {Country: "sg", Category: ""}},
-		Patterns: []string{"https://a.example/*"}, deleted: deletedLogs{Feed: 7, Changes: 1 << 41}, Unsealed: 3,
-		Secret: []byte("secret"), Wanting: []Wanting{{"a.example", 12}, {"b.example", 0}},
-		lately: []foundHour{{hour: 9, types: [maxTypes]int64{1: 300, 22: 1}}, {hour: 11}}}
+	s := State{Version: 1, Reader: 1, Tail: "later", counts: counts{Hosts: 5},
+		leaseState: leaseState{Lease: 1 << 45, Secret: []byte("secret"), Unsealed: 3},
+		Classes:    []frontier.Class{{Country: "kr", Category: "news"}, {Country: "sg", Category: ""}},
+		Patterns:   []string{"https://a.example/*"}, deleted: deletedLogs{Feed: 7, Changes: 1 << 41},
+		Wanting:   []Wanting{{"a.example", 12}, {"b.example", 0}},
+		foundURLs: foundURLs{lately: []foundHour{{hour: 9, types: [maxTypes]int64{1: 300, 22: 1}}, {hour: 11}}}}
 	var got State
 	for key, data := range s.encode() {
 		if len(data) == 0 {
@@ -260,10 +261,11 @@ func FuzzSegment(f *testing.F) {
 }
 
 func FuzzDomain(f *testing.F) {
-	f.Add((&Domain{MirrorOf: "b.example", Evidence: frontier.Evidence{Partition: contract.Partition{Country: "kr",
-		Category: "news", Date: "2026-01-28"}, At: 5}, Expected: []int64{3}}).encode())
-	f.Add((&Domain{Owner: "c", Hosts: []int64{1, 2}, Active: []ActiveHost{{1, 9}},
-		Parked: []ParkedHost{{2, 1}}}).encode())
+	f.Add((&Domain{MirrorOf: "b.example", domainHosts: domainHosts{Expected: []int64{3}},
+		collections: collections{Evidence: frontier.Evidence{At: 5,
+			Partition: contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}}}}).encode())
+	f.Add((&Domain{ownership: ownership{Owner: "c"}, domainHosts: domainHosts{Hosts: []int64{1, 2},
+		Active: []ActiveHost{{1, 9}}, Parked: []ParkedHost{{2, 1}}}}).encode())
 	f.Fuzz(func(t *testing.T, record []byte) {
 		if m, err := decodeDomain(1, "a.example", record); err == nil {
 			// A list that an older version did not write is nil, and empty when it was written.

@@ -8,19 +8,39 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// Domain is the row of a registrable domain: its hosts, the collector that owns it, and the hosts that are leased.
+// Domain is the row of a registrable domain, by what its parts are about.
 type Domain struct {
 	ID   int64
 	Name string
 
-	Excluded  bool
-	Owner     string // of the collector that has the domain until OwnerEnds
-	OwnerEnds epoch.Millis
-	WaitEnds  epoch.Millis // until then a collector waits for the domain, and scrapers get none of its hosts
-	Hosts     []int64
+	Excluded bool
+	MirrorOf string // the domain whose pages this one shows: then its own are not queued
 
-	LostAt       epoch.Millis // when the last owner expired without releasing the domain
+	ownership
+	domainHosts
+	collections
+	announcements
+
+	domainRow
+}
+
+// ownership is who has a domain, and who waits for it.
+type ownership struct {
+	Owner        string // the collector that has the domain until OwnerEnds
+	OwnerEnds    epoch.Millis
+	WaitEnds     epoch.Millis // until then a collector waits for the domain, and scrapers get none of its hosts
 	RefreshWaits epoch.Millis // like WaitEnds, for a refresh of one of the hosts
+	LostAt       epoch.Millis // when the last owner expired without releasing the domain
+	Released     epoch.Millis // when an owner last released the domain
+}
+
+// domainHosts are the hosts of a domain.
+type domainHosts struct {
+	Hosts []int64
+
+	// Expected are ids of hosts that an owner named before they had a row. Once they have one, loadDomains moves them
+	// to Hosts, so that the put that makes a host need not write this row.
+	Expected []int64
 
 	// Active are the leased hosts, and Claims the hosts that refreshes have, each until its end. Both are kept only
 	// while Listed is true: while the domain has more hosts than may be leased at once.
@@ -31,28 +51,30 @@ type Domain struct {
 	// Parked are queued hosts whose turn came while the domain let nobody in. They return to their places when it does.
 	Parked []ParkedHost
 
-	Evidence frontier.Evidence
-	MirrorOf string // the domain whose pages this one shows: then its own are not queued
-
-	Backlogs  []frontier.Backlog // by partition, the newest last: at most MaxBacklogs
-	contracts string             // its contracts, see contracts.go
-	Released  epoch.Millis       // when an owner last released the domain
-
-	// Expected are ids of hosts that an owner named before they had a row. Once they have one, loadDomains moves them
-	// to Hosts, so that the put that makes a host need not write this row.
-	Expected []int64
-
 	elsewhere      map[int64]bool // hosts that were not loaded when pages were counted
 	pagesElsewhere int64          // of those hosts
+}
 
-	tx           *Tx
-	changed      bool
-	stored       []byte // the record as it was loaded
-	announcedDay int64  // since 1970: the last on which pages were announced
-	announced    int64  // how many on that day
-	updates      int64  // pages that were announced on that day since they changed or are gone
+// collections is what collections of a domain left.
+type collections struct {
+	Evidence  frontier.Evidence
+	Backlogs  []frontier.Backlog // by partition, the newest last: at most MaxBacklogs
+	contracts string             // its contracts, see contracts.go
+}
 
-	tail string // what a later version appended to the record; kept as it is
+// announcements count the pages of a domain that the feed announced on one day.
+type announcements struct {
+	announcedDay int64 // since 1970
+	announced    int64
+	updates      int64 // pages that were announced again since they changed or are gone
+}
+
+// domainRow is how a domain is stored.
+type domainRow struct {
+	tx      *Tx
+	changed bool
+	stored  []byte // the record as it was loaded
+	tail    string // what a later version appended to the record; kept as it is
 }
 
 // Change marks the domain to be written at the end of the transaction.

@@ -128,9 +128,8 @@ func (c *quarantine) replaceHost(damaged *Host, record []byte, urls int64, block
 // whoever had the domain must have lost it.
 func (c *quarantine) replaceDomain(damaged *Domain, record []byte, reason string) (*Domain, error) {
 	c.add(damagedRow{"domains", damaged.ID, damaged.Name, reason, record})
-	m := &Domain{tx: c.tx, ID: damaged.ID, Name: damaged.Name, Excluded: damaged.Excluded,
-		WaitEnds: c.tx.now.Add(blankFor),
-		LostAt:   c.tx.now}
+	m := &Domain{ID: damaged.ID, Name: damaged.Name, Excluded: damaged.Excluded, domainRow: domainRow{tx: c.tx},
+		ownership: ownership{WaitEnds: c.tx.now.Add(blankFor), LostAt: c.tx.now}}
 	rows, err := c.tx.db.Run(`SELECT id FROM hosts WHERE domain = ?1 LIMIT ?2`, m.ID, int64(MaxHosts))
 	if err != nil {
 		return nil, err

@@ -59,42 +59,60 @@ const (
 // State holds what a shard has once: its counters, its classes and the patterns of excluded URLs.
 type State struct {
 	Version, Reader int64 // of the writer; the least that may read
+	Tail            string
+
+	counts
+	leaseState
+	foundURLs
+	snapshots
+
+	Classes   []frontier.Class // the class with id i+1
+	classSets [][]int64        // the set with id firstClassSet+i, in ascending order
+	Patterns  []string
+	Excludes  *contract.Exclusions
+
+	Wanting    []Wanting // domains that want more pages
+	Visits     VisitCounters
+	Refreshing RefreshCounters
+	Withheld   int64 // pages that were not announced since their domain had too many that day
+	Quarantine QuarantineCounters
+	walks      []walk // the latest last
+	deleted    deletedLogs
+
+	stored [stateRows]string // as they were loaded
+}
+
+// counts are what a shard has, and how requests fared.
+type counts struct {
 	Hosts           int64
 	URLs            int64 // pages that are not done, the leased ones included
 	Entries         int64
 	Leased          int64 // pages and entry points
 	Done, Failed    int64
-	Lease           int64        // number of the last lease
-	Turn            int64        // of the selector
-	FirstEnd        epoch.Millis // no lease ends before
-	Answers, Faults int64        // to requests for pages and entry points; those of no use
-	lately          []foundHour  // new URLs of the last hours, oldest first
-	FoundDay, Found int64        // the last day on which reports added hosts, since 1970, and how many
-	Tail            string
+	Answers, Faults int64 // to requests for pages and entry points; those of no use
+}
 
+// leaseState is what the next lease depends on.
+type leaseState struct {
+	Lease    int64        // number of the last lease
+	Turn     int64        // of the selector
+	FirstEnd epoch.Millis // no lease ends before
+	Secret   []byte       // with which the shard seals its leases; empty until the first one
+	Unsealed int64        // leases up to this number were given by a version without seals
+}
+
+// foundURLs bounds what reports add.
+type foundURLs struct {
+	lately          []foundHour // new URLs of the last hours, oldest first
+	FoundDay, Found int64       // the last day on which reports added hosts, since 1970, and how many
+}
+
+// snapshots is which snapshots of a shard there are.
+type snapshots struct {
 	Snapshot string           // the day of the last one; "" before the first one
 	Underway UnderwaySnapshot // the one that is being stored
 	Ordered  bool             // an operator wants one that begins after this
 	Born     epoch.Millis     // of the database; 0 if a version made it that did not note it
-	Classes  []frontier.Class // the class with id i+1
-	Patterns []string
-	Excludes *contract.Exclusions
-
-	Wanting []Wanting // domains that want more pages
-
-	Visits     VisitCounters
-	Refreshing RefreshCounters
-	deleted    deletedLogs
-	Secret     []byte // with which the shard seals its leases; empty until the first one
-	Withheld   int64  // pages that were not announced since their domain had too many that day
-	Unsealed   int64  // leases up to this number were given by a version without seals
-
-	Quarantine QuarantineCounters
-
-	classSets [][]int64 // the set with id firstClassSet+i, in ascending order
-	walks     []walk    // the latest last
-
-	stored [stateRows]string // as they were loaded
 }
 
 // Wanting is a domain that wants more pages of its backlog.

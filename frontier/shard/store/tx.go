@@ -276,7 +276,7 @@ func (c *Tx) MakeDomain(name string) (*Domain, error) {
 	}
 	id := ids[0]
 	if c.domains[id] == nil {
-		c.domains[id] = &Domain{tx: c, ID: id, Name: name}
+		c.domains[id] = &Domain{ID: id, Name: name, domainRow: domainRow{tx: c}}
 	}
 	return c.domains[id], nil
 }
