@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { get } from "node:http";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -69,6 +69,48 @@ test(
     assert.match(await proxied, /<title>page 1</);
   },
 );
+
+test("docs/quickstart.md leads to the first page", { timeout: 300_000 }, async () => {
+  const quickstart = readFileSync(new URL("../docs/quickstart.md", import.meta.url), "utf8");
+  const commands = [...quickstart.matchAll(/^ {4}(\S.*)$/gm)].map(([, command]) => command);
+  assert.ok(commands.length <= 9, "at most eight commands, and one that changes nothing");
+  assert.equal(commands[1], "make demo KEEP=1");
+  const scraper = commands.slice(2, 6);
+  assert.match(scraper.at(-1), /scraper\.mjs/);
+
+  let scraped;
+  const { code, output } = await demo({ KEEP: "1" }, (child, printed) => {
+    const engine = printed.match(/^engine +\S+:(\d+);/m)?.[1];
+    const proxy = printed.match(/^proxy +\S+:(\d+) leads/m)?.[1];
+    if (!printed.includes("Ctrl-C ends it")) return;
+    scraped ??= firstLine(
+      scraper.map((command) => command.replaceAll("PORT", engine).replaceAll("PROXY", proxy)).join("\n"),
+    ).finally(() => child.kill("SIGINT"));
+  });
+  assert.equal(code, 0, output);
+  const page = JSON.parse(await scraped);
+  assert.match(page.url, /^https?:\/\//);
+  assert.ok(page.bytes > 0);
+});
+
+/** The first line of JSON that a script prints in the project's directory; the script is stopped then. */
+async function firstLine(script) {
+  const child = spawn("bash", ["-ec", `export PATH="${dirname(process.execPath)}:$PATH"\n${script}`], {
+    cwd: fileURLToPath(new URL("..", import.meta.url)),
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  let output = "";
+  let errors = "";
+  child.stderr.setEncoding("utf8").on("data", (chunk) => (errors += chunk));
+  for await (const chunk of child.stdout.setEncoding("utf8")) {
+    const line = (output += chunk).split("\n").find((text) => /^\{.*\}$/.test(text));
+    if (!line) continue;
+    process.kill(-child.pid, "SIGTERM");
+    return line;
+  }
+  throw new Error(`no page: ${output}${errors}`);
+}
 
 test("where no one answers, LIVE=1 ends with every domain unreachable", { timeout: 300_000 }, async () => {
   // Names under .example never resolve (RFC 6761, 6.5), with a network or without.
