@@ -8,7 +8,6 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
-	"github.com/newsfork/seed-engine/frontier/shard"
 )
 
 func collectorExcludes(t T, db DB) {
@@ -718,11 +717,7 @@ func snapshot(t T, db DB) {
 	done += len(s.request(frontier.LeaseRequest{Max: 500, PerHost: 20}).Items)
 	s.local.Settings.PerMinute = 100
 	s.wait(86_400_000)
-	s.do(func() error {
-		tick, err := s.local.Tick(s.now, shard.TickRequest{Shard: "shard-0"})
-		expect(t, "refreshes of what was restored", len(tick.Messages) > 10, true)
-		return err
-	})
+	expect(t, "refreshes of what was restored", len(s.tick()) > 10, true)
 	if left := s.stats().URLs; left > 400+100 { // those of the excluded domain and of leases
 		t.Errorf("%d URLs are left, %d were leased", left, done)
 	}
