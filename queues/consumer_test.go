@@ -153,6 +153,7 @@ type fixture struct {
 	db      *sqlite.DB
 	shards  *shards
 	now     time.Time
+	passed  atomic.Int64 // time.Duration that passed since, while an event runs
 }
 
 // fastClock advances two seconds with every reading, because a key accepts one write a second.
@@ -179,7 +180,7 @@ func newFixture(t *testing.T) *fixture {
 			return nil
 		}
 	}
-	now := func() time.Time { return f.now }
+	now := func() time.Time { return f.now.Add(time.Duration(f.passed.Load())) }
 	f.bucket.Now = fastClock()
 	f.Consumer = &queues.Consumer{
 		Orchestrator: f.steps, Processor: f.steps,
