@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { get } from "node:http";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -93,10 +93,18 @@ test("docs/quickstart.md leads to the first page", { timeout: 300_000 }, async (
   assert.ok(page.bytes > 0);
 });
 
-/** The first line of JSON that a script prints in the project's directory; the script is stopped then. */
+/**
+ * The first line of JSON that a script prints, which is stopped then. It has a copy of what it needs of the project: it
+ * installs the package, beside other tests that use it.
+ */
 async function firstLine(script) {
+  for (const name of ["clients/node", "docs/scraper.mjs"])
+    cpSync(fileURLToPath(new URL(`../${name}`, import.meta.url)), join(scratch, name), {
+      recursive: true,
+      filter: (path) => !path.includes("node_modules"),
+    });
   const child = spawn("bash", ["-ec", `export PATH="${dirname(process.execPath)}:$PATH"\n${script}`], {
-    cwd: fileURLToPath(new URL("..", import.meta.url)),
+    cwd: scratch,
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });

@@ -280,7 +280,7 @@ describe("the frontier over HTTP", () => {
       engine.api("POST", `/api/v1/pipeline/${verb}`, {}, { authorization: `Bearer ${tokens.API_TOKEN}` });
     assert.equal((await pipeline("pause")).data.paused, true);
     const none = await scraper("lease", { max: 10, lease_seconds: 60 });
-    assert.deepEqual(none, { lease_id: null, expires_at: null, items: [], retry_after_seconds: 60 });
+    assert.deepEqual(none, { lease_id: null, expires_at: null, items: [], hosts: {}, retry_after_seconds: 60 });
     assert.equal((await pipeline("resume")).data.paused, false);
     await until(async () => {
       const { items, retry_after_seconds } = await scraper("lease", { max: 10, lease_seconds: 60 });
