@@ -48,6 +48,7 @@ try {
   await engine?.stop();
 }
 if (!process.exitCode) writeFileSync(join(dir, "run"), "finished");
+process.exit(); // a site that never answers a scraper must not hold this up
 
 async function main() {
   const files = live ? namedFiles(process.env.RAW ?? "") : sampleFiles();

@@ -29,7 +29,7 @@ async function demo(env, see = () => {}) {
 const throughProxy = (proxy, url) =>
   new Promise((done, failed) => get(proxy, { path: url }, (answer) => done(text(answer))).on("error", failed));
 
-test("the sample comes out as expected, and a second run has nothing left to send", { timeout: 300_000 }, async () => {
+test("the sample comes out as expected, and a second run has nothing left to send", { timeout: 600_000 }, async () => {
   const first = await demo({});
   assert.equal(first.code, 0, first.output);
   assert.match(first.output, /^again +3 raw files found, 0 sent, 3 skipped$/m);
@@ -51,7 +51,7 @@ test("the sample comes out as expected, and a second run has nothing left to sen
 
 test(
   "KEEP=1 shows the dashboard until it is interrupted, and a proxy to the sample web",
-  { timeout: 300_000 },
+  { timeout: 600_000 },
   async () => {
     let page;
     let proxied;
@@ -70,7 +70,7 @@ test(
   },
 );
 
-test("docs/quickstart.md leads to the first page", { timeout: 300_000 }, async () => {
+test("docs/quickstart.md leads to the first page", { timeout: 600_000 }, async () => {
   const quickstart = readFileSync(new URL("../docs/quickstart.md", import.meta.url), "utf8");
   const commands = [...quickstart.matchAll(/^ {4}(\S.*)$/gm)].map(([, command]) => command);
   assert.ok(commands.length <= 9, "at most eight commands, and one that changes nothing");
@@ -120,7 +120,7 @@ async function firstLine(script) {
   throw new Error(`no page: ${output}${errors}`);
 }
 
-test("where no one answers, LIVE=1 ends with every domain unreachable", { timeout: 300_000 }, async () => {
+test("where no one answers, LIVE=1 ends with every domain unreachable", { timeout: 600_000 }, async () => {
   // Names under .example never resolve (RFC 6761, 6.5), with a network or without.
   const file = join(scratch, "live.json");
   writeFileSync(
