@@ -46,31 +46,31 @@ type Analyser struct {
 	estimated  estimate // of page, or of one before that it is like
 	scorer     scorer
 
-	seen      seen
-	tree      *tree
-	top       best[none]
-	bySection bestBySection
-	loose     bool            // some page that is worth fetching has no pattern
-	scored    map[nodeID]bool // patterns of raw URLs that are worth fetching
-	pages     bestPages
-	title     []byte // of the URL that is being added
-
-	researched best[none]      // the best that Score was given, by priority: they leave half of Pages to others
-	best       []candidate     // those of Result; nil while it is out of date
-	assessed   []candidate     // among which best was chosen
-	since      map[uint64]bool // keys of what was offered since Restore; nil without
-	urlSources urlSources      // by keyOf a URL
+	seen       seen
+	urlSources urlSources // by keyOf a URL
 	texts      texts
-	survey     *survey    // nil while it is out of date
-	seenPages  []witness  // newest first, see Probing
-	listings   best[none] // pages that may list news
+	tree       *tree
+	worth      worth
+	seenPages  []witness // newest first, see Probing
+	kept       lists
 	classes    [classify.Classes]class
+	sources    sources
 	stats      Stats
-	failures   []Failure
-	unlisted   int // failures beyond MaxFailures
+	failures   failures
+	concluded  conclusions
+}
 
-	sources   []source
-	sourceIDs map[string]SourceID // by URL
+// conclusions are drawn from all URLs. They are nil while they are out of date.
+type conclusions struct {
+	survey   *survey
+	best     []candidate // the URLs of Result
+	assessed []candidate // among which best was chosen
+}
+
+// failures are what keeps a discovery from being complete: the first MaxFailures are listed, the others counted.
+type failures struct {
+	listed  []Failure
+	omitted int
 }
 
 // class is a summary of the URLs of one type.
@@ -90,12 +90,8 @@ func NewAnalyser(o Options) *Analyser {
 		classifier: c,
 		shapes:     newShapes(c),
 		tree:       newTree(),
-		top:        newBest[none](2 * MaxDiscovered), // estimated; the best of them are assessed
-		bySection:  newBestBySection(),
-		pages:      newBestPages(o.Pages),
-		researched: newBest[none]((o.Pages + 1) / 2),
-		listings:   newBest[none](2 * maxListings), // some turn out to be articles
-		sourceIDs:  map[string]SourceID{},
+		kept:       newLists(o.Pages),
+		sources:    sources{ids: map[string]SourceID{}},
 	}
 	for i := range a.classes {
 		a.classes[i].examples = newBest[none](bestOfType)
@@ -106,11 +102,11 @@ func NewAnalyser(o Options) *Analyser {
 // Fail records what keeps the discovery from being complete, and reports whether it is listed: the first
 // MaxFailures are, the others are only counted.
 func (a *Analyser) Fail(f Failure) bool {
-	if len(a.failures) == MaxFailures {
-		a.unlisted++
+	if len(a.failures.listed) == MaxFailures {
+		a.failures.omitted++
 		return false
 	}
-	a.failures = append(a.failures, f)
+	a.failures.listed = append(a.failures.listed, f)
 	return true
 }
 
@@ -129,26 +125,25 @@ func (a *Analyser) Add(s *Sighting) {
 	if markup.Plausible(s.Lastmod, a.o.Now) {
 		date = uint32(s.Lastmod.Unix())
 	}
-	a.title = s.Title
 	key := keyOf(a.urls.buf)
 	r := a.seen.find(key)
 	if r == nil {
-		fresh := a.first(rankOf(s.Method), date, s.Hint)
+		fresh := a.first(s, date)
 		r = &fresh
 		if !a.seen.full() {
 			r = a.seen.put(key, fresh)
 		}
 	} else if r.rank > 0 && (rankOf(s.Method) > r.rank || date > r.lastmod || r.hint.or(s.Hint) != r.hint) {
-		a.improve(r, max(rankOf(s.Method), r.rank), max(date, r.lastmod), r.hint.or(s.Hint))
+		a.improve(r, s, date)
 	}
 	if r.rank > 0 {
 		a.texts.entitle(key, rankOf(s.Method), s.Title)
 		a.urlSources.add(a.urls.buf, key, r, s)
 	}
-	a.survey, a.best = nil, nil
-	a.pages.entitle(a.urls.buf, s.Title)
+	a.concluded = conclusions{}
+	a.kept.pages.entitle(a.urls.buf, s.Title)
 	if s.Source > 0 {
-		a.sources[s.Source-1].note(r, date)
+		a.sources.list[s.Source-1].note(r, date)
 	}
 }
 
@@ -156,7 +151,8 @@ func (a *Analyser) Add(s *Sighting) {
 func (a *Analyser) Include(domain string) { a.urls.also, a.urls.inside = domain, nil }
 
 // first adds the URL of a.urls.buf, which was not seen before.
-func (a *Analyser) first(rank uint8, date uint32, hint Hint) record {
+func (a *Analyser) first(s *Sighting, date uint32) record {
+	rank, hint := rankOf(s.Method), s.Hint
 	p := a.parse()
 	if reason := a.exclude(p); reason != nil {
 		*reason++
@@ -171,7 +167,7 @@ func (a *Analyser) first(rank uint8, date uint32, hint Hint) record {
 	a.recommend(r.node, p, &c)
 	a.stats.Analyzed++
 	a.count(&c, 1)
-	a.offer(p, c)
+	a.offer(p, c, s.Title)
 	return r
 }
 
@@ -184,7 +180,9 @@ func (a *Analyser) parse() *page {
 }
 
 // improve updates the URL of a.urls.buf, which was seen before, to a better method, date or hint.
-func (a *Analyser) improve(r *record, rank uint8, date uint32, hint Hint) {
+func (a *Analyser) improve(r *record, s *Sighting, date uint32) {
+	rank, hint := max(rankOf(s.Method), r.rank), r.hint.or(s.Hint)
+	date = max(date, r.lastmod)
 	p := a.parse()
 	old := a.estimate(p, r.rank, r.lastmod)
 	a.count(&old, -1)
@@ -192,7 +190,7 @@ func (a *Analyser) improve(r *record, rank uint8, date uint32, hint Hint) {
 	c.hint = hint
 	a.recommend(r.node, p, &c)
 	a.count(&c, 1)
-	a.offer(p, c)
+	a.offer(p, c, s.Title)
 	r.rank, r.lastmod, r.hint, r.class = rank, date, hint, c.class
 }
 
@@ -294,19 +292,7 @@ func (a *Analyser) count(c *candidate, sign int) {
 }
 
 // offer offers a URL to the lists of the best.
-func (a *Analyser) offer(p *page, c candidate) {
-	a.top.offer(&c)
-	a.bySection.offer(p, &c)
-	a.pages.offer(p, &c, a.title)
-	if a.since != nil {
-		a.since[keyOf(c.url)] = true
-	}
+func (a *Analyser) offer(p *page, c candidate, title []byte) {
+	a.kept.offer(p, c, title)
 	a.classes[c.class].examples.offer(&c)
-	switch {
-	case isArticleRank(c.rank):
-		a.listings.remove(c.url)
-	case p.mayList(c.class.Type()):
-		c.order -= 1000 * p.depth // those near the root first
-		a.listings.offer(&c)
-	}
 }

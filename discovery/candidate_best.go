@@ -2,6 +2,43 @@ package discovery
 
 import "slices"
 
+// lists are the best URLs of a domain, by what they are chosen for.
+type lists struct {
+	top        best[none] // estimated; the best of them are assessed
+	bySection  bestBySection
+	listings   best[none] // pages that may list news
+	pages      bestPages
+	researched best[none]      // the best that Score was given, by priority: they leave half of Pages to others
+	since      map[uint64]bool // keys of what was offered since Restore; nil without
+}
+
+func newLists(pages int) lists {
+	return lists{
+		top:        newBest[none](2 * MaxDiscovered),
+		bySection:  newBestBySection(),
+		listings:   newBest[none](2 * maxListings), // some turn out to be articles
+		pages:      newBestPages(pages),
+		researched: newBest[none]((pages + 1) / 2),
+	}
+}
+
+// offer offers a URL that was added, with its title.
+func (l *lists) offer(p *page, c candidate, title []byte) {
+	l.top.offer(&c)
+	l.bySection.offer(p, &c)
+	l.pages.offer(p, &c, title)
+	if l.since != nil {
+		l.since[keyOf(c.url)] = true
+	}
+	switch {
+	case isArticleRank(c.rank):
+		l.listings.remove(c.url)
+	case p.mayList(c.class.Type()):
+		c.order -= 1000 * p.depth // those near the root first
+		l.listings.offer(&c)
+	}
+}
+
 // best is a bounded list of the candidates of highest order, the newest among equals, each with a note V. It is a
 // binary heap with the worst at its root. Further sightings can only raise a URL's place, so one that was dropped need
 // not be remembered.

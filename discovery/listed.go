@@ -33,13 +33,13 @@ func (a *Analyser) Result() Discovery {
 			AllowedPatterns: []string{}, RespectRobots: true,
 		},
 		Stats:  a.stats,
-		Errors: append([]Failure{}, a.failures...), ErrorsOmitted: a.unlisted,
+		Errors: append([]Failure{}, a.failures.listed...), ErrorsOmitted: a.failures.omitted,
 	}
 	assessed := report{a}.contenders()
 	o := report{a}.outcomesOf(assessed)
 	d.Patterns, d.PatternsOmitted = report{a}.patterns(o)
 	best := ranking{a}.ranked(assessed)
-	a.best = best
+	a.concluded.best = best
 	frequencies := report{a}.frequencies(best, false)
 	for i := range best {
 		d.URLs = append(d.URLs, report{a}.discovered(&best[i], frequencies[i]))
@@ -72,9 +72,9 @@ func (a report) contenders() []candidate {
 			list = append(list, assessed)
 		}
 	}
-	defer func() { a.assessed = list }()
-	take(a.top.ordered())
-	take(a.bySection.candidates())
+	defer func() { a.concluded.assessed = list }()
+	take(a.kept.top.ordered())
+	take(a.kept.bySection.candidates())
 	take(a.bestListings())
 	for i := range a.classes {
 		take(a.classes[i].examples.ordered())

@@ -31,20 +31,26 @@ type source struct {
 // Source adds an entry point, or finds it by its URL and corrects its method, which is certain only after reading
 // it. One that was read once stays read.
 func (a *Analyser) Source(s Source) SourceID {
-	id, found := a.sourceIDs[s.URL]
+	id, found := a.sources.ids[s.URL]
 	if !found {
-		id = a.addSource(source{Source: s})
+		id = a.sources.add(source{Source: s})
 	}
-	o := &a.sources[id-1]
+	o := &a.sources.list[id-1]
 	o.Method = s.Method
 	o.Read = o.Read || s.Read
 	return id
 }
 
-func (a *Analyser) addSource(s source) SourceID {
-	a.sources = append(a.sources, s)
-	id := SourceID(len(a.sources))
-	a.sourceIDs[s.URL] = id
+// sources are the entry points of a domain.
+type sources struct {
+	list []source
+	ids  map[string]SourceID // by URL
+}
+
+func (l *sources) add(s source) SourceID {
+	l.list = append(l.list, s)
+	id := SourceID(len(l.list))
+	l.ids[s.URL] = id
 	return id
 }
 
@@ -165,8 +171,8 @@ func (a *Analyser) Contract(t Terms) FetchContract {
 	if c.ContentSignals == nil {
 		c.ContentSignals = map[string]string{}
 	}
-	for i := range a.sources {
-		c.EntryPoints = append(c.EntryPoints, a.sources[i].entry(a.classifier, a.o.Now))
+	for i := range a.sources.list {
+		c.EntryPoints = append(c.EntryPoints, a.sources.list[i].entry(a.classifier, a.o.Now))
 	}
 	c.EntryPoints = entryFinder{a}.usable(c.EntryPoints)
 	if len(c.EntryPoints) == 0 && t.Allowed && t.Home != "" {
@@ -299,7 +305,7 @@ func (a entryFinder) menuPages() (list []candidate) {
 
 // bestListings returns the pages that most likely list news, best first.
 func (a *Analyser) bestListings() []candidate {
-	list := a.listings.ordered()
+	list := a.kept.listings.ordered()
 	return list[:min(len(list), maxListings)]
 }
 

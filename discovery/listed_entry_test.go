@@ -233,7 +233,7 @@ func TestSource_Twice(t *testing.T) {
 	s := Source{Method: RSSEntry, URL: "https://www.mom.gov.sg/rss"}
 	one := a.Source(s)
 	s.Read = true
-	if two := a.Source(s); two != one || len(a.sources) != 1 || !a.sources[0].Read {
+	if two := a.Source(s); two != one || len(a.sources.list) != 1 || !a.sources.list[0].Read {
 		t.Errorf("%v %v %+v", one, two, a.sources)
 	}
 }
@@ -274,8 +274,8 @@ func TestSource_Many(t *testing.T) {
 			a.Source(Source{Method: RSSEntry, URL: fmt.Sprintf("https://x.gov/feeds/%d.xml", i)})
 		}
 		if id := a.Source(Source{Method: AtomEntry, URL: "https://x.gov/feeds/7.xml", Read: true}); id != 8 ||
-			len(a.sources) != n || a.sources[7].Method != AtomEntry {
-			t.Fatalf("a feed found again is source %d of %d", id, len(a.sources))
+			len(a.sources.list) != n || a.sources.list[7].Method != AtomEntry {
+			t.Fatalf("a feed found again is source %d of %d", id, len(a.sources.list))
 		}
 	}
 	// The same number of sources on 16 pages and on one: both take so long that other activity on the machine slows

@@ -155,17 +155,17 @@ func (a *Analyser) Pages() []Page {
 			found = append(found, c)
 		}
 	}
-	for _, c := range slices.Concat(a.listed(), a.researched.ordered()) {
+	for _, c := range slices.Concat(a.listed(), a.kept.researched.ordered()) {
 		if a.isNew(c.url) {
 			p := parsePage(c.url)
 			take(&p, c)
 		}
 	}
-	assessed := make(map[string]*candidate, len(a.assessed))
-	for i := range a.assessed {
-		assessed[a.assessed[i].url] = &a.assessed[i]
+	assessed := make(map[string]*candidate, len(a.concluded.assessed))
+	for i := range a.concluded.assessed {
+		assessed[a.concluded.assessed[i].url] = &a.concluded.assessed[i]
 	}
-	for _, c := range a.pages.chosen(a.o.Pages - len(found)) {
+	for _, c := range a.kept.pages.chosen(a.o.Pages - len(found)) {
 		if len(found) == a.o.Pages {
 			break
 		}
@@ -199,17 +199,17 @@ func (a *Analyser) Pages() []Page {
 
 // listed are the URLs of Result.
 func (a *Analyser) listed() []candidate {
-	if a.best == nil {
-		a.best = ranking{a}.ranked(report{a}.contenders())
+	if a.concluded.best == nil {
+		a.concluded.best = ranking{a}.ranked(report{a}.contenders())
 	}
-	return a.best
+	return a.concluded.best
 }
 
 // isNew reports whether a URL was added since Restore, or with a better method or a later date.
-func (a *Analyser) isNew(url string) bool { return a.since == nil || a.since[keyOf(url)] }
+func (a *Analyser) isNew(url string) bool { return a.kept.since == nil || a.kept.since[keyOf(url)] }
 
 func (a *Analyser) titleOf(url string) string {
-	return cmp.Or(a.pages.title(url), a.texts.titles[keyOf(url)].text)
+	return cmp.Or(a.kept.pages.title(url), a.texts.titles[keyOf(url)].text)
 }
 
 // shortTitle cuts a title to maxTitle bytes of whole characters.

@@ -9,9 +9,16 @@ import (
 // isGood reports whether an action recommends to fetch a page soon.
 func (a Action) isGood() bool { return a == ImmediateCrawl || a == ScheduledCrawl }
 
+// worth is which pages without a pattern, and which patterns beside those that the tree marks as good, are worth
+// fetching.
+type worth struct {
+	loose  bool            // some page that has no pattern
+	scored map[nodeID]bool // patterns of URLs that Score was given
+}
+
 // recommend notes that a page of a pattern is worth fetching, if it is or may become so.
 func (a *Analyser) recommend(n nodeID, p *page, c *candidate) {
-	good := &a.loose
+	good := &a.worth.loose
 	if n = a.tree.home(n); n != noNode {
 		good = &a.tree.nodes[n].good
 	}
@@ -28,13 +35,13 @@ type strategy struct{ *Analyser }
 // maxAllowedPatterns patterns of sections replace them. An empty list restricts nothing.
 func (a strategy) allowedPatterns(useful []URLPattern, best []candidate) []string {
 	list := []string{}
-	if a.loose || a.scored[noNode] {
+	if a.worth.loose || a.worth.scored[noNode] {
 		return list
 	}
 	var needed []nodeID
 	for n := range a.tree.nodes {
 		if node := &a.tree.nodes[n]; node.movedTo == noNode &&
-			(node.good && !a.closed(nodeID(n)) || a.scored[nodeID(n)]) {
+			(node.good && !a.closed(nodeID(n)) || a.worth.scored[nodeID(n)]) {
 			needed = append(needed, nodeID(n))
 		}
 	}

@@ -34,10 +34,10 @@ func (a *Analyser) Score(url string) Scored {
 	s.Type = c.class.Type()
 	s.Priority = float64(c.priority) / 1000
 	if s.Action = c.action(&p); s.Action.isGood() {
-		if a.scored == nil {
-			a.scored = map[nodeID]bool{}
+		if a.worth.scored == nil {
+			a.worth.scored = map[nodeID]bool{}
 		}
-		a.scored[a.node(p.url)] = true
+		a.worth.scored[a.node(p.url)] = true
 	}
 	forbidden := s.Allowed != nil && !*s.Allowed
 	if !inside || forbidden || len(p.url) > MaxURLLength || p.trapOf(a.o.Now) != markup.NoTrap ||
@@ -46,7 +46,7 @@ func (a *Analyser) Score(url string) Scored {
 	}
 	if s.Action != Ignore {
 		c.order = c.priority
-		a.researched.offer(&c)
+		a.kept.researched.offer(&c)
 	}
 	return s
 }

@@ -138,7 +138,7 @@ func (a Probing) witness(w witness) {
 		return cmp.Or(y.at.Compare(x.at), strings.Compare(x.url, y.url))
 	})
 	a.seenPages = a.seenPages[:min(len(a.seenPages), maxWitnesses)]
-	a.survey, a.best = nil, nil
+	a.concluded = conclusions{}
 }
 
 // Recall takes over what an earlier analysis of the domain learnt from pages, as far as it is recent.

@@ -98,8 +98,8 @@ type siteView struct{ *Analyser }
 
 // surveyed returns the survey of all URLs so far.
 func (a siteView) surveyed() *survey {
-	if a.survey != nil {
-		return a.survey
+	if a.concluded.survey != nil {
+		return a.concluded.survey
 	}
 	a.texts.trim()
 	s := &survey{
@@ -124,7 +124,7 @@ func (a siteView) surveyed() *survey {
 			}
 		}
 	}
-	a.survey = s
+	a.concluded.survey = s
 	return s
 }
 

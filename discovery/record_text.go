@@ -174,7 +174,7 @@ func (a *Analyser) Learn(links []Link) {
 		}
 	}
 	a.texts.learn(own)
-	a.survey, a.best = nil, nil
+	a.concluded = conclusions{}
 }
 
 // textOf returns the texts by which a page is known.

@@ -99,20 +99,20 @@ func (a *Analyser) State() *State {
 		}),
 		Hints: a.seen.encodeHints(),
 		Nodes: nodes,
-		Top:   storeURLs(a.top.ordered()), Listings: storeURLs(a.listings.ordered()),
-		Classes: map[classify.Type]StateType{}, Loose: a.loose, Stats: a.stats,
-		Sources: []StateSource{}, Failures: append([]Failure{}, a.failures...), Unlisted: a.unlisted,
+		Top:   storeURLs(a.kept.top.ordered()), Listings: storeURLs(a.kept.listings.ordered()),
+		Classes: map[classify.Type]StateType{}, Loose: a.worth.loose, Stats: a.stats,
+		Sources: []StateSource{}, Failures: append([]Failure{}, a.failures.listed...), Unlisted: a.failures.omitted,
 	}
 	for i := range a.classes {
 		if c := &a.classes[i]; c.count > 0 {
 			s.Classes[classify.Class(i).Type()] = StateType{c.count, c.priority, storeURLs(c.examples.ordered())}
 		}
 	}
-	others := [][]candidate{a.top.ordered()}
+	others := [][]candidate{a.kept.top.ordered()}
 	for i := range a.classes {
 		others = append(others, a.classes[i].examples.ordered())
 	}
-	s.BySection = storeURLs(a.bySection.candidates(others...))
+	s.BySection = storeURLs(a.kept.bySection.candidates(others...))
 	a.texts.trim()
 	for _, key := range a.texts.keys() {
 		s.Titles = append(s.Titles, StateTitle{key, a.texts.titles[key].rank, a.texts.titles[key].text})
@@ -120,8 +120,8 @@ func (a *Analyser) State() *State {
 	s.Links = a.texts.links
 	a.urlSources.store(s)
 	s.Witnesses = Probing{a}.storeWitnesses()
-	for i := range a.sources {
-		o := &a.sources[i]
+	for i := range a.sources.list {
+		o := &a.sources.list[i]
 		stored := StateSource{Source: o.Source, Types: map[classify.Type]int{}, Newest: o.newest}
 		for c, n := range o.types {
 			if n > 0 {
@@ -175,8 +175,8 @@ func Restore(s *State, o Options) (*Analyser, error) {
 	if err != nil {
 		return damaged(err)
 	}
-	a.loose = s.Loose
-	a.stats, a.failures, a.unlisted = s.Stats, s.Failures, s.Unlisted
+	a.worth.loose = s.Loose
+	a.stats, a.failures = s.Stats, failures{listed: s.Failures, omitted: s.Unlisted}
 	restoration{a}.restoreSources(s.Sources)
 	restoration{a}.restoreClasses(s.Classes)
 	for _, t := range s.Titles {
@@ -188,15 +188,15 @@ func Restore(s *State, o Options) (*Analyser, error) {
 	}
 	Probing{a}.Recall(s)
 	restoration{a}.restoreURLs(s.Top, func(p *page, c candidate) {
-		a.top.offer(&c)
-		a.bySection.offer(p, &c)
+		a.kept.top.offer(&c)
+		a.kept.bySection.offer(p, &c)
 	})
-	restoration{a}.restoreURLs(s.BySection, func(p *page, c candidate) { a.bySection.offer(p, &c) })
+	restoration{a}.restoreURLs(s.BySection, func(p *page, c candidate) { a.kept.bySection.offer(p, &c) })
 	restoration{a}.restoreURLs(s.Listings, func(p *page, c candidate) {
 		c.order -= 1000 * p.depth
-		a.listings.offer(&c)
+		a.kept.listings.offer(&c)
 	})
-	a.since = map[uint64]bool{}
+	a.kept.since = map[uint64]bool{}
 	return a, nil
 }
 
@@ -211,7 +211,7 @@ func (a restoration) restoreSources(stored []StateSource) {
 				restored.types[c] = n
 			}
 		}
-		a.addSource(restored)
+		a.sources.add(restored)
 	}
 }
 
@@ -225,7 +225,7 @@ func (a restoration) restoreClasses(stored map[classify.Type]StateType) {
 		k.count, k.priority = s.Count, s.Priority
 		a.restoreURLs(s.Examples, func(p *page, c candidate) {
 			k.examples.offer(&c)
-			a.bySection.offer(p, &c)
+			a.kept.bySection.offer(p, &c)
 		})
 	}
 }
