@@ -54,6 +54,14 @@ type Pipeline struct {
 	Reason *string `json:"reason"`
 }
 
+// Stop returns the pause as what keeps URLs from being given, or nil if there is none.
+func (p *Pipeline) Stop() *FrontierStop {
+	if !p.Paused {
+		return nil
+	}
+	return &FrontierStop{Kind: StopPause, By: p.By, Reason: p.Reason, Since: p.Since}
+}
+
 // Kinds of exclusions.
 const (
 	ExcludeDomain = "domain" // a registrable domain with all its hosts
@@ -68,6 +76,12 @@ type Exclusion struct {
 	Reason    *string `json:"reason"`
 	CreatedAt Time    `json:"created_at"`
 	CreatedBy string  `json:"created_by"` // the name of the token
+}
+
+// Stop returns the exclusion as what keeps URLs from being given.
+func (e *Exclusion) Stop() *FrontierStop {
+	rule := e.Kind + " " + e.Value
+	return &FrontierStop{Kind: StopExclusion, Rule: &rule, By: Text(e.CreatedBy), Reason: e.Reason, Since: &e.CreatedAt}
 }
 
 // ExclusionPage answers GET /api/v1/exclusions.
@@ -113,8 +127,7 @@ func NewExclusions(list []Exclusion) *Exclusions {
 		case ExcludeHost:
 			x.hosts[e.Value] = true
 		case ExcludeURL:
-			authority, path, _ := strings.Cut(schemeless(e.Value), "/")
-			x.patterns = append(x.patterns, normalize(hostIn(authority)+"/"+path))
+			x.patterns = append(x.patterns, patternOf(e.Value))
 		}
 	}
 	return x
@@ -154,13 +167,7 @@ func (x *Exclusions) URL(link string) bool {
 	if x.None() {
 		return false
 	}
-	link, _, _ = strings.Cut(link, "#")
-	link = schemeless(link)
-	end := strings.IndexAny(link, `/\?`)
-	if end < 0 {
-		end = len(link)
-	}
-	host := hostIn(link[:end])
+	host, path := splitURL(link)
 	if host == "" || x.hosts[host] {
 		return true
 	}
@@ -172,8 +179,47 @@ func (x *Exclusions) URL(link string) bool {
 	if len(x.patterns) == 0 {
 		return false
 	}
-	text := normalize(host + "/" + strings.TrimPrefix(link[end:], "/"))
+	text := normalize(host + path)
 	return slices.ContainsFunc(x.patterns, func(p string) bool { return matches(p, text) })
+}
+
+// Excluding returns the first exclusion of an absolute URL, or nil; see Exclusions.URL.
+func (c *Controls) Excluding(link string) *Exclusion {
+	host, path := splitURL(link)
+	text := normalize(host + path)
+	for i := range c.Exclusions {
+		e := &c.Exclusions[i]
+		match := false
+		switch e.Kind {
+		case ExcludeDomain:
+			match = host == e.Value || strings.HasSuffix(host, "."+e.Value)
+		case ExcludeHost:
+			match = host == e.Value
+		case ExcludeURL:
+			match = matches(patternOf(e.Value), text)
+		}
+		if match {
+			return e
+		}
+	}
+	return nil
+}
+
+// splitURL returns the host of an absolute URL, and the rest, which begins with a slash.
+func splitURL(link string) (host, path string) {
+	link, _, _ = strings.Cut(link, "#")
+	link = schemeless(link)
+	end := strings.IndexAny(link, `/\?`)
+	if end < 0 {
+		end = len(link)
+	}
+	return hostIn(link[:end]), "/" + strings.TrimPrefix(link[end:], "/")
+}
+
+// patternOf returns an exclusion of URLs as it is matched.
+func patternOf(value string) string {
+	authority, path, _ := strings.Cut(schemeless(value), "/")
+	return normalize(hostIn(authority) + "/" + path)
 }
 
 // hostIn returns the host of an authority. Exclusions ignore ports.

@@ -217,3 +217,33 @@ func TestOutcome_Metadata(t *testing.T) {
 		t.Errorf("an unreachable domain without a reason: %+v", o)
 	}
 }
+
+// Excluding names an exclusion of every URL that Exclusions matches, and of no other.
+func TestControls_Excluding(t *testing.T) {
+	c := contract.Controls{}
+	for _, e := range []string{"domain out.sg", "host www.half.sg", "url https://half.sg/private/*",
+		"url http://*.half.sg/*.pdf"} {
+		kind, value, _ := strings.Cut(e, " ")
+		c.Exclusions = append(c.Exclusions, contract.Exclusion{Kind: kind, Value: value})
+	}
+	x := contract.NewExclusions(c.Exclusions)
+	for link, want := range map[string]string{
+		"https://out.sg/":                 "domain out.sg",
+		"https://a.b.OUT.sg./x":           "domain out.sg",
+		"https://notout.sg/":              "",
+		"https://www.half.sg":             "host www.half.sg",
+		"https://sub.www.half.sg/":        "",
+		"http://half.sg:443/private/x":    "url https://half.sg/private/*",
+		"https://half.sg/%70rivate/x#top": "url https://half.sg/private/*",
+		"https://files.half.sg/a/b.pdf":   "url http://*.half.sg/*.pdf",
+		"https://other.sg?/private/":      "",
+	} {
+		got := ""
+		if e := c.Excluding(link); e != nil {
+			got = e.Kind + " " + e.Value
+		}
+		if got != want || x.URL(link) != (want != "") {
+			t.Errorf("%s is excluded by %q (%v), want %q", link, got, x.URL(link), want)
+		}
+	}
+}

@@ -11,6 +11,25 @@ type FrontierLease struct {
 	Items      []FrontierItem                `json:"items"` // best first
 	Hosts      map[string]FrontierLeasedHost `json:"hosts"`
 	RetryAfter *int64                        `json:"retry_after_seconds"` // null when there are items
+	StoppedBy  *FrontierStop                 `json:"stopped_by"`          // null unless operators keep all items back
+}
+
+// Kinds of FrontierStop.
+const (
+	StopExclusion = "exclusion"
+	StopRobots    = "robots"
+	StopBlock     = "block"
+	StopPause     = "pause"
+)
+
+// FrontierStop is a decision that keeps URLs from being given, and whose it is.
+type FrontierStop struct {
+	Kind   string  `json:"kind"`
+	Rule   *string `json:"rule"`   // the exclusion, or the line of robots.txt, if it is known
+	By     *string `json:"by"`     // the name of the operator's token, or the host's robots.txt; null if it is not kept
+	Reason *string `json:"reason"` // the operator's
+	Since  *Time   `json:"since"`
+	Until  *Time   `json:"until"` // null if it does not end by itself
 }
 
 // FrontierLeasedHost is a host of which a lease has items.
@@ -182,6 +201,7 @@ type FrontierURL struct {
 	// due, waiting, leased, fetched, gone, known, excluded, forbidden or unknown
 	State      string          `json:"state"`
 	Why        string          `json:"why"` // in words
+	StoppedBy  *FrontierStop   `json:"stopped_by"`
 	DueAt      *Time           `json:"due_at"`
 	LeaseUntil *Time           `json:"lease_until"`
 	LastStatus *int            `json:"last_status"` // of the last answer, as long as it waits or is on schedule

@@ -747,6 +747,9 @@ type URLState struct {
 	Fetched    epoch.Seconds // last, to the hour or better
 	Priority   float64       // now
 
+	BlockedUntil epoch.Millis `json:",omitempty"` // its host, by an operator
+	Rule         string       `json:",omitempty"` // of its host's robots.txt, which forbids it
+
 	Domain   string
 	Evidence Evidence // of the domain's last complete collection
 }

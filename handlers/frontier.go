@@ -1,11 +1,13 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/classify"
@@ -45,6 +47,7 @@ func (a frontierRoutes) leaseURLs(w http.ResponseWriter, r *http.Request) error 
 	}
 	answer := contract.FrontierLease{Items: []contract.FrontierItem{}, Hosts: map[string]contract.FrontierLeasedHost{}}
 	wait := int64(pausedRetryAfter)
+	answer.StoppedBy = keptBack(&controls, &want)
 	if !controls.Pipeline.Paused {
 		lease, err := a.Frontier.Lease(r.Context(), epoch.MillisOf(a.Now()), want)
 		if err != nil {
@@ -66,6 +69,25 @@ func (a frontierRoutes) leaseURLs(w http.ResponseWriter, r *http.Request) error 
 		answer.RetryAfter = &wait
 	}
 	httpapi.Succeed(w, http.StatusOK, answer)
+	return nil
+}
+
+// keptBack returns what operators decided that keeps everything back that a lease asks for, or nil.
+func keptBack(c *contract.Controls, want *frontier.LeaseRequest) *contract.FrontierStop {
+	if stop := c.Pipeline.Stop(); stop != nil {
+		return stop
+	}
+	place := cmp.Or(want.Host, want.Domain)
+	for i := range c.Exclusions {
+		e := &c.Exclusions[i]
+		switch {
+		case place == "":
+			return nil
+		case e.Kind == contract.ExcludeDomain && (place == e.Value || strings.HasSuffix(place, "."+e.Value)),
+			e.Kind == contract.ExcludeHost && want.Host == e.Value:
+			return e.Stop()
+		}
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
@@ -37,9 +38,7 @@ func (a frontierRoutes) frontierURL(w http.ResponseWriter, r *http.Request) erro
 	if s.Reason != "" {
 		answer.Priority = &s.Priority
 	}
-	if s.State != stateExcluded && s.State != stateLeased && a.forbidden(r.Context(), &s, url) {
-		answer.State, answer.Why = stateForbidden, "the robots.txt that the last collection read forbids it"
-	}
+	a.explain(r.Context(), &answer, &s)
 	if e := s.Entry; e != nil {
 		answer.Entry = &contract.FrontierEntry{
 			Method: e.Method, Interval: e.Interval, ETag: contract.Text(e.ETag),
@@ -58,13 +57,83 @@ const (
 	stateExcluded  = "excluded"
 	stateLeased    = "leased"
 	stateForbidden = "forbidden"
+	stateUnknown   = "unknown"
+	stateDue       = "due"
+	stateWaiting   = "waiting"
 )
 
-// forbidden reports whether the robots.txt stored with the last collection of a URL's domain forbids it. One that
-// could not be read forbids nothing for good: its pages wait until it can be.
-func (a frontierRoutes) forbidden(ctx context.Context, s *frontier.URLState, url string) bool {
+// explain adds who keeps a URL from being given, if somebody does. What operators decide counts at once, even if the
+// URL's shard does not know of it yet.
+func (a frontierRoutes) explain(ctx context.Context, u *contract.FrontierURL, s *frontier.URLState) {
+	controls, _, err := a.Controls.Read(ctx)
+	if err != nil { // then those that were read last
+		a.Log.Warn("controls_failed", "error_type", contract.KindOf(err), "error", err.Error())
+	}
+	canonical, _ := markup.AppendCanonical(nil, []byte(u.URL))
+	host := hostOfURL(string(canonical))
+	if e := controls.Excluding(string(canonical)); e != nil {
+		u.State, u.StoppedBy = stateExcluded, e.Stop()
+		u.Why = "operators excluded the " + e.Kind + " " + e.Value
+		return
+	}
+	switch {
+	case s.State == stateLeased, s.State == stateExcluded: // allowed again, which its shard does not know yet
+		return
+	case s.Rule != "":
+		u.State, u.StoppedBy = stateForbidden, robotsStop(host, s.Rule)
+		u.Why = "the robots.txt of its host forbids it: " + s.Rule
+		return
+	}
+	switch a.verdict(ctx, s, string(canonical)) {
+	case robotsForbids:
+		u.State, u.StoppedBy = stateForbidden, robotsStop(host, "")
+		u.Why = "the robots.txt that the last collection read forbids it"
+		return
+	case robotsUnreadable:
+		if s.State == stateUnknown {
+			u.State, u.StoppedBy = stateForbidden, robotsStop(host, "")
+			u.Why = "the last collection could not read the robots.txt of its domain; until it can, all is forbidden"
+			return
+		}
+	}
+	switch {
+	case s.BlockedUntil > 0:
+		u.StoppedBy = &contract.FrontierStop{Kind: contract.StopBlock, Until: contract.AtMillis(s.BlockedUntil)}
+	case controls.Pipeline.Paused && s.State != stateUnknown:
+		u.StoppedBy = controls.Pipeline.Stop()
+		if s.State == stateDue {
+			u.State = stateWaiting
+			u.Why = "operators paused the pipeline, and scrapers get nothing until it is resumed"
+		}
+	}
+}
+
+// robotsStop returns what the robots.txt of a host forbids. rule is the line that does, or "".
+func robotsStop(host, rule string) *contract.FrontierStop {
+	return &contract.FrontierStop{Kind: contract.StopRobots, Rule: contract.Text(rule),
+		By: contract.Text("https://" + host + "/robots.txt")}
+}
+
+// hostOfURL returns the host of a canonical URL.
+func hostOfURL(url string) string {
+	_, rest, _ := strings.Cut(url, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return host
+}
+
+// robotsVerdict is what the robots.txt stored with a collection says about a URL.
+type robotsVerdict int
+
+const (
+	robotsAllows robotsVerdict = iota
+	robotsForbids
+	robotsUnreadable // forbids nothing for good: what waits, waits until it can be read
+)
+
+// verdict returns what the robots.txt stored with the last collection of a URL's domain says about it.
+func (a frontierRoutes) verdict(ctx context.Context, s *frontier.URLState, url string) robotsVerdict {
 	if s.Evidence.At == 0 {
-		return false
+		return robotsAllows
 	}
 	dir := contract.DomainDir{Partition: s.Evidence.Partition, Domain: s.Domain}
 	var doc contract.Document
@@ -72,13 +141,14 @@ func (a frontierRoutes) forbidden(ctx context.Context, s *frontier.URLState, url
 	if err == nil && data != nil {
 		if err = json.Unmarshal(data, &doc); err == nil {
 			if txt := &doc.Technical.RobotsTxt; !txt.Exists && !txt.AllowsCrawling {
-				return false
+				return robotsUnreadable
 			}
 			var stored *collector.Stored
 			if stored, err = a.Evidence.Stored(ctx, dir, &doc, func(string) bool { return false }); err == nil {
-				canonical, _ := markup.AppendCanonical(nil, []byte(url))
-				look, _ := stored.Look(string(canonical))
-				return look.Allowed != nil && !*look.Allowed
+				if look, _ := stored.Look(url); look.Allowed != nil && !*look.Allowed {
+					return robotsForbids
+				}
+				return robotsAllows
 			}
 		}
 	}
@@ -86,7 +156,7 @@ func (a frontierRoutes) forbidden(ctx context.Context, s *frontier.URLState, url
 		a.Log.Warn("evidence_unreadable", "error_type", contract.KindOf(err), "error", err.Error(), "key",
 			dir.Document())
 	}
-	return false
+	return robotsAllows
 }
 
 // checksOf returns the last checks of an entry point.

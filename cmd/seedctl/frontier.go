@@ -77,7 +77,7 @@ func frontierLeaseCommand() *cobra.Command {
 		Long: `Leases URLs: nobody else is given them until they are reported or --seconds are over. Their hosts
 are to be asked one request after another, with the delay that is shown.
 
-With --json it prints {"lease_id", "expires_at", "items", "retry_after_seconds"}.`,
+With --json it prints {"lease_id", "expires_at", "items", "retry_after_seconds", "stopped_by"}.`,
 		Example: `  seedctl frontier lease --max 5 --seconds 60 --country sg
   seedctl frontier lease --types news,press_release --per-host 5 --json`,
 	})
@@ -110,7 +110,11 @@ func commaList(list string) []string {
 
 func writeLease(w io.Writer, l *contract.FrontierLease) error {
 	if len(l.Items) == 0 {
-		_, err := fmt.Fprintf(w, "nothing to fetch; ask again in %s s\n", number(l.RetryAfter))
+		nothing := "nothing to fetch"
+		if l.StoppedBy != nil {
+			nothing += ": " + stopText(l.StoppedBy)
+		}
+		_, err := fmt.Fprintf(w, "%s; ask again in %s s\n", nothing, number(l.RetryAfter))
 		return err
 	}
 	fmt.Fprintf(w, "lease %s, until %s\n\n", or(l.LeaseID), moment(l.ExpiresAt))
@@ -321,6 +325,29 @@ With --json each line is a URL as /openapi.json describes its state.`,
 	})
 }
 
+// stopText returns what keeps URLs from being given, whose decision it is, and why.
+func stopText(s *contract.FrontierStop) string {
+	text := plain(s.Kind)
+	for _, part := range []struct {
+		label string
+		value *string
+	}{{"", s.Rule}, {"by ", s.By}} {
+		if part.value != nil {
+			text += " " + part.label + plain(*part.value)
+		}
+	}
+	if s.Since != nil {
+		text += " since " + moment(s.Since)
+	}
+	if s.Until != nil {
+		text += " until " + moment(s.Until)
+	}
+	if s.Reason != nil {
+		text += " (" + plain(*s.Reason) + ")"
+	}
+	return text
+}
+
 func writeURLState(w io.Writer, s *contract.FrontierURL) error {
 	var rows []string
 	add := func(label, format string, args ...any) { rows = append(rows, label+"\t"+fmt.Sprintf(format, args...)) }
@@ -328,6 +355,9 @@ func writeURLState(w io.Writer, s *contract.FrontierURL) error {
 	add("state", "%s", plain(s.State))
 	if s.Why != "" {
 		add("why", "%s", plain(s.Why))
+	}
+	if s.StoppedBy != nil {
+		add("stopped by", "%s", stopText(s.StoppedBy))
 	}
 	if s.DueAt != nil {
 		add("due", "%s", moment(s.DueAt))

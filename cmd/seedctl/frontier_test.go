@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -355,5 +357,31 @@ func TestFrontier_Host(t *testing.T) {
 	if code, _, errOut := seedctl("", "frontier", "host", "none.example", "--empty"); code != exitFailed ||
 		!strings.Contains(errOut, "no host none.example") {
 		t.Errorf("%d %q", code, errOut)
+	}
+}
+
+// Whatever keeps URLs from being given is named, with whose decision it is.
+func TestFrontier_StoppedBy(t *testing.T) {
+	since, until := at("09:00:00"), at("20:00:00")
+	for want, stop := range map[string]contract.FrontierStop{
+		"pause by kim since 2026-01-28 09:00:00 (moving shards)": {Kind: contract.StopPause, By: ptr("kim"),
+			Since: &since, Reason: ptr("moving shards")},
+		"exclusion url https://a.example/* by kim": {Kind: contract.StopExclusion, Rule: ptr("url https://a.example/*"),
+			By: ptr("kim")},
+		"robots Disallow: / by https://a.example/robots.txt": {Kind: contract.StopRobots, Rule: ptr("Disallow: /"),
+			By: ptr("https://a.example/robots.txt")},
+		"block until 2026-01-28 20:00:00": {Kind: contract.StopBlock, Until: &until},
+	} {
+		var lease, state bytes.Buffer
+		if err := errors.Join(writeLease(&lease, &contract.FrontierLease{RetryAfter: ptr(int64(60)), StoppedBy: &stop}),
+			writeURLState(&state, &contract.FrontierURL{State: "waiting", StoppedBy: &stop})); err != nil {
+			t.Fatal(err)
+		}
+		if got := lease.String(); got != "nothing to fetch: "+want+"; ask again in 60 s\n" {
+			t.Errorf("a lease: %q, want %q", got, want)
+		}
+		if got := state.String(); !strings.Contains(got, "stopped by  "+want+"\n") {
+			t.Errorf("a URL: %q, want %q", got, want)
+		}
 	}
 }

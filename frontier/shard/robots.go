@@ -33,8 +33,14 @@ func rule(c *call, h *store.Host, rules string) error {
 
 // isForbidden reports whether the host's robots.txt forbids a page.
 func isForbidden(c *call, h *store.Host, path string) bool {
+	group := rulesOf(c, h)
+	return group != nil && !group.Allowed("/"+path)
+}
+
+// rulesOf returns the rules of the host's robots.txt, or nil if it has none.
+func rulesOf(c *call, h *store.Host) *robots.Group {
 	if h.Rules == "" {
-		return false
+		return nil
 	}
 	group := c.rules[h.ID]
 	if group == nil {
@@ -44,5 +50,5 @@ func isForbidden(c *call, h *store.Host, path string) bool {
 		group = robots.Parse([]byte(h.Rules)).Agent("*")
 		c.rules[h.ID] = group
 	}
-	return !group.Allowed("/" + path)
+	return group
 }

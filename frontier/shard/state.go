@@ -62,6 +62,14 @@ func (x *explainer) run() error {
 	}
 	x.host = h
 	x.state.Domain, x.state.Evidence = h.Domain.Name, h.Domain.Evidence
+	if h.Blocked > c.now {
+		x.state.BlockedUntil = h.Blocked
+	}
+	if rules := rulesOf(c, h); rules != nil {
+		if rule, ok := rules.Match("/" + x.link.Path); ok && !rule.Allow {
+			x.state.Rule = rule.String()
+		}
+	}
 	if err := h.UnpackEntries(); err != nil {
 		return err
 	}
@@ -167,13 +175,15 @@ func (x *explainer) waits(p *store.Page, due epoch.Seconds) {
 	switch {
 	case m.MirrorOf != "":
 		x.say("its domain shows the pages of %s, which are fetched there", m.MirrorOf)
+	case h.Blocked > c.now && free > h.Blocked:
+		x.say("operators blocked its host until %s; its turn comes at %s", instant(h.Blocked), instant(free))
+	case h.Blocked > c.now:
+		x.say("operators blocked its host until %s", instant(h.Blocked))
 	case x.state.Entry != nil && c.settings.PerMinute > 0 && due.Millis() <= c.now:
 		x.state.State = stateDue
 		x.say("the engine asks it next, when it may ask its host")
 	case x.state.Entry != nil && due.Millis() > c.now:
 		x.say("it is an entry point, which is asked again at %s", instant(due.Millis()))
-	case h.Blocked > c.now && h.Blocked == free:
-		x.say("operators blocked its host until %s", instant(h.Blocked))
 	case h.Unresolved > c.now && h.Unresolved == free:
 		x.say("the name of its host did not resolve; it is tried again at %s", instant(h.Unresolved))
 	case due.Millis() > c.now && due.Millis() == free && x.state.Attempts > 0:
@@ -205,7 +215,11 @@ func (x *explainer) waits(p *store.Page, due epoch.Seconds) {
 
 // over explains why a page waits no more.
 func (x *explainer) over(k store.Known, visit *store.Page, scheduled bool) {
+	blocked := x.host.Blocked
 	switch {
+	case k.Life == store.Fetched && scheduled && blocked > max(x.c.now, visit.Due.Millis()):
+		x.state.DueAt = blocked
+		x.say("it was fetched, and operators blocked its host until %s", instant(blocked))
 	case k.Life == store.Fetched && scheduled:
 		x.state.DueAt = visit.Due.Millis()
 		x.say("it was fetched, and is looked at again from %s on, when that is worth more than to look at others",

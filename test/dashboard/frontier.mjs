@@ -26,6 +26,8 @@ export function frontier(domains, now, shards = 16) {
   return new Frontier(hosts, now, shards);
 }
 
+const nobody = { reason: null, since: null, until: null };
+
 class Frontier {
   frozen = null; // the name of a shard that does not answer
 
@@ -108,6 +110,12 @@ class Frontier {
       url,
       state: state ?? "unknown",
       why: state === "waiting" ? "it is an entry point, which is asked again later" : "as its state says",
+      stopped_by:
+        state === "forbidden"
+          ? { kind: "robots", rule: "Disallow: /news", by: `https://${host}/robots.txt`, ...nobody }
+          : state === "excluded"
+            ? { kind: "exclusion", rule: `url ${url}`, by: "kim", ...nobody, reason: "asked for", since: at(-60) }
+            : null,
       reason: state === "due" ? "new" : null,
       attempts: state === "due" ? 1 : 0,
       visits: 0,

@@ -319,7 +319,7 @@ test("the fake API conforms to openapi.json", async (t) => {
     valid("Pipeline", await get("/api/v1/pipeline"));
     valid("FrontierStats", await get("/api/v1/frontier/stats"));
     valid("FrontierHostPage", await get("/api/v1/frontier/hosts?sort=size"));
-    for (const state of ["due", "waiting", "leased", "fetched", "gone", "known", "forbidden", "nothing/here"])
+    for (const state of ["due", "waiting", "leased", "fetched", "gone", "known", "forbidden", "excluded", "a/b"])
       valid("FrontierURL", await get(`/api/v1/frontier/url?url=https://www.city-council-2.example/news/${state}`));
     for (const { host } of engine.frontier.hosts.slice(0, 1)) {
       const changed = await call("POST", `/api/v1/frontier/hosts/${host}`, { delay_seconds: 2 });

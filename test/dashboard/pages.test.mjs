@@ -750,6 +750,15 @@ describe("the dashboard", { skip }, () => {
       await page.keyboard.press("Escape");
       await look("www.city-council-2.example/news/due");
       await found.getByText("https://www.city-council-2.example/news/due").waitFor();
+      await look("https://www.city-council-2.example/news/excluded");
+      await found.getByText("excluded", { exact: true }).waitFor();
+      assert.match(
+        await said(found),
+        /Stopped by an exclusion url https:\/\/www\.city-council-2\.example\/news\/excluded by kim since .+ asked for/,
+      );
+      await look("https://www.city-council-2.example/news/forbidden");
+      await found.getByText("forbidden", { exact: true }).waitFor();
+      assert.match(await said(found), /Stopped by robots\.txt Disallow: \/news by https:\/\/www/);
       await look("https://elsewhere.example/");
       await found.getByText("not in the frontier", { exact: true }).waitFor();
       assert.equal(await found.getByRole("button").count(), 0);

@@ -278,9 +278,18 @@ describe("the frontier over HTTP", () => {
   test("while the pipeline is paused scrapers get nothing", async () => {
     const pipeline = (verb) =>
       engine.api("POST", `/api/v1/pipeline/${verb}`, {}, { authorization: `Bearer ${tokens.API_TOKEN}` });
-    assert.equal((await pipeline("pause")).data.paused, true);
+    const { paused, since, by } = (await pipeline("pause")).data;
+    assert.equal(paused, true);
     const none = await scraper("lease", { max: 10, lease_seconds: 60 });
-    assert.deepEqual(none, { lease_id: null, expires_at: null, items: [], hosts: {}, retry_after_seconds: 60 });
+    const stopped_by = { kind: "pause", rule: null, by, reason: null, since, until: null };
+    assert.deepEqual(none, {
+      lease_id: null,
+      expires_at: null,
+      items: [],
+      hosts: {},
+      retry_after_seconds: 60,
+      stopped_by,
+    });
     assert.equal((await pipeline("resume")).data.paused, false);
     await until(async () => {
       const { items, retry_after_seconds } = await scraper("lease", { max: 10, lease_seconds: 60 });

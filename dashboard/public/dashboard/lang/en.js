@@ -576,6 +576,14 @@ export default {
   "frontier.dueAt": "Due from",
   "frontier.leaseUntil": "Leased until",
   "frontier.why": "Why",
+  "frontier.stoppedBy": "Stopped by",
+  "frontier.stop.exclusion": "an exclusion",
+  "frontier.stop.robots": "robots.txt",
+  "frontier.stop.block": "a block of its host",
+  "frontier.stop.pause": "a pause of the pipeline",
+  "frontier.stop.by": "by",
+  "frontier.stop.since": "since",
+  "frontier.stop.until": "until",
   "frontier.attempts": "Attempts",
   "frontier.lastFetched": "Last fetched",
   "frontier.lastStatus": "Last HTTP status",
@@ -586,7 +594,7 @@ export default {
   "frontier.changed": "Changed",
   "frontier.about.due": "The next scraper whose filter matches gets it.",
   "frontier.about.waiting":
-    "It waits: for its host's delay, for a Retry-After, for a block to end, or for its own next check.",
+    "It waits: for its host's delay, for a Retry-After, for a block or a pause to end, or for its own next check.",
   "frontier.about.leased": "A scraper has it. If nobody reports it, it comes back when the lease is over.",
   "frontier.about.fetched": "It was fetched. A newer date of its site brings it back.",
   "frontier.about.gone":
@@ -594,7 +602,7 @@ export default {
   "frontier.about.known":
     "It was seen and never fetched, since better ones took its place. The next listing brings it back.",
   "frontier.about.excluded": "An operator excluded it, its host or its domain. It is not given out.",
-  "frontier.about.forbidden": "The robots.txt of its host forbids it.",
+  "frontier.about.forbidden": "The robots.txt of its host forbids it, or cannot be read.",
   "frontier.about.unknown": "Nobody put it, or it was not among the best of its domain.",
   "frontier.block": "Block…",
   "frontier.block.of": (host) => `Block ${host}`,

@@ -167,6 +167,7 @@ function urlCard(url, hosts, app) {
     h("p", { class: "muted" }, label("frontier.about", url.state)),
     properties(
       url.why && [t("frontier.why"), h("span", { lang: "en" }, url.why)],
+      url.stopped_by && [t("frontier.stoppedBy"), stopText(url.stopped_by)],
       url.attempts > 0 && [t("frontier.attempts"), number(url.attempts)],
       url.last_fetched_at && [t("frontier.lastFetched"), moment(url.last_fetched_at)],
       url.due_at && [t("frontier.dueAt"), moment(url.due_at)],
@@ -181,6 +182,16 @@ function urlCard(url, hosts, app) {
     host && url.state !== "unknown" && h("div", { class: "actions" }, actions(row, app)),
   );
 }
+
+/** What keeps a URL from being given, whose decision it is, and why. */
+const stopText = (stop) => [
+  label("frontier.stop", stop.kind),
+  stop.rule && h("div", null, foreign(stop.rule)),
+  stop.by && h("div", { class: "small" }, t("frontier.stop.by"), " ", foreign(stop.by)),
+  stop.since && h("div", { class: "small" }, t("frontier.stop.since"), " ", moment(stop.since)),
+  stop.until && h("div", { class: "small" }, t("frontier.stop.until"), " ", moment(stop.until)),
+  stop.reason && h("div", { class: "small" }, foreign(stop.reason)),
+];
 
 const checks = (list) =>
   table({
