@@ -203,7 +203,7 @@ func TestOutcome_Metadata(t *testing.T) {
 				"" {
 				t.Errorf("%s: %q cannot travel as a header", name, v)
 			}
-			if name == "error" || name == "error_type" {
+			if name == "error" || name == "error_type" || name == "barrier" { // earlier versions wrote no barrier
 				continue
 			}
 			m := want.Metadata()
@@ -215,6 +215,53 @@ func TestOutcome_Metadata(t *testing.T) {
 	}
 	if o := contract.OutcomeOf(&contract.Document{}); o.ErrorType != "network_error" || o.ErrorMessage == "" {
 		t.Errorf("an unreachable domain without a reason: %+v", o)
+	}
+}
+
+// What keeps a domain from being fetched is told from its document, and survives as metadata.
+func TestOutcome_Barrier(t *testing.T) {
+	no, yes := false, true
+	forbidding := func(d *contract.Document) {
+		d.URLs = []contract.DocumentURL{{Allowed: &no}}
+	}
+	const found, entries = `{"discovered_urls":[{"url":""}]}`, `{"entry_points":[{"url":""}]}`
+	allowing := func(d *contract.Document) { d.Technical.RobotsTxt.AllowsCrawling = true }
+	for want, change := range map[contract.Barrier]func(d *contract.Document){
+		contract.Forbidden: forbidding,
+		contract.Refuses:   func(d *contract.Document) { d.Blocked, d.Contract = true, []byte(entries) },
+		contract.Empty:     func(d *contract.Document) { forbidding(d); allowing(d) },
+		"":                 func(d *contract.Document) { d.Reachable = false },
+	} {
+		d := contract.Document{Reachable: true, Discovery: []byte(`{"discovered_urls":[]}`),
+			Contract: []byte(`{"entry_points":[]}`)}
+		change(&d)
+		o := contract.OutcomeOf(&d)
+		if got, ok := contract.ParseOutcome(o.Metadata()); !ok || o.Barrier != want || got.Barrier != want {
+			t.Errorf("%q, read as %q; want %q", o.Barrier, got.Barrier, want)
+		}
+	}
+	// A site that forbids its home page alone is fetched.
+	for what, change := range map[string]func(d *contract.Document){
+		"a page of Research":  func(d *contract.Document) { d.URLs[0].Allowed = &yes },
+		"another host's page": func(d *contract.Document) { d.URLs[0].Allowed = nil },
+		"lists of URLs":       func(d *contract.Document) { d.URLsFiles = []string{"urls/raw_0001-1.json"} },
+		"a discovered URL":    func(d *contract.Document) { d.Discovery = []byte(found) },
+		"an entry point":      func(d *contract.Document) { d.Contract = []byte(entries) },
+		"one page of two": func(d *contract.Document) {
+			d.URLs = append(d.URLs, contract.DocumentURL{Allowed: &yes})
+		},
+	} {
+		d := contract.Document{Reachable: true}
+		forbidding(&d)
+		change(&d)
+		if o := contract.OutcomeOf(&d); o.Barrier != contract.Clear {
+			t.Errorf("%s: %q", what, o.Barrier)
+		}
+	}
+	if o, ok := contract.ParseOutcome(map[string]string{"collected_at": "2026-01-28T09:00:00Z", "barrier": "other",
+		"reachable": "true", "robots_exists": "true", "sitemap_exists": "true",
+		"processing_duration_ms": "1"}); !ok || o.Barrier != "" {
+		t.Errorf("an unknown barrier: %+v, %v", o, ok)
 	}
 }
 

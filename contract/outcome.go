@@ -1,9 +1,12 @@
 package contract
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tidwall/gjson"
 )
 
 // Outcome is the ledger's record of a collection. The metadata of the domain's checkpoint repeats it, so that a
@@ -13,11 +16,42 @@ type Outcome struct {
 	Reachable    bool
 	Robots       bool          // robots.txt exists
 	Sitemap      bool          // a sitemap exists
+	Barrier      Barrier       // why nothing may be fetched, if it is reachable
 	Duration     time.Duration // of the processing, without politeness waits
 	ErrorType    string        // why nothing answered; "" if reachable
 	ErrorMessage string
 	Revision     int       // of the document
 	ChangedAt    time.Time // when the document was written; zero if unknown
+}
+
+// Barrier is why a collection that reached its domain found nothing that may be fetched.
+type Barrier string
+
+// Barriers. Checkpoints of earlier versions have none, and no Clear.
+const (
+	Clear     Barrier = "none"      // it found something
+	Forbidden Barrier = "forbidden" // robots.txt forbids it, or cannot be read
+	Refuses   Barrier = "refuses"   // the site refuses every page, sitemap and feed that was requested
+	Empty     Barrier = "nothing"   // no page, sitemap or feed was found
+)
+
+// Barriers lists the barriers that keep a domain from being fetched.
+var Barriers = []Barrier{Forbidden, Refuses, Empty}
+
+// barrierOf returns the barrier that a document of a reachable domain describes.
+func barrierOf(d *Document) Barrier {
+	switch {
+	case d.Blocked:
+		return Refuses
+	case gjson.GetBytes(d.Discovery, "discovered_urls.0").Exists(),
+		gjson.GetBytes(d.Contract, "entry_points.0").Exists(),
+		slices.ContainsFunc(d.URLs, func(u DocumentURL) bool { return u.Allowed == nil || *u.Allowed }),
+		len(d.URLsFiles) > 0:
+		return Clear
+	case !d.Technical.RobotsTxt.AllowsCrawling:
+		return Forbidden
+	}
+	return Empty
 }
 
 // maxOutcomeError caps an error so that it fits an object's metadata, in bytes.
@@ -31,7 +65,9 @@ func OutcomeOf(d *Document) Outcome {
 		Duration: time.Duration(d.Processing.ProcessingDurationMS) * time.Millisecond,
 		Revision: d.Revision, ChangedAt: d.Processing.ProcessedAt.UTC(),
 	}
-	if !d.Reachable {
+	if d.Reachable {
+		o.Barrier = barrierOf(d)
+	} else {
 		o.ErrorType = string(Network)
 		if d.Robots.ErrorType != nil {
 			o.ErrorType = *d.Robots.ErrorType
@@ -67,6 +103,9 @@ func (o Outcome) Metadata() map[string]string {
 	if !o.ChangedAt.IsZero() {
 		m["revision"], m["changed_at"] = strconv.Itoa(o.Revision), o.ChangedAt.UTC().Format(time.RFC3339Nano)
 	}
+	if o.Barrier != "" {
+		m["barrier"] = string(o.Barrier)
+	}
 	if !o.Reachable {
 		m["error_type"], m["error"] = o.ErrorType, o.ErrorMessage
 	}
@@ -86,6 +125,9 @@ func ParseOutcome(m map[string]string) (o Outcome, ok bool) {
 	o = Outcome{
 		CollectedAt: at, Reachable: flag("reachable"), Robots: flag("robots_exists"), Sitemap: flag("sitemap_exists"),
 		Duration: time.Duration(ms) * time.Millisecond, ErrorType: m["error_type"], ErrorMessage: m["error"],
+	}
+	if b := Barrier(m["barrier"]); b == Clear || slices.Contains(Barriers, b) { // absent in earlier versions
+		o.Barrier = b
 	}
 	if at, err := time.Parse(time.RFC3339Nano, m["changed_at"]); err == nil { // absent in earlier versions
 		if n, err := strconv.Atoi(m["revision"]); err == nil && n > 0 {

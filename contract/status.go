@@ -28,12 +28,20 @@ type Stats struct {
 	Processing ProcessingStats `json:"processing_stats"`
 	Collection CollectionStats `json:"collection_stats"`
 	Excluded   int64           `json:"domains_excluded"` // excluded by operators; not counted elsewhere
-	Discarded  int64           `json:"files_discarded"`  // by operators, as broken for good; not counted elsewhere
+	Barred     BarrierCounts   `json:"domains_barred"`
+	Discarded  int64           `json:"files_discarded"` // by operators, as broken for good; not counted elsewhere
 	// Records are those of the processed files.
 	Records         int64 `json:"records_total"`
 	RecordsRejected int64 `json:"records_rejected"` // of these; not collected
 	// AvgFileMS is per processed file whose duration was measured; 0 without one.
 	AvgFileMS int64 `json:"avg_file_time_ms"`
+}
+
+// BarrierCounts counts domains, in any state, whose last collection found nothing that may be fetched, by its Barrier.
+type BarrierCounts struct {
+	Forbidden int64 `json:"forbidden"`
+	Refuses   int64 `json:"refuses"`
+	Empty     int64 `json:"nothing"`
 }
 
 // ProcessingStats counts by state: total is the sum of processed, failed and pending.
@@ -123,6 +131,21 @@ type DomainRecord struct {
 	Excluded     *bool   `json:"excluded"`
 	ErrorType    *string `json:"error_type"`    // of a failed domain
 	ErrorMessage *string `json:"error_message"` // of a failed domain
+	// CrawlingAllowed is false if robots.txt forbids everything that was found, or cannot be read; null if the last
+	// collection was one of an earlier version.
+	CrawlingAllowed *bool        `json:"crawling_allowed"`
+	Barrier         *Barrier     `json:"barrier"` // why nothing may be fetched; null if something may be
+	Retry           *DomainRetry `json:"retry"`   // of a pending domain whose collection failed
+}
+
+// DomainRetry is the last failed attempt of a domain that is retried.
+type DomainRetry struct {
+	Attempt      int    `json:"attempt"` // that failed; 1 is the first
+	Of           int    `json:"of"`
+	ErrorType    Kind   `json:"error_type"`
+	ErrorMessage string `json:"error_message"`
+	FailedAt     Time   `json:"failed_at"`
+	NextAt       *Time  `json:"next_at"` // about then; null after the last
 }
 
 // DomainPage answers GET /api/v1/seeds/domains.

@@ -54,6 +54,7 @@ type Ledger interface {
 	Status(ctx context.Context, q ledger.StatusQuery) (*ledger.Status, error)
 	Domains(ctx context.Context, q ledger.DomainQuery) (contract.DomainPage, error)
 	Domain(ctx context.Context, domain string, f contract.Filter) ([]contract.DomainRecord, error)
+	AddRetries(ctx context.Context, records []contract.DomainRecord, delay time.Duration) error
 	DeadLetters(ctx context.Context, q ledger.DeadLetterQuery) (contract.DeadLetterPage, error)
 	DeadLetter(ctx context.Context, id string) (*contract.DeadLetterDetail, error)
 }

@@ -20,7 +20,7 @@ import (
 
 // listDomains shows one page of the ledger's domains.
 func (a domainRoutes) listDomains(w http.ResponseWriter, r *http.Request) error {
-	q, err := readQuery(r, "country", "category", "date", "state", "robots", "sitemap", "error_type",
+	q, err := readQuery(r, "country", "category", "date", "state", "robots", "sitemap", "barrier", "error_type",
 		"slower_than_ms", "changed_since", "sort", "limit", "cursor")
 	if err != nil {
 		return err
@@ -28,7 +28,8 @@ func (a domainRoutes) listDomains(w http.ResponseWriter, r *http.Request) error 
 	want := ledger.DomainQuery{
 		Filter: q.filter(), State: contract.DomainState(q.oneOf("state", "pending", "processed", "failed",
 			"excluded")),
-		Robots: q.flag("robots"), Sitemap: q.flag("sitemap"), ErrorType: q.errorType(),
+		Barrier: contract.Barrier(q.oneOf("barrier", "forbidden", "refuses", "nothing")),
+		Robots:  q.flag("robots"), Sitemap: q.flag("sitemap"), ErrorType: q.errorType(),
 		SlowerThanMS: q.number("slower_than_ms", 0, 1<<40), ChangedSince: q.time("changed_since"),
 		Limit: q.limit(), Cursor: q.text("cursor"),
 	}
@@ -53,6 +54,9 @@ func (a domainRoutes) listDomains(w http.ResponseWriter, r *http.Request) error 
 		want.Also = excludedNames(x)
 	}
 	page, err := a.Ledger.Domains(r.Context(), want)
+	if err == nil {
+		err = a.Ledger.AddRetries(r.Context(), page.Domains, a.Settings.RetryDelay)
+	}
 	if err != nil {
 		return err
 	}
@@ -105,6 +109,13 @@ func (a domainRoutes) showDomain(w http.ResponseWriter, r *http.Request) error {
 	detail, exclusions, err := a.domain(r, f)
 	if err != nil {
 		return err
+	}
+	if detail.Record != nil {
+		records := []contract.DomainRecord{*detail.Record}
+		if err := a.Ledger.AddRetries(r.Context(), records, a.Settings.RetryDelay); err != nil {
+			a.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
+		}
+		detail.Record = &records[0]
 	}
 	detail.EntryPoints = []contract.EntryHistory{}
 	if !detail.Excluded {

@@ -106,6 +106,11 @@ func (e *exposition) status(s *ledger.Status) {
 	e.Sample(float64(p.DomainsFailed), "state", "failed")
 	e.Sample(float64(p.DomainsPending), "state", "pending")
 	e.Sample(float64(s.Excluded), "state", "excluded")
+	e.Family("newsfork_seed_domains_barred", "gauge",
+		"Domains whose last collection found nothing that may be fetched.")
+	e.Sample(float64(s.Barred.Forbidden), "barrier", "forbidden")
+	e.Sample(float64(s.Barred.Refuses), "barrier", "refuses")
+	e.Sample(float64(s.Barred.Empty), "barrier", "nothing")
 	e.Family("newsfork_seed_robots_txt_found", "gauge", "Processed domains with robots.txt.")
 	e.Sample(float64(c.RobotsFound))
 	e.Family("newsfork_seed_sitemap_xml_found", "gauge", "Processed domains with a sitemap.")

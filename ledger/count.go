@@ -20,11 +20,14 @@ JOIN json_each(q.names) AS n)`
     count(iif(d.state = 'processed', 1, NULL)) AS processed, count(iif(d.state = 'failed', 1, NULL)) AS failed,
     count(iif(d.state = 'pending', 1, NULL)) AS pending, count(iif(d.state = 'excluded', 1, NULL)) AS excluded,
     ifnull(sum(iif(d.state = 'processed', d.robots, 0)), 0) AS robots, ifnull(sum(iif(d.state = 'processed', d.sitemap, 0)), 0) AS sitemaps,
-    ifnull(sum(iif(d.state = 'processed', d.duration_ms, 0)), 0) AS duration_ms
+    ifnull(sum(iif(d.state = 'processed', d.duration_ms, 0)), 0) AS duration_ms,
+    count(iif(d.barrier = 1, 1, NULL)) AS forbidden, count(iif(d.barrier = 2, 1, NULL)) AS refusing,
+    count(iif(d.barrier = 3, 1, NULL)) AS empty
   FROM named AS n LEFT JOIN domains AS d ON d.partition = n.partition AND d.domain = n.domain
 GROUP BY n.partition) AS c`
 
-	asArray = `json_array(c.processed, c.failed, c.pending, c.excluded, c.robots, c.sitemaps, c.duration_ms)`
+	asArray = `json_array(c.processed, c.failed, c.pending, c.excluded, c.robots, c.sitemaps, c.duration_ms,
+c.forbidden, c.refusing, c.empty)`
 
 	beginCount = `
 UPDATE partitions SET counting = ` + asArray + ` FROM ` + counted + ` WHERE id = c.partition`
@@ -38,6 +41,9 @@ UPDATE partitions SET
   robots_found = robots_found + c.robots - (counting->>4),
   sitemaps_found = sitemaps_found + c.sitemaps - (counting->>5),
   domains_duration_ms = domains_duration_ms + c.duration_ms - (counting->>6),
+  domains_forbidden = domains_forbidden + c.forbidden - (counting->>7),
+  domains_refusing = domains_refusing + c.refusing - (counting->>8),
+  domains_empty = domains_empty + c.empty - (counting->>9),
   updated_at = CASE WHEN counting = ` + asArray + ` THEN updated_at ELSE ` + now + ` END,
   counting = NULL
 FROM ` + counted + ` WHERE id = c.partition`

@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -33,10 +35,11 @@ SELECT q.id, n.value, q.queued_at, q.needed_at, 0, 0, 0, 0 FROM q JOIN json_each
 WHERE true` + laterQueued
 
 	changeDomains = `INSERT INTO domains (partition, domain, queued_at, needed_at, collected_at, met_at, gave_up_at,
-excluded_at, reachable, robots, sitemap, duration_ms, error_type, error_message, revision, changed_at)
+excluded_at, reachable, robots, sitemap, barrier, duration_ms, error_type, error_message, revision, changed_at)
 SELECT p.id, value->>'domain', value->>'queued_at', value->>'needed_at', value->>'collected_at', value->>'met_at',
 value->>'gave_up_at', value->>'excluded_at',
-  value->>'reachable', value->>'robots', value->>'sitemap', value->>'duration_ms', value->>'error_type',
+  value->>'reachable', value->>'robots', value->>'sitemap', value->>'barrier', value->>'duration_ms',
+value->>'error_type',
 value->>'error_message', value->>'revision', value->>'changed_at'
 FROM json_each(?1) JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category'
 AND p.date = value->>'date' WHERE true
@@ -48,6 +51,7 @@ ON CONFLICT DO UPDATE SET
   reachable = CASE WHEN excluded.collected_at > collected_at THEN excluded.reachable ELSE reachable END,
   robots = CASE WHEN excluded.collected_at > collected_at THEN excluded.robots ELSE robots END,
   sitemap = CASE WHEN excluded.collected_at > collected_at THEN excluded.sitemap ELSE sitemap END,
+  barrier = CASE WHEN excluded.collected_at > collected_at THEN excluded.barrier ELSE barrier END,
   duration_ms = CASE WHEN excluded.collected_at > collected_at THEN excluded.duration_ms ELSE duration_ms END,
   error_type = CASE WHEN max(excluded.collected_at, excluded.gave_up_at) > max(collected_at,
 gave_up_at) THEN excluded.error_type ELSE error_type END,
@@ -71,6 +75,7 @@ type domainRow struct {
 	Reachable     *int64       `json:"reachable"`
 	Robots        *int64       `json:"robots"`
 	Sitemap       *int64       `json:"sitemap"`
+	Barrier       *int64       `json:"barrier"`
 	DurationMS    *int64       `json:"duration_ms"`
 	ErrorType     *string      `json:"error_type"`
 	ErrorMessage  *string      `json:"error_message"`
@@ -95,6 +100,9 @@ func (c DomainChange) row() domainRow {
 		}
 		r.SatisfiedUpTo = max(r.SatisfiedUpTo, r.CollectedAt)
 		r.Reachable, r.Robots, r.Sitemap, r.DurationMS = bit(o.Reachable), bit(o.Robots), bit(o.Sitemap), &ms
+		if n := int64(slices.Index(barriers[:], o.Barrier)); n >= 0 {
+			r.Barrier = &n
+		}
 		if c.GaveUp.IsZero() {
 			r.ErrorType, r.ErrorMessage = contract.Text(o.ErrorType), contract.Text(clip(o.ErrorMessage))
 		}
@@ -102,12 +110,16 @@ func (c DomainChange) row() domainRow {
 	return r
 }
 
+// barriers are the barriers by the number that stands for them.
+var barriers = [...]contract.Barrier{contract.Clear, contract.Forbidden, contract.Refuses, contract.Empty}
+
 // DomainQuery selects domains of the ledger. Zero fields match all.
 type DomainQuery struct {
 	Filter       contract.Filter
 	State        contract.DomainState
 	Robots       *bool
 	Sitemap      *bool
+	Barrier      contract.Barrier
 	ErrorType    string
 	SlowerThanMS *int64    // processed ones that took longer
 	ChangedSince time.Time // document written then or later; scans, since no index serves it
@@ -128,7 +140,8 @@ type domainCursor struct {
 }
 
 const domainColumns = `p.country, p.category, p.date, d.partition, d.domain, d.state, d.reachable, d.robots, ` +
-	`d.sitemap, d.duration_ms, d.collected_at, d.queued_at, d.error_type, d.error_message, d.revision, d.changed_at`
+	`d.sitemap, d.barrier, d.duration_ms, d.collected_at, d.queued_at, d.error_type, d.error_message, ` +
+	`d.revision, d.changed_at`
 
 type domainRecordRow struct {
 	contract.Partition
@@ -138,6 +151,7 @@ type domainRecordRow struct {
 	Reachable    *int64       `json:"reachable"`
 	Robots       *int64       `json:"robots"`
 	Sitemap      *int64       `json:"sitemap"`
+	Barrier      *int64       `json:"barrier"`
 	DurationMS   *int64       `json:"duration_ms"`
 	CollectedAt  epoch.Millis `json:"collected_at"`
 	QueuedAt     epoch.Millis `json:"queued_at"`
@@ -160,6 +174,13 @@ func (r *domainRecordRow) record() contract.DomainRecord {
 		Robots: flag(r.Robots), Sitemap: flag(r.Sitemap), DurationMS: r.DurationMS,
 		CollectedAt: contract.At(r.CollectedAt.Time()), QueuedAt: contract.At(r.QueuedAt.Time()),
 		ChangedAt: contract.At(r.ChangedAt.Time()),
+	}
+	if n := r.Barrier; n != nil && *n >= 0 && *n < int64(len(barriers)) {
+		b := barriers[*n]
+		allowed := b != contract.Forbidden
+		if d.CrawlingAllowed = &allowed; b != contract.Clear {
+			d.Barrier = &b
+		}
 	}
 	if r.ChangedAt > 0 {
 		d.Revision = r.Revision
@@ -185,7 +206,8 @@ func (q *DomainQuery) statement() (Statement, error) {
 		order = `d.duration_ms DESC, d.partition, d.domain`
 	}
 	if state == "" {
-		return c.page(` FROM domains AS d JOIN partitions AS p ON p.id = d.partition`, order, q.Limit), nil
+		from := ` FROM domains AS d` + q.index(state) + ` JOIN partitions AS p ON p.id = d.partition`
+		return c.page(from, order, q.Limit), nil
 	}
 	others := c.clone()
 	c.and(`d.state = '` + string(state) + `'`) // not a parameter: partial indexes are chosen by the text
@@ -226,6 +248,9 @@ func (q *DomainQuery) impliedState() (contract.DomainState, error) {
 func (q *DomainQuery) conditions(state contract.DomainState) (c conditions) {
 	if q.ErrorType != "" {
 		c.and("d.error_type = ?", q.ErrorType)
+	}
+	if n := slices.Index(barriers[:], q.Barrier); n > 0 { // not a parameter, as the state
+		c.and("d.barrier > 0 AND d.barrier = " + strconv.Itoa(n))
 	}
 	c.flag("d.robots", q.Robots)
 	c.flag("d.sitemap", q.Sitemap)
@@ -308,6 +333,8 @@ func pendingFrom(f contract.Filter) string {
 func (q *DomainQuery) index(state contract.DomainState) string {
 	name := ""
 	switch {
+	case q.Barrier != "" && !q.SlowestFirst && state != contract.Pending:
+		name = "domains_by_barrier"
 	// (One partition is sorted quickly.)
 	case state == contract.Processed && (q.SlowestFirst || q.SlowerThanMS != nil) && !q.Filter.Whole():
 		name = "domains_by_duration"
@@ -351,6 +378,52 @@ func (l *Ledger) Domains(ctx context.Context, q DomainQuery) (contract.DomainPag
 		page.Domains = append(page.Domains, r.record())
 	}
 	return page, err
+}
+
+// selectRetries selects the last failure of each directory. The others of its row are those of the greatest failed_at.
+// A database has the failures of one environment.
+const selectRetries = `SELECT d.value AS dir, max(f.failed_at) AS failed_at, f.attempt, f.error_type, f.error_message
+FROM json_each(?1) AS d JOIN failures AS f ON f.work >= d.value AND f.work < d.value || '~'
+AND f.queue = (SELECT queue FROM failures WHERE queue >= ?2 AND queue < ?2 || '~' ORDER BY queue LIMIT 1)
+GROUP BY d.value`
+
+// AddRetries adds the last failed attempt of each pending domain since it was queued. delay is that of a first retry.
+func (l *Ledger) AddRetries(ctx context.Context, records []contract.DomainRecord, delay time.Duration) error {
+	const op = "ledger.AddRetries"
+	pending := map[string]*contract.DomainRecord{}
+	dirs := []string{}
+	for i := range records {
+		if d := &records[i]; d.State == contract.Pending {
+			dir := contract.DomainDir{Partition: d.Partition, Domain: d.Domain}.Prefix()
+			pending[dir], dirs = d, append(dirs, dir)
+		}
+	}
+	if len(dirs) == 0 {
+		return nil
+	}
+	results, err := l.batch(ctx, op, statement(selectRetries, dirs, contract.QueueName(contract.DomainQueue, "")))
+	if err != nil {
+		return err
+	}
+	rows, err := decode[struct {
+		Dir          string        `json:"dir"`
+		FailedAt     epoch.Millis  `json:"failed_at"`
+		Attempt      int           `json:"attempt"`
+		ErrorType    contract.Kind `json:"error_type"`
+		ErrorMessage string        `json:"error_message"`
+	}](op, results[0])
+	for _, r := range rows {
+		d := pending[r.Dir]
+		if d == nil || d.QueuedAt != nil && r.FailedAt.Time().Before(d.QueuedAt.Time) {
+			continue // it failed before it was queued again
+		}
+		d.Retry = &contract.DomainRetry{Attempt: r.Attempt, Of: contract.MaxRetries + 1, ErrorType: r.ErrorType,
+			ErrorMessage: r.ErrorMessage, FailedAt: contract.Time{Time: r.FailedAt.Time().UTC()}}
+		if r.Attempt <= contract.MaxRetries {
+			d.Retry.NextAt = contract.At(r.FailedAt.Add(delay << min(max(r.Attempt-1, 0), 10)).Time().UTC())
+		}
+	}
+	return err
 }
 
 // maxPartitionsOfDomain caps the partitions that Domain returns.

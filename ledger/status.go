@@ -33,7 +33,8 @@ total(p.records_rejected) AS records_rejected,
 total(p.domains_pending) AS domains_pending,
   total(p.domains_excluded) AS domains_excluded, total(p.robots_found) AS robots_found,
 total(p.sitemaps_found) AS sitemaps_found,
-  total(p.domains_duration_ms) AS domains_duration_ms`
+  total(p.domains_duration_ms) AS domains_duration_ms, total(p.domains_forbidden) AS domains_forbidden,
+  total(p.domains_refusing) AS domains_refusing, total(p.domains_empty) AS domains_empty`
 )
 
 // counts is a row of partitionSums.
@@ -54,6 +55,9 @@ type counts struct {
 	RobotsFound       float64
 	SitemapsFound     float64
 	DomainsDurationMS float64
+	DomainsForbidden  float64
+	DomainsRefusing   float64
+	DomainsEmpty      float64
 	UpdatedAt         epoch.Millis
 }
 
@@ -95,6 +99,12 @@ func (c *counts) set(column string, v gjson.Result) {
 		c.SitemapsFound = v.Num
 	case "domains_duration_ms":
 		c.DomainsDurationMS = v.Num
+	case "domains_forbidden":
+		c.DomainsForbidden = v.Num
+	case "domains_refusing":
+		c.DomainsRefusing = v.Num
+	case "domains_empty":
+		c.DomainsEmpty = v.Num
 	case "updated_at":
 		c.UpdatedAt = epoch.Millis(v.Int())
 	}
@@ -114,8 +124,11 @@ func (c *counts) stats() contract.Stats {
 			RobotsFound: int64(c.RobotsFound), SitemapFound: int64(c.SitemapsFound),
 			AvgProcessingMS: average(c.DomainsDurationMS, c.DomainsProcessed),
 		},
-		Excluded: int64(c.DomainsExcluded), Discarded: int64(c.FilesDiscarded),
-		Records: int64(c.Records), RecordsRejected: int64(c.RecordsRejected),
+		Excluded: int64(c.DomainsExcluded),
+		Barred: contract.BarrierCounts{Forbidden: int64(c.DomainsForbidden), Refuses: int64(c.DomainsRefusing),
+			Empty: int64(c.DomainsEmpty)},
+		Discarded: int64(c.FilesDiscarded),
+		Records:   int64(c.Records), RecordsRejected: int64(c.RecordsRejected),
 		AvgFileMS: average(c.FilesDurationMS, c.FilesTimed),
 	}
 	if n := float64(s.Processing.DomainsTotal); n > 0 {

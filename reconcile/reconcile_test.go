@@ -90,6 +90,7 @@ func (f *fixture) domain(t *testing.T, name string, reachable, robots, sitemap, 
 	dir := contract.DomainDir{Partition: place, Domain: name}
 	d := &contract.Document{Domain: name, Reachable: reachable, CollectedAt: contract.Time{Time: before}}
 	d.Robots.Exists, d.Sitemap.Exists, d.Processing.ProcessingDurationMS = robots, sitemap, 1000
+	d.Technical.RobotsTxt.AllowsCrawling = sitemap
 	if !reachable {
 		d.Robots.Error, d.Robots.ErrorType = contract.Text("refused"), contract.Text("network_error")
 	}
@@ -197,6 +198,7 @@ func TestLedger_Rebuilt(t *testing.T) {
 		},
 		Collection: contract.CollectionStats{RobotsFound: 26, RobotsRate: 0.6, SitemapFound: 22, SitemapRate: 0.51,
 			AvgProcessingMS: 1000},
+		Barred: contract.BarrierCounts{Forbidden: 10, Empty: 22},
 	}
 	for _, limit := range []int{1, 2, 7, 1000} {
 		f := newFixture(t, limit)

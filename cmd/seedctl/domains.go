@@ -26,19 +26,23 @@ points were looked at, what they answered, and when they are asked next.
 
 With --json each line is a domain {"domain", "partition_info", "state", "robots_exists",
 "sitemap_exists", "processing_duration_ms", "collected_at", "queued_at", "error_type",
-"error_message"}; with a DOMAIN it is one object that holds its domain_metadata.json as "document".`,
+"error_message", "crawling_allowed", "barrier", "retry"}; with a DOMAIN it is one object that holds
+its domain_metadata.json as "document".`,
 		Example: `  seedctl domains --state failed --date 2026-01-28
+  seedctl domains --barrier forbidden
   seedctl domains --sort duration --slower-than 5s
   seedctl domains mom.gov.sg --json | jq .document
   seedctl domains mom.gov.sg --history`,
 	})
 	var p contract.Partition
 	r.partitionFlags(&p)
-	var state, robots, sitemap, errorType, sort string
+	var state, robots, sitemap, barrier, errorType, sort string
 	r.choice(&state, "state", "`STATE`: pending, processed, failed or excluded", "pending", "processed", "failed",
 		"excluded")
 	r.choice(&robots, "robots", "`true` or false: with or without robots.txt", "true", "false")
 	r.choice(&sitemap, "sitemap", "`true` or false: with or without a sitemap", "true", "false")
+	r.choice(&barrier, "barrier", "`WHY` nothing may be fetched: forbidden, refuses or nothing", "forbidden", "refuses",
+		"nothing")
 	r.choice(&errorType, "error-type", "`TYPE` of the error of failed domains, such as timeout_error",
 		contract.Kinds...)
 	slower := r.flags.Duration("slower-than", 0, "processed, and took longer than this `TIME`, such as 5s")
@@ -56,7 +60,7 @@ With --json each line is a domain {"domain", "partition_info", "state", "robots_
 			return usageError("one DOMAIN at a time")
 		}
 		for name, value := range map[string]string{"state": state, "robots": robots, "sitemap": sitemap,
-			"error_type": errorType, "sort": sort} {
+			"barrier": barrier, "error_type": errorType, "sort": sort} {
 			if value != "" {
 				query.Set(name, value)
 			}
@@ -66,7 +70,7 @@ With --json each line is a domain {"domain", "partition_info", "state", "robots_
 		}
 		return list(ctx, r, []string{"seeds", "domains"}, query, *limit,
 			func(p *contract.DomainPage) ([]contract.DomainRecord, *string) { return p.Domains, p.Cursor },
-			"DOMAIN\tPARTITION\tSTATE\tROBOTS\tSITEMAP\tMS\tCOLLECTED\tERROR", domainRow)
+			"DOMAIN\tPARTITION\tSTATE\tCRAWLING\tSITEMAP\tMS\tCOLLECTED\tERROR", domainRow)
 	})
 }
 
@@ -75,15 +79,28 @@ func domainRow(d *contract.DomainRecord) string {
 	if d.ErrorMessage != nil {
 		why += ": " + or(d.ErrorMessage)
 	}
+	if x := d.Retry; x != nil {
+		why = fmt.Sprintf("attempt %d of %d: %s: %s", x.Attempt, x.Of, plain(string(x.ErrorType)),
+			plain(x.ErrorMessage))
+		if x.NextAt != nil {
+			why += "; again at " + moment(x.NextAt)
+		}
+	}
 	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", plain(d.Domain), partitionText(&d.Partition), stateText(d),
-		yesNo(d.Robots), yesNo(d.Sitemap), number(d.DurationMS), moment(d.CollectedAt), why)
+		yesNo(d.CrawlingAllowed), yesNo(d.Sitemap), number(d.DurationMS), moment(d.CollectedAt), why)
 }
 
 // stateText is the state of a domain; what operators rule out now is excluded, also where no message of it was dropped
-// yet.
+// yet, and one that was processed in vain says why.
 func stateText(d *contract.DomainRecord) string {
 	if d.Excluded != nil && *d.Excluded {
 		return string(contract.Excluded)
+	}
+	if d.State == contract.Processed && d.Barrier != nil {
+		if *d.Barrier == contract.Empty {
+			return "nothing to fetch"
+		}
+		return plain(string(*d.Barrier))
 	}
 	return plain(string(d.State))
 }

@@ -88,3 +88,21 @@ func TestDomains_SilentHost(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// A processed domain of which nothing may be fetched says why, as long as it is neither excluded nor queued again.
+func TestDomains_Barrier(t *testing.T) {
+	out, no := true, false
+	for want, d := range map[string]contract.DomainRecord{
+		"\tforbidden\tno\t": {State: contract.Processed, Barrier: ptr(contract.Forbidden), CrawlingAllowed: &no},
+		"\trefuses\t-\t":    {State: contract.Processed, Barrier: ptr(contract.Refuses)},
+		"\tnothing to fetch\tyes\t": {State: contract.Processed, Barrier: ptr(contract.Empty),
+			CrawlingAllowed: &out},
+		"\texcluded\t-\t":  {State: contract.Processed, Barrier: ptr(contract.Empty), Excluded: &out},
+		"\tpending\t-\t":   {State: contract.Pending, Barrier: ptr(contract.Empty)},
+		"\tprocessed\t-\t": {State: contract.Processed},
+	} {
+		if got := domainRow(&d); !strings.Contains(got, want) {
+			t.Errorf("%q lacks %q", got, want)
+		}
+	}
+}

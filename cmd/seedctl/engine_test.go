@@ -329,7 +329,8 @@ func sampleDomain() contract.DomainDetail {
 		Record: &contract.DomainRecord{Domain: "mom.gov.sg", Partition: sg, State: contract.Processed,
 			Robots:     ptr(true),
 			Sitemap:    ptr(true),
-			DurationMS: ptr(int64(2340)), CollectedAt: ptr(at("09:20:00")), QueuedAt: ptr(at("09:15:00"))},
+			DurationMS: ptr(int64(2340)), CollectedAt: ptr(at("09:20:00")), QueuedAt: ptr(at("09:15:00")),
+			CrawlingAllowed: ptr(true)},
 		Partitions: []contract.Partition{sg, {Country: "sg", Category: "news", Date: "2026-01-27"}},
 		EntryPoints: []contract.EntryHistory{{URL: "https://www.mom.gov.sg/rss", Method: "rss", Interval: 8640,
 			CheckedAt: ptr(at("09:20:00")), ChangedAt: ptr(at("09:20:00")),
@@ -532,7 +533,9 @@ func (e *playedEngine) domains(r *http.Request) (int, any) {
 			DurationMS: ptr(int64(10012)), CollectedAt: ptr(at("09:21:00")), ErrorType: ptr("timeout_error"),
 			ErrorMessage: ptr("no answer in 10 s")},
 		*sampleDomain().Record,
-		{Domain: "new.example", Partition: sg, State: contract.Pending, QueuedAt: ptr(at("09:15:00"))},
+		{Domain: "new.example", Partition: sg, State: contract.Pending, QueuedAt: ptr(at("09:15:00")),
+			Retry: &contract.DomainRetry{Attempt: 2, Of: 4, ErrorType: contract.Storage,
+				ErrorMessage: "the object store failed", FailedAt: at("09:25:00"), NextAt: ptr(at("09:29:00"))}},
 	}
 	if state := r.URL.Query().Get("state"); state != "" {
 		all = slices.DeleteFunc(all, func(d contract.DomainRecord) bool { return string(d.State) != state })

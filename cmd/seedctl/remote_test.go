@@ -57,6 +57,7 @@ var remoteCommands = []struct {
 			"GET /dlq?category=news&country=sg&date=2026-01-28&domain=gone.example&error_type=storage_error&limit=50&" +
 				"queue=domain&state=stored"}},
 	{"domains https://mom.gov.sg/x?y=1", []string{"GET /seeds/domains/mom.gov.sg"}},
+	{"domains --barrier refuses", []string{"GET /seeds/domains?barrier=refuses&limit=50"}},
 	{"dlq list --domain https://www.gone.example/", []string{"GET /dlq?domain=gone.example&limit=50"}},
 	{"dlq list --domain www.gone.co.uk", []string{"GET /dlq?domain=gone.co.uk&limit=50"}},
 	{"dlq show 4f1c8d", []string{"GET /dlq/4f1c8d"}},

@@ -201,6 +201,9 @@ func totals(p *contract.ProcessingStats) lines {
 func (r *remote) numbers(ctx context.Context, s *contract.Status) lines {
 	t := lines{""}
 	t.add("excluded\t%s", count(int(s.Excluded), "domain"))
+	if b := s.Barred; b != (contract.BarrierCounts{}) {
+		t.add("not fetched\t%d forbidden, %d refuse, %d with nothing to fetch", b.Forbidden, b.Refuses, b.Empty)
+	}
 	t.add("discarded\t%s", count(int(s.Discarded), "raw file"))
 	t.add("rejected\t%d of %s", s.RecordsRejected, count(int(s.Records), "record"))
 	robots, sitemap := "-", "-" // of nothing there are none

@@ -301,6 +301,116 @@ func domainRevisions(t T, db ledger.DB, name string) {
 	}
 }
 
+func domainBarriers(t T, db ledger.DB, name string) {
+	p := place(name, "2026-01-28")
+	var changes ledger.Changes
+	for i, domain := range []string{"clear.sg", "forbidden.sg", "refuses.sg", "nothing.sg", "forbidden-2.sg",
+		"down.sg"} {
+		changes.Domains = append(changes.Domains, ledger.DomainChange{Partition: p, Domain: domain,
+			Outcome: outcome(i, domain != "down.sg")})
+	}
+	changes.Domains[4].Outcome.Barrier = contract.Forbidden
+	changes.Domains = append(changes.Domains, ledger.DomainChange{Partition: p, Domain: "waits.sg", Queued: at(1)})
+	earlier := outcome(0, true)
+	earlier.Barrier = ""
+	changes.Domains = append(changes.Domains, ledger.DomainChange{Partition: p, Domain: "earlier.sg", Outcome: earlier})
+	record(t, db, changes)
+	recount(t, db, name, "collected")
+	expect(t, "counts", stats(t, db, name).Barred, contract.BarrierCounts{Forbidden: 2, Refuses: 1, Empty: 1})
+
+	list := func(q ledger.DomainQuery) (names []string) {
+		t.Helper()
+		for q.Filter.Category, q.Limit = name, 1; ; {
+			page, err := ledger.New(db).Domains(ctx, q)
+			must(t, "Domains", err)
+			for _, d := range page.Domains {
+				names = append(names, d.Domain)
+				if q.Barrier != "" && (d.Barrier == nil || *d.Barrier != q.Barrier ||
+					*d.CrawlingAllowed != (q.Barrier != contract.Forbidden)) {
+					t.Errorf("%s has the barrier %v, not %s", d.Domain, d.Barrier, q.Barrier)
+				}
+			}
+			if page.Cursor == nil {
+				return names
+			}
+			q.Cursor = *page.Cursor
+		}
+	}
+	for barrier, want := range map[contract.Barrier][]string{contract.Forbidden: {"forbidden-2.sg", "forbidden.sg"},
+		contract.Refuses: {"refuses.sg"}, contract.Empty: {"nothing.sg"}} {
+		expect(t, string(barrier), list(ledger.DomainQuery{Barrier: barrier}), want)
+		expect(t, "processed, "+string(barrier), list(ledger.DomainQuery{Barrier: barrier,
+			State: contract.Processed}), want)
+		expect(t, "of one partition, "+string(barrier), list(ledger.DomainQuery{Barrier: barrier,
+			Filter: contract.Filter{Country: p.Country, Date: p.Date}}), want)
+		for _, state := range []contract.DomainState{contract.Failed, contract.Pending, contract.Excluded} {
+			expect(t, string(state+", "+contract.DomainState(barrier)),
+				list(ledger.DomainQuery{Barrier: barrier, State: state}), []string(nil))
+		}
+		yes := true
+		expect(t, "with robots.txt, "+string(barrier), list(ledger.DomainQuery{Barrier: barrier, Robots: &yes}), want)
+		expect(t, "slowest first, "+string(barrier), len(list(ledger.DomainQuery{Barrier: barrier,
+			SlowestFirst: true})), len(want))
+	}
+	for domain, want := range map[string]string{"clear.sg": "true", "forbidden.sg": "false", "down.sg": "null",
+		"earlier.sg": "null", "waits.sg": "null"} {
+		records, err := ledger.New(db).Domain(ctx, domain, contract.Filter{Category: name})
+		must(t, "Domain", err)
+		expect(t, domain+" may be crawled", string(contract.Encode(records[0].CrawlingAllowed)), want)
+	}
+
+	// Queued again it keeps its barrier; a later collection replaces it.
+	record(t, db, ledger.Changes{QueuedDomains: []ledger.Queued{{Partition: p, Names: []string{"refuses.sg"},
+		At: at(20), RequiredSince: at(20)}}})
+	expect(t, "queued again", list(ledger.DomainQuery{Barrier: contract.Refuses, State: contract.Pending}),
+		[]string{"refuses.sg"})
+	record(t, db, ledger.Changes{Domains: []ledger.DomainChange{{Partition: p, Domain: "refuses.sg",
+		Outcome: outcome(24, true)}, {Partition: p, Domain: "nothing.sg", Outcome: outcome(24, false)}}})
+	expect(t, "counts later", stats(t, db, name).Barred, contract.BarrierCounts{Forbidden: 2})
+	// Others write one by one.
+	query(t, db, `UPDATE domains SET barrier = 3 WHERE domain = 'clear.sg'
+AND partition = (SELECT id FROM partitions WHERE category = ?1)`, name)
+	query(t, db, `DELETE FROM domains WHERE domain = 'forbidden.sg'
+AND partition = (SELECT id FROM partitions WHERE category = ?1)`, name)
+	recount(t, db, name, "written by another")
+	expect(t, "counts of others", stats(t, db, name).Barred, contract.BarrierCounts{Forbidden: 1, Empty: 1})
+}
+
+func domainRetries(t T, db ledger.DB, name string) {
+	p := place(name, "2026-01-28")
+	queue := contract.QueueName(contract.DomainQueue, "dev")
+	failed := func(domain, file string, attempt, second int) ledger.Failure {
+		return ledger.Failure{Work: ledger.Work{Queue: queue,
+			Key: contract.DomainDir{Partition: p, Domain: domain}.URLList(file, 0)}, MessageID: name + file,
+			Attempt: attempt, ErrorType: contract.Storage, ErrorMessage: fmt.Sprint("at ", second),
+			FailedAt: at(second)}
+	}
+	record(t, db, ledger.Changes{
+		QueuedDomains: []ledger.Queued{{Partition: p, At: at(1),
+			Names: []string{"a.sg", "b.sg", "first.sg", "last.sg", "replayed.sg", "a.sg.sg"}}},
+		Failures: []ledger.Failure{failed("a.sg", "raw_0001", 1, 2), failed("a.sg", "raw_0001", 2, 4),
+			failed("a.sg", "raw_0002", 1, 3), failed("last.sg", "raw_0001", 4, 9),
+			failed("replayed.sg", "raw_0001", 4, 9)},
+	})
+	record(t, db, ledger.Changes{Domains: []ledger.DomainChange{{Partition: p, Domain: "replayed.sg", Queued: at(10)},
+		{Partition: p, Domain: "b.sg", Outcome: outcome(11, true)}}, Failures: []ledger.Failure{
+		failed("b.sg", "raw_0001", 1, 12)}})
+	page, err := ledger.New(db).Domains(ctx, ledger.DomainQuery{Filter: contract.Filter{Category: name}, Limit: 10})
+	must(t, "Domains", err)
+	must(t, "AddRetries", ledger.New(db).AddRetries(ctx, page.Domains, time.Minute))
+	got := map[string]string{}
+	for _, d := range page.Domains {
+		got[d.Domain] = string(contract.Encode(d.Retry))
+	}
+	expect(t, "retries", got, map[string]string{
+		"a.sg": string(contract.Encode(&contract.DomainRetry{Attempt: 2, Of: 4, ErrorType: contract.Storage,
+			ErrorMessage: "at 4", FailedAt: *contract.At(at(4)), NextAt: contract.At(at(4).Add(2 * time.Minute))})),
+		"last.sg": string(contract.Encode(&contract.DomainRetry{Attempt: 4, Of: 4, ErrorType: contract.Storage,
+			ErrorMessage: "at 9", FailedAt: *contract.At(at(9))})),
+		"a.sg.sg": "null", "first.sg": "null", "replayed.sg": "null", "b.sg": "null",
+	})
+}
+
 func domainPartitions(t T, db ledger.DB, name string) {
 	domain := strings.ReplaceAll(name, " ", "-") + ".sg"
 	dates := []string{"2026-01-28", "2026-01-30", "2026-01-29"}

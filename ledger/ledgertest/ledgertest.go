@@ -53,6 +53,8 @@ var Cases = []Case{
 	{"more domains than a parameter holds", manyDomains},
 	{"pages of domains", domainPages},
 	{"revisions of domains", domainRevisions},
+	{"domains of which nothing may be fetched", domainBarriers},
+	{"attempts of domains that are retried", domainRetries},
 	{"one domain in several partitions", domainPartitions},
 	{"numbers of partitions, hours and errors", numbers},
 	{"lists, choices and resolutions of dead letters", deadLettersResolved},
@@ -110,7 +112,9 @@ func stats(t T, db ledger.DB, name string) contract.Stats {
 func outcome(seconds int, reachable bool) *contract.Outcome {
 	o := &contract.Outcome{CollectedAt: at(seconds).Truncate(time.Second), Reachable: reachable, Robots: reachable,
 		Sitemap: reachable && seconds%2 == 0, Duration: time.Duration(seconds) * time.Millisecond}
-	if !reachable {
+	if reachable {
+		o.Barrier = []contract.Barrier{contract.Clear, contract.Forbidden, contract.Refuses, contract.Empty}[seconds%4]
+	} else {
 		o.ErrorType, o.ErrorMessage = "network_error", fmt.Sprint("refused at ", seconds)
 	}
 	return o
@@ -125,7 +129,10 @@ func recount(t T, db ledger.DB, name, what string) {
 	}
 	kept := query(t, db, `SELECT files_processed, files_failed, files_pending, files_timed, files_duration_ms,
   domains_processed, domains_failed, domains_pending, domains_excluded, robots_found, sitemaps_found,
-domains_duration_ms`+rows, name)
+domains_duration_ms, domains_forbidden, domains_refusing, domains_empty`+rows, name)
+	barred := func(n string) string {
+		return `(SELECT count(*) FROM domains AS d WHERE d.partition = p.id AND d.barrier = ` + n + `)`
+	}
 	counted := query(t, db, `SELECT `+counts("files", "processed")+` AS files_processed,
 `+counts("files", "failed")+` AS files_failed, `+counts("files", "pending")+` AS files_pending,
   (SELECT count(duration_ms) FROM files AS f WHERE f.partition = p.id AND f.state = 'processed') AS files_timed,
@@ -138,7 +145,9 @@ AND d.state = 'processed') AS robots_found,
   (SELECT ifnull(sum(sitemap), 0) FROM domains AS d WHERE d.partition = p.id
 AND d.state = 'processed') AS sitemaps_found,
   (SELECT ifnull(sum(duration_ms), 0) FROM domains AS d WHERE d.partition = p.id
-AND d.state = 'processed') AS domains_duration_ms`+rows, name)
+AND d.state = 'processed') AS domains_duration_ms,
+  `+barred("1")+` AS domains_forbidden, `+barred("2")+` AS domains_refusing, `+barred("3")+` AS domains_empty`+rows,
+		name)
 	expect(t, what+": the numbers of the partitions", kept, counted)
 
 	const here = ` WHERE partition IN (SELECT id FROM partitions WHERE category = ?1)`

@@ -335,6 +335,25 @@ describe("the dashboard", { skip }, () => {
     await page.getByRole("heading", { name: "city-council-2.example" }).waitFor();
   });
 
+  test("domains of which nothing may be fetched, and those that are retried, say why", async () => {
+    await open();
+    await page.getByRole("link", { name: "12", exact: true }).first().click(); // of the tile: forbidden
+    await page.waitForURL(/barrier=forbidden$/);
+    await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 12);
+    assert.match(await said(page.locator("tbody tr").first()), /-32\.example[\s\S]+ forbidden no /);
+    await page.getByLabel("Not fetched since").selectOption("nothing");
+    await button("Apply").click();
+    await page.waitForURL(/barrier=nothing$/);
+    await page.getByRole("link", { name: /-34\.example$/ }).waitFor();
+    assert.match(await said(page.locator("tbody tr").first()), /-34\.example[\s\S]+ nothing to fetch yes /);
+    await page.getByLabel("Not fetched since").selectOption("");
+    await page.getByLabel("State").selectOption("pending");
+    await button("Apply").click();
+    await page.waitForURL(/state=pending$/);
+    await page.getByText("attempt 2 of 4 failed").first().waitFor();
+    assert.match(await said(page.locator("tbody")), /attempt 2 of 4 failed[\s\S]+Storage[\s\S]+next attempt in/);
+  });
+
   test("a contract is readable, and can be saved as JSON", async () => {
     await open("#/domain/city-council-2.example");
     const entries = page.getByRole("table", { name: "Entry points" });

@@ -85,10 +85,23 @@ function domain(i, partition_info, now) {
     processing_duration_ms: done ? Math.round(500 + 3747 * ((spread % 1180) / 1179) ** 4) : null,
     collected_at: done ? iso(now - minutesAgo((i * 131) % 1430) * 60_000) : null,
     queued_at: iso(now - 2 * HOUR - i * 1_000),
+    crawling_allowed: state === "processed" ? i % 100 !== 31 : null,
+    barrier: state === "processed" ? ({ 31: "forbidden", 32: "refuses", 33: "nothing" }[i % 100] ?? null) : null,
+    retry: state === "pending" && i % 2 ? retry(i, now) : null,
     error_type,
     error_message: error_message?.replace("{domain}", name) ?? null,
   };
 }
+
+/** The failed attempt of a pending domain. */
+const retry = (i, now) => ({
+  attempt: 1 + (i % 4),
+  of: 4,
+  error_type: "storage_error",
+  error_message: "the object store failed",
+  failed_at: iso(now - 60_000),
+  next_at: i % 4 === 3 ? null : iso(now + 3_600_000),
+});
 
 /** Spreads moments of a day so that it has busy and quiet hours. */
 const minutesAgo = (minute) => Math.max(0, Math.round(minute + 70 * Math.sin((minute / 1430) * 4 * Math.PI)));
@@ -285,6 +298,9 @@ export class World {
         avg_processing_time_ms: average(done),
       },
       domains_excluded: count(domains, "excluded"),
+      domains_barred: Object.fromEntries(
+        ["forbidden", "refuses", "nothing"].map((why) => [why, domains.filter((one) => one.barrier === why).length]),
+      ),
       files_discarded: 0,
       records_total: 240 * count(files, "processed"),
       records_rejected: 3 * count(files, "processed"),
@@ -344,6 +360,7 @@ export class World {
         match(one) &&
         wants("state", one.state) &&
         wants("robots", one.robots_exists) &&
+        wants("barrier", one.barrier) &&
         wants("sitemap", one.sitemap_exists) &&
         wants("error_type", one.error_type) &&
         (one.processing_duration_ms ?? 0) >= Number(query.get("slower_than_ms") ?? 0),

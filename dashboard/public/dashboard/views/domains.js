@@ -3,12 +3,22 @@ import { get } from "../api.js";
 import { h } from "../dom.js";
 import { choice, errorTypes, filterForm, partitionFields, text } from "../filters.js";
 import { duration, label, t } from "../i18n.js";
-import { actionButton, domainCell, domainKey, empty, foreign, since, stateBadge, yesNo } from "../pieces.js";
+import { actionButton, badge, domainCell, domainKey, empty, foreign, since, stateBadge, yesNo } from "../pieces.js";
 import { collectFailed } from "../pipeline.js";
 import { hostOf, partitionOf, pick, to } from "../routes.js";
 import { pager, table } from "../table.js";
 
-const choices = ["country", "category", "date", "state", "error_type", "robots", "sitemap", "slower_than_ms"];
+const choices = [
+  "country",
+  "category",
+  "date",
+  "state",
+  "error_type",
+  "barrier",
+  "robots",
+  "sitemap",
+  "slower_than_ms",
+];
 const filters = [...choices, "sort", "cursor"];
 
 export default {
@@ -21,6 +31,7 @@ export default {
       ...partitionFields(),
       choice("state", "state", ["pending", "processed", "failed", "excluded"]),
       choice("error_type", "error", errorTypes),
+      choice("barrier", "barrier", ["forbidden", "refuses", "nothing"]),
       choice("robots", "robots", ["true", "false"]),
       choice("sitemap", "sitemap", ["true", "false"]),
       text("slower_than_ms", { size: 6, inputmode: "numeric", pattern: "[0-9]*" }),
@@ -50,21 +61,15 @@ export default {
                   wide: true,
                   cell: domainCell,
                 },
-                { head: t("state"), cell: (row) => stateBadge(row.excluded ? "excluded" : row.state) },
-                { head: t("robots"), cell: (row) => yesNo(row.robots_exists) },
+                { head: t("state"), cell: domainState },
+                { head: t("crawling"), cell: (row) => yesNo(row.crawling_allowed) },
                 { head: t("sitemap"), cell: (row) => yesNo(row.sitemap_exists) },
                 { head: t("time"), number: true, cell: (row) => duration(row.processing_duration_ms ?? NaN) },
                 { head: t("collected"), cell: (row) => since(row.collected_at) },
                 {
                   head: t("failure.reason"),
                   wide: true,
-                  cell: (row) =>
-                    row.error_type
-                      ? [
-                          h("strong", null, label("error", row.error_type)),
-                          h("div", { class: "small clipped" }, foreign(row.error_message)),
-                        ]
-                      : foreign(null),
+                  cell: reason,
                 },
               ],
             }),
@@ -73,6 +78,27 @@ export default {
     ];
   },
 };
+
+/** The state, or why a processed domain gives nothing; of one that is retried, which attempt failed. */
+export function domainState(row) {
+  if (row.excluded) return stateBadge("excluded");
+  if (row.state === "processed" && row.barrier) return badge("bad", label("barrier", row.barrier));
+  return row.retry
+    ? [stateBadge(row.state), h("div", { class: "small" }, t("domains.attempt", row.retry.attempt, row.retry.of))]
+    : stateBadge(row.state);
+}
+
+/** Why a domain failed, or why its last attempt did and when the next one is. */
+function reason({ error_type, error_message, retry }) {
+  const type = error_type ?? retry?.error_type;
+  return type
+    ? [
+        h("strong", null, label("error", type)),
+        h("div", { class: "small clipped" }, foreign(error_message ?? retry?.error_message)),
+        retry?.next_at && h("div", { class: "small muted" }, t("domains.next"), " ", since(retry.next_at)),
+      ]
+    : foreign(null);
+}
 
 /** Filters that the API refuses: only failed domains have an error type, and only processed ones a time. */
 const rules = () => [

@@ -88,7 +88,7 @@ export default {
               progress(t("files"), p, "files", {}),
               progress(t("domains"), p, "domains", filter, speed(state.samples, p)),
             ),
-            rates(status, Object.keys(filter).length > 0),
+            rates(status, filter),
             h(
               "div",
               { class: "grid two-thirds", key: "trend" },
@@ -156,14 +156,16 @@ function rates(
     queues,
     dead_letters: deadLetters,
     domains_excluded: excluded,
+    domains_barred: barred = {}, // missing in earlier versions of the engine
     files_discarded: discarded,
     records_total: records,
     records_rejected: rejected,
     avg_file_time_ms: file,
     rejections = [],
   },
-  filtered,
+  filter,
 ) {
+  const filtered = Object.keys(filter).length > 0;
   const whole = filtered && h("div", null, t("rates.whole"));
   const backlog = (role) => (queues[role] ? number(queues[role].messages) : "–");
   const oldest = Object.values(queues)
@@ -194,6 +196,15 @@ function rates(
         t("rates.letters.note", deadLetters.replayed, deadLetters.discarded),
         whole,
       ]),
+      ["forbidden", "refuses", "nothing"].map(
+        (barrier) =>
+          barred[barrier] > 0 &&
+          tile(
+            label("barrier", barrier),
+            h("a", { href: to("domains", { ...filter, barrier }) }, number(barred[barrier])),
+            label("barrier.about", barrier),
+          ),
+      ),
       excluded > 0 && tile(t("rates.excluded"), number(excluded), t("rates.excluded.note")),
       discarded > 0 && tile(t("rates.discarded"), number(discarded), t("rates.discarded.note")),
       rejected > 0 && tile(t("rates.rejected"), number(rejected), t("of", rejected, records)),
