@@ -16,6 +16,7 @@ type Ledger interface {
 	Alarms(ctx context.Context, at time.Time, windows []int) (ledger.AlarmReading, error)
 	SaveFrontierReading(ctx context.Context, r ledger.FrontierReading) error
 	MarkAlarms(ctx context.Context, at time.Time, calm, restless []string) error
+	LeadingError(ctx context.Context, of ledger.Failing, since time.Time) (*contract.AlarmCause, error)
 }
 
 // readingInterval is the time between two readings of the frontier. Each costs a request per shard and a row of the
@@ -29,6 +30,8 @@ type Watch struct {
 	Ledger      Ledger
 	Webhook     Webhook
 	URL         string // of the webhook; "": changes are only logged
+	Secret      string // signs posts; "": they are not signed
+	Page        string // URL of the page of alarms, or ""
 	Environment string
 	Log         *slog.Logger
 	Now         func() time.Time
@@ -50,6 +53,9 @@ func (w *Watch) Run(ctx context.Context) error {
 	for i, s := range Judge(reading) {
 		current[i] = contract.Alarm{AlarmState: s, Text: rules[i].sentence(&s)}
 		saved, _ := reading.Saved(s.Name)
+		if s.State == contract.AlarmFiring && saved.State != contract.AlarmFiring {
+			current[i].Cause = w.cause(ctx, at, &rules[i])
+		}
 		if saved.State != contract.AlarmFiring || s.State != contract.AlarmFiring {
 			continue
 		}
@@ -63,9 +69,34 @@ func (w *Watch) Run(ctx context.Context) error {
 	if err := w.Ledger.MarkAlarms(ctx, at, calm, restless); err != nil {
 		return err
 	}
-	r := Reporter{Records: w.Ledger, Webhook: w.Webhook, URL: w.URL, Environment: w.Environment, Log: w.Log,
-		Now: w.Now}
-	return r.Report(ctx, current, reading.Saved)
+	return w.reporter().Report(ctx, current, reading.Saved)
+}
+
+func (w *Watch) reporter() *Reporter {
+	return &Reporter{Records: w.Ledger, Webhook: w.Webhook, URL: w.URL, Secret: w.Secret, Page: w.Page,
+		Environment: w.Environment, Log: w.Log, Now: w.Now}
+}
+
+// Trial posts a trial to the webhook; see Reporter.
+func (w *Watch) Trial(ctx context.Context, by string) (contract.AlarmTrial, error) {
+	return w.reporter().Trial(ctx, by)
+}
+
+// cause returns the most frequent error of what a rule counts, or nil. An alarm is reported without it as well.
+func (w *Watch) cause(ctx context.Context, at time.Time, r *rule) *contract.AlarmCause {
+	if r.failing == "" {
+		return nil
+	}
+	since := time.Time{}
+	if r.window > 0 {
+		since = at.Add(-time.Duration(r.window) * time.Minute)
+	}
+	cause, err := w.Ledger.LeadingError(ctx, r.failing, since)
+	if err != nil {
+		w.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
+		return nil
+	}
+	return cause
 }
 
 // readFrontier adds a new reading of the frontier if the last one is old.

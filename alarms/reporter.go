@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -44,6 +46,8 @@ type Reporter struct {
 	Records     Records
 	Webhook     Webhook
 	URL         string // of the webhook; without one changes are only logged
+	Secret      string // signs posts; "": they are not signed
+	Page        string // URL of the page of alarms, or ""
 	Environment string
 	Log         *slog.Logger
 	Now         func() time.Time
@@ -63,18 +67,53 @@ func (r *Reporter) Report(ctx context.Context, current []contract.Alarm,
 	var posted, unposted []string
 	for _, n := range notices {
 		if len(unposted) == 0 { // later changes must not overtake a failed one
-			header := http.Header{"Idempotency-Key": {n.ID}} // the same when the change is posted again
-			err := r.Webhook.Post(ctx, r.URL, header, []byte(n.Body), PostTimeout)
-			if err == nil {
+			if r.post(ctx, n.ID, []byte(n.Body)) == nil {
 				posted = append(posted, n.ID)
 				continue
 			}
-			r.Log.Error("alarm_webhook_failed", "error_type", contract.KindOf(err), "error",
-				cmp.Or(contract.MessageOf(err), unreachable), "id", n.ID)
 		}
 		unposted = append(unposted, n.ID)
 	}
 	return r.Records.SettleAlarmChanges(ctx, posted, unposted, r.Now())
+}
+
+// post posts a change, and logs a failure. The id is the same when the change is posted again.
+func (r *Reporter) post(ctx context.Context, id string, body []byte) error {
+	header := http.Header{"Idempotency-Key": {id}}
+	if r.Secret != "" {
+		header.Set(contract.SignatureHeader, contract.SignWebhook(r.Secret, r.Now(), body))
+	}
+	err := r.Webhook.Post(ctx, r.URL, header, body, PostTimeout)
+	if err == nil {
+		return nil
+	}
+	failed := &contract.Error{Kind: contract.KindOf(err), Op: "alarms.post",
+		Message: cmp.Or(contract.MessageOf(err), unreachable)}
+	r.Log.Error("alarm_webhook_failed", "error_type", failed.Kind, "error", failed.Message, "id", id)
+	return failed
+}
+
+// ErrNoWebhook is returned when a trial has no webhook to be posted to.
+var ErrNoWebhook = errors.New("there is no webhook: ALERT_WEBHOOK_URL is not set")
+
+// Trial posts a change that is none, so that operators see whether their receiver takes posts. by names who asked.
+func (r *Reporter) Trial(ctx context.Context, by string) (contract.AlarmTrial, error) {
+	t := contract.AlarmTrial{ID: rand.Text(), Signed: r.Secret != ""}
+	if r.URL == "" {
+		return t, ErrNoWebhook
+	}
+	c := contract.AlarmChange{ID: t.ID, Alarm: contract.TrialAlarm, State: contract.AlarmOK, Unit: contract.Count,
+		At: contract.Time{Time: r.Now().UTC()}, Environment: r.Environment, URL: r.Page,
+		Text: r.withPage("Trial (" + r.Environment + "): " + by + " tried the webhook of alarms.")}
+	return t, r.post(ctx, t.ID, contract.Encode(c))
+}
+
+// withPage appends the address of the page of alarms to a sentence.
+func (r *Reporter) withPage(text string) string {
+	if r.Page == "" {
+		return text
+	}
+	return text + " " + r.Page
 }
 
 // saveChanges saves and logs the alarms whose state differs from the saved one.
@@ -92,6 +131,9 @@ func (r *Reporter) saveChanges(ctx context.Context, current []contract.Alarm,
 		u := ledger.AlarmUpdate{Name: a.Key(), State: a.State}
 		if ok || a.State == contract.AlarmFiring { // a new alarm that is well is not reported
 			c := r.change(a, at)
+			if c.Since = &c.At; a.State == contract.AlarmOK && ok {
+				c.Since = contract.At(before.Since.UTC())
+			}
 			u.Notice = &ledger.AlarmNotice{ID: c.ID, Body: string(contract.Encode(c)), At: epoch.MillisOf(at)}
 			changes = append(changes, c)
 		}
@@ -115,10 +157,14 @@ func (r *Reporter) change(a *contract.Alarm, at time.Time) contract.AlarmChange 
 	if a.State == contract.AlarmOK {
 		verb = "Recovered"
 	}
+	text := verb + " (" + r.Environment + "): " + a.Text
+	if c := a.Cause; c != nil {
+		text += fmt.Sprintf(" Mostly %s: %d of %d.", c.ErrorType, c.Count, c.Of)
+	}
 	return contract.AlarmChange{
 		ID: rand.Text(), Alarm: a.Name, Source: a.Source, State: a.State, Value: a.Value, Threshold: a.Threshold,
 		Unit: a.Unit, Window: a.Window,
-		At: contract.Time{Time: at.UTC()}, Environment: r.Environment, Text: verb + " (" + r.Environment + "): " +
-			a.Text,
+		At: contract.Time{Time: at.UTC()}, Environment: r.Environment, Text: r.withPage(text), Cause: a.Cause,
+		URL: r.Page,
 	}
 }

@@ -16,8 +16,9 @@ type rule struct {
 	name      string
 	subject   string // of the sentence that is posted
 	threshold float64
-	unit      string // one of contract.Percent, Milliseconds and Count
-	window    int    // minutes over which its value is taken; 0 for the current value
+	unit      string         // one of contract.Percent, Milliseconds and Count
+	window    int            // minutes over which its value is taken; 0 for the current value
+	failing   ledger.Failing // whose errors are counted when it begins; "": none
 	value     func(counts) *float64
 }
 
@@ -35,11 +36,13 @@ const minReported = 20
 // docs/operations.md; a test compares them.
 var rules = []rule{
 	{
-		name: "file_failures", subject: "Files that fail", threshold: 5, unit: contract.Percent, window: 60,
+		name: "file_failures", failing: ledger.FailingFiles,
+		subject: "Files that fail", threshold: 5, unit: contract.Percent, window: 60,
 		value: func(c counts) *float64 { return finishedShare(c.FilesFailed, c.FilesProcessed) },
 	},
 	{
-		name: "domain_failures", subject: "Domains that fail", threshold: 10, unit: contract.Percent, window: 60,
+		name: "domain_failures", failing: ledger.FailingDomains,
+		subject: "Domains that fail", threshold: 10, unit: contract.Percent, window: 60,
 		value: func(c counts) *float64 { return finishedShare(c.DomainsFailed, c.DomainsProcessed) },
 	},
 	{
@@ -49,7 +52,7 @@ var rules = []rule{
 	},
 	{
 		name: "dead_letters", subject: "Dead letters neither replayed nor discarded", threshold: 100,
-		unit:  contract.Count,
+		unit: contract.Count, failing: ledger.FailingLetters,
 		value: func(c counts) *float64 { n := float64(c.DeadLetters.Stored); return &n },
 	},
 	{

@@ -50,8 +50,9 @@ func (s *AlarmState) Number(v float64) string {
 // Alarm is the state of an alarm with a sentence for people.
 type Alarm struct {
 	AlarmState
-	Source string `json:"source,omitempty"` // if there is an alarm of this name for each source
-	Text   string `json:"text"`
+	Source string      `json:"source,omitempty"` // if there is an alarm of this name for each source
+	Cause  *AlarmCause `json:"-"`
+	Text   string      `json:"text"`
 }
 
 // Key returns the name under which the alarm's state is saved.
@@ -74,6 +75,32 @@ type AlarmChange struct {
 	Unit        string   `json:"unit"`
 	Window      *int     `json:"window_minutes"`
 	At          Time     `json:"at"`
+	Since       *Time    `json:"since,omitempty"` // when the alarm began
 	Environment string   `json:"environment"`
 	Text        string   `json:"text"`
+	// Cause is the most frequent error when the alarm begins; nil for alarms of other things than failures.
+	Cause *AlarmCause `json:"cause,omitempty"`
+	URL   string      `json:"url,omitempty"` // of the page of alarms, if PUBLIC_URL is set
+}
+
+// AlarmCause is the most frequent error of what an alarm counts.
+type AlarmCause struct {
+	ErrorType string `json:"error_type"`
+	Count     int64  `json:"count"`
+	Of        int64  `json:"of"` // failures in all
+}
+
+// TrialAlarm is the name of the alarm of a trial.
+const TrialAlarm = "trial"
+
+// AlarmWebhook is how the changes of alarms are posted.
+type AlarmWebhook struct {
+	Enabled bool `json:"enabled"` // ALERT_WEBHOOK_URL is set
+	Signed  bool `json:"signed"`  // ALERT_WEBHOOK_SECRET is set
+}
+
+// AlarmTrial answers POST /api/v1/alarms/test.
+type AlarmTrial struct {
+	ID     string `json:"id"` // of the post
+	Signed bool   `json:"signed"`
 }

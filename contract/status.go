@@ -8,6 +8,7 @@ type Status struct {
 	Stats
 	DeadLetters DeadLetterCounts `json:"dead_letters"` // of the whole engine, regardless of the filter
 	Alarms      []AlarmState     `json:"alarms"`       // every alarm, firing or not, in a fixed order
+	Webhook     AlarmWebhook     `json:"alarm_webhook"`
 	// Queues is by role: seed, domain, dlq; null if the platform does not report it.
 	Queues    map[string]*Backlog `json:"queues"`
 	Paused    bool                `json:"paused"`

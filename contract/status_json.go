@@ -21,7 +21,9 @@ func (s Status) AppendJSON(b []byte) []byte {
 		}
 		b = s.Alarms[i].append(b)
 	}
-	b = append(b, `],"queues":{`...)
+	b = strconv.AppendBool(append(b, `],"alarm_webhook":{"enabled":`...), s.Webhook.Enabled)
+	b = strconv.AppendBool(append(b, `,"signed":`...), s.Webhook.Signed)
+	b = append(b, `},"queues":{`...)
 	for i, role := range slices.Sorted(maps.Keys(s.Queues)) {
 		if i > 0 {
 			b = append(b, ',')

@@ -86,6 +86,13 @@ func assemble(p Platform) (*parts, error) {
 		Environment: s.Environment, Log: p.Log, Now: now,
 		Exclusions: decisions.Exclusions, DeadLetters: letters,
 	}
+	watch := &alarms.Watch{
+		Ledger: records, Webhook: post, URL: s.AlertWebhookURL, Secret: s.AlertWebhookSecret,
+		Page: handlers.AlarmsPage(s), Environment: s.Environment, Log: p.Log, Now: now,
+		Frontier: func(ctx context.Context) (ledger.FrontierReading, error) {
+			return readFrontier(ctx, shards, s)
+		},
+	}
 	api := &handlers.API{
 		Settings: s, Orchestrator: steps, Bucket: p.Bucket, Seeds: p.Seeds, Domains: p.Domains,
 		Ledger: records,
@@ -98,6 +105,7 @@ func assemble(p Platform) (*parts, error) {
 			URLs: s.URLsPerDomain, Now: now},
 		Restorer: &reconcile.Restorer{Bucket: p.Bucket, Frontier: shards},
 		Webhook:  sender,
+		Alarms:   watch,
 		Frontier: shards,
 		Model:    p.Model,
 		Asset:    p.Asset,
@@ -106,12 +114,6 @@ func assemble(p Platform) (*parts, error) {
 		Signer:   signer,
 		Local:    sync.OnceValue(p.Local),
 		Log:      p.Log, Now: now,
-	}
-	watch := &alarms.Watch{
-		Ledger: records, Webhook: post, URL: s.AlertWebhookURL, Environment: s.Environment, Log: p.Log, Now: now,
-		Frontier: func(ctx context.Context) (ledger.FrontierReading, error) {
-			return readFrontier(ctx, shards, s)
-		},
 	}
 	return &parts{api.Handler(), consumer, watch, sender, exclusions, records, s.LedgerRetention, shardSettings(s)},
 		nil

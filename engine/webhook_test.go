@@ -13,7 +13,6 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/engine/enginetest"
 	"github.com/newsfork/seed-engine/frontier"
-	"github.com/newsfork/seed-engine/webhook"
 )
 
 const (
@@ -47,7 +46,8 @@ func receive(t *testing.T, w *enginetest.World) *receiver {
 		if err := json.Unmarshal(p.Body, &d); err != nil || d.ID != p.ID || d.Environment != "development" {
 			t.Errorf("%s: %v", p.Body, err)
 		}
-		if got := p.Header.Get("X-Newsfork-Signature"); got != webhook.Sign(receiverSecret, time.Now(), p.Body) {
+		got, want := p.Header.Get("X-Newsfork-Signature"), contract.SignWebhook(receiverSecret, time.Now(), p.Body)
+		if got != want {
 			t.Errorf("signed %s", got)
 		}
 		r.deliveries = append(r.deliveries, d)

@@ -116,6 +116,7 @@ type API struct {
 	Reconciler   Reconciler
 	Restorer     Restorer
 	Webhook      FeedWebhook
+	Alarms       AlarmWatch
 	Frontier     client.Frontier
 	Model        func(context.Context) (*classify.Model, error)
 	// Asset returns a static file that was deployed with the program.
@@ -170,6 +171,7 @@ func (a *API) routes() []httpapi.Route {
 		{Path: "/api/v1/feed", Access: httpapi.Readers, Methods: methods{"GET": a.feed}},
 		{Path: "/api/v1/feed/webhook", Access: httpapi.Readers, Methods: methods{"GET": a.feedWebhook}},
 		{Path: "/api/v1/feed/webhook/{id}/skip", Access: httpapi.Readers, Methods: methods{"POST": a.skipDelivery}},
+		{Path: "/api/v1/alarms/test", Access: httpapi.Readers, Methods: methods{"POST": a.tryAlarms}},
 		{Path: "/api/v1/dlq", Access: httpapi.Readers, Methods: methods{"GET": letters.listDeadLetters}},
 		{Path: "/api/v1/dlq/{id}", Access: httpapi.Readers, Methods: methods{"GET": letters.showDeadLetter}},
 		{Path: "/api/v1/dlq/replay", Access: httpapi.Readers, Methods: methods{"POST": letters.replay}},

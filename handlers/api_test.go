@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/botauth"
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/classify/embedded"
@@ -142,6 +143,8 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 			Exclusions: decisions.Exclusions, Ledger: f.ledger, DeadLetters: deadLetters,
 			URL:         "https://receiver.example/",
 			Environment: s.Environment, Log: log, Now: now},
+		Alarms: &alarms.Watch{Webhook: received{}, URL: "https://alerts.example/", Environment: s.Environment, Log: log,
+			Now: now},
 		Restorer: &reconcile.Restorer{Bucket: f.bucket, Frontier: client.Frontier{Caller: f.shards, Shards: 3}},
 		Frontier: client.Frontier{Caller: f.shards, Shards: 3},
 		Backlogs: func(context.Context) ([]contract.Backlog, []error) {
@@ -170,6 +173,13 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 		Now:    now,
 	}
 	return f
+}
+
+// received is a webhook that answers every post with an error, or takes it.
+type received struct{ err error }
+
+func (r received) Post(context.Context, string, http.Header, []byte, time.Duration) error {
+	return r.err
 }
 
 var signingKey = func() botauth.Key {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/botauth"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier/client"
@@ -249,6 +250,7 @@ var requests = map[string][2]request{
 	"feed":         {{"/api/v1/feed?limit=1&type=news,policy&min_score=0&country=sg&category=news", ""}},
 	"feedWebhook":  {{"/api/v1/feed/webhook", ""}},
 	"skipDelivery": {{"/api/v1/feed/webhook/" + heldID + "/skip", ""}, {"/api/v1/feed/webhook/none/skip", ""}},
+	"tryAlarms":    {{"/api/v1/alarms/test", ""}},
 	"deadLetters":  {{"/api/v1/dlq?limit=1", ""}},
 	"deadLetter":   {{"/api/v1/dlq/m1", ""}, {"/api/v1/dlq/none", ""}},
 	"replay":       {{"/api/v1/dlq/replay", `{"ids":["m1","none"]}`}},
@@ -329,6 +331,13 @@ func TestOpenAPI_Answers(t *testing.T) {
 					send(method, request{"/api/v1/seeds/domains/out.sg/collect", ""}, header...)
 				case status == "409" && o.OperationID == "renewLease":
 					f.leased = ""
+					send(method, ok, header...)
+				case status == "409" && o.OperationID == "tryAlarms":
+					f.api.Alarms = &alarms.Watch{}
+					send(method, ok, header...)
+				case status == "502":
+					f.api.Alarms = &alarms.Watch{URL: "https://alerts.example/", Webhook: received{errors.New("down")},
+						Log: f.api.Log, Now: f.api.Now}
 					send(method, ok, header...)
 				case status == "409":
 					send(method, ok, header...)

@@ -53,6 +53,8 @@ func (a *API) status(w http.ResponseWriter, r *http.Request) error {
 	}
 	httpapi.Succeed(w, http.StatusOK, contract.Status{
 		Stats: s.Stats, DeadLetters: s.DeadLetters, Alarms: alarms.Judge(s.AlarmReading), Queues: backlogs,
+		Webhook: contract.AlarmWebhook{Enabled: a.Settings.AlertWebhookURL != "",
+			Signed: a.Settings.AlertWebhookSecret != ""},
 		Paused:    controls.Pipeline.Paused,
 		UpdatedAt: contract.Time{Time: want.Now}, Partitions: s.Partitions, Errors: s.Errors, Trend: s.Trend,
 		Rejections: s.Rejections,

@@ -183,6 +183,50 @@ func (l *Ledger) Alarms(ctx context.Context, at time.Time, windows []int) (Alarm
 	return reading, r.err
 }
 
+// Failing is what failed: files, domains or messages.
+type Failing string
+
+// Kinds of what fails.
+const (
+	FailingFiles   Failing = "files"
+	FailingDomains Failing = "domains"
+	FailingLetters Failing = "dead_letters" // neither replayed nor discarded
+)
+
+// failingBy count failures since ?1 by error. Each reads all that fail at present, and runs when an alarm begins.
+var failingBy = map[Failing]string{
+	FailingFiles: `SELECT ifnull(error_type, '') AS error_type, count(*) AS n FROM files
+WHERE state = 'failed' AND gave_up_at >= ?1`,
+	FailingDomains: `SELECT ifnull(error_type, '') AS error_type, count(*) AS n FROM domains
+WHERE state = 'failed' AND max(collected_at, gave_up_at) >= ?1`,
+	FailingLetters: `SELECT error_type, count(*) AS n FROM dead_letters WHERE state = 'stored' AND failed_at >= ?1`,
+}
+
+// LeadingError returns the most frequent error of what failed since then, or nil if there is none.
+func (l *Ledger) LeadingError(ctx context.Context, of Failing, since time.Time) (*contract.AlarmCause, error) {
+	const op = "ledger.LeadingError"
+	results, err := l.batch(ctx, op, Statement{failingBy[of] + ` GROUP BY 1 ORDER BY n DESC, error_type`,
+		[]any{epoch.MillisOf(since)}})
+	if err != nil {
+		return nil, err
+	}
+	rows, err := decode[struct {
+		ErrorType string `json:"error_type"`
+		N         int64  `json:"n"`
+	}](op, results[0])
+	cause := contract.AlarmCause{}
+	for _, r := range rows {
+		cause.Of += r.N
+		if cause.ErrorType == "" { // of some it is not known
+			cause.ErrorType, cause.Count = r.ErrorType, r.N
+		}
+	}
+	if err != nil || cause.ErrorType == "" {
+		return nil, err
+	}
+	return &cause, nil
+}
+
 // SaveAlarms saves new states of alarms. Unless post is set, their notices count as posted.
 func (l *Ledger) SaveAlarms(ctx context.Context, at time.Time, updates []AlarmUpdate, post bool) error {
 	var sent epoch.Millis

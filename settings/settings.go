@@ -45,6 +45,9 @@ type Settings struct {
 	FeedWebhookURL         string        // "": the feed is not delivered
 	FeedWebhookSecret      string        // signs deliveries
 	AlertWebhookURL        string
+	AlertWebhookSecret     string // signs posts about alarms; "": they are not signed
+	// PublicURL is where operators open the engine's dashboard, for links in posts about alarms, or "".
+	PublicURL string
 	// InfoCollectorURL is the Info service's collector, to which the dashboard links, or "".
 	InfoCollectorURL string
 	LedgerRetention  time.Duration // how long the ledger keeps finished rows
@@ -66,8 +69,8 @@ const DefaultUserAgent = "NewsforkBot/1.0 (+https://newsfork.com/bot)"
 
 // Secrets are the settings whose values appear in no message, log line or configuration file; they are set with
 // `wrangler secret put`. A webhook's URL is a secret because anyone who has it can post.
-var Secrets = []string{"ALERT_WEBHOOK_URL", "FEED_WEBHOOK_URL", "FEED_WEBHOOK_SECRET", "API_TOKEN",
-	"API_TOKEN_PREVIOUS", "SCRAPER_TOKEN", "READ_TOKEN", "SIGNING_KEY"}
+var Secrets = []string{"ALERT_WEBHOOK_URL", "FEED_WEBHOOK_URL", "FEED_WEBHOOK_SECRET", "ALERT_WEBHOOK_SECRET",
+	"API_TOKEN", "API_TOKEN_PREVIOUS", "SCRAPER_TOKEN", "READ_TOKEN", "SIGNING_KEY"}
 
 // minSecret is the minimum length of a signing secret, and of a token outside development, in characters.
 const minSecret = 16
@@ -106,6 +109,8 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 		FeedWebhookURL:         r.webURL("FEED_WEBHOOK_URL"),
 		FeedWebhookSecret:      r.text("FEED_WEBHOOK_SECRET", ""),
 		AlertWebhookURL:        r.webURL("ALERT_WEBHOOK_URL"),
+		AlertWebhookSecret:     r.text("ALERT_WEBHOOK_SECRET", ""),
+		PublicURL:              strings.TrimRight(r.webURL("PUBLIC_URL"), "/"),
 		InfoCollectorURL:       r.webURL("INFO_COLLECTOR_URL"),
 		LedgerRetention:        time.Duration(r.number("LEDGER_RETENTION_DAYS", 180, 1, 3650)) * 24 * time.Hour,
 		LogSample:              int(r.number("LOG_SAMPLE", 100, 1, 100)),
@@ -129,6 +134,10 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 	if n := len(s.FeedWebhookSecret); n < minSecret && (n > 0 || s.FeedWebhookURL != "") {
 		r.fail("FEED_WEBHOOK_SECRET", s.FeedWebhookSecret,
 			"at least "+strconv.Itoa(minSecret)+" random characters; deliveries are signed with it")
+	}
+	if n := len(s.AlertWebhookSecret); n > 0 && n < minSecret {
+		r.fail("ALERT_WEBHOOK_SECRET", s.AlertWebhookSecret,
+			"at least "+strconv.Itoa(minSecret)+" random characters; posts about alarms are signed with it")
 	}
 	for name, token := range map[string]string{"API_TOKEN": s.APIToken, "API_TOKEN_PREVIOUS": s.APITokenPrevious,
 		"SCRAPER_TOKEN": s.ScraperToken, "READ_TOKEN": s.ReadToken} {

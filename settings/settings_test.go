@@ -56,6 +56,8 @@ func TestLoad_WrongValuesNameTheVariable(t *testing.T) {
 		"INFO_COLLECTOR_URL":       "info-collector.example.com",
 		"FEED_WEBHOOK_URL":         "ftp://example.com/",
 		"FEED_WEBHOOK_SECRET":      "tooshort",
+		"ALERT_WEBHOOK_SECRET":     "tooshort",
+		"PUBLIC_URL":               "engine.example.com",
 		"LEDGER_RETENTION_DAYS":    "0",
 		"REUSE_WINDOW_MINUTES":     "1441",
 		"FRONTIER_SHARDS":          "0",

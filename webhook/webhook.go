@@ -11,13 +11,11 @@ package webhook
 import (
 	"cmp"
 	"context"
-	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"log/slog"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/newsfork/seed-engine/alarms"
@@ -222,8 +220,8 @@ func (r *drain) post(ctx context.Context, batch *contract.FeedDelivery) error {
 	}
 	body := contract.Encode(batch)
 	return r.Poster.Post(ctx, r.URL, http.Header{
-		"Idempotency-Key": {batch.ID},
-		SignatureHeader:   {Sign(r.Secret, r.Now(), body)},
+		"Idempotency-Key":        {batch.ID},
+		contract.SignatureHeader: {contract.SignWebhook(r.Secret, r.Now(), body)},
 	}, body, alarms.PostTimeout)
 }
 
@@ -246,17 +244,4 @@ func (r *drain) failed(ctx context.Context, batch *contract.FeedDelivery, cause 
 	r.over, r.claimed = true, false
 	_, err := r.Ledger.SaveFeedDelivery(ctx, d)
 	return err
-}
-
-// SignatureHeader is the header with the signature of a delivery.
-const SignatureHeader = "X-Newsfork-Signature"
-
-// Sign returns the signature of a body: "t=", the time in seconds since 1970, ",v1=", and the hexadecimal HMAC-SHA256
-// of the time, a dot and the body. A receiver that checks the time rejects replays.
-func Sign(secret string, at time.Time, body []byte) string {
-	t := strconv.FormatInt(at.Unix(), 10)
-	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write([]byte(t + "."))
-	mac.Write(body)
-	return "t=" + t + ",v1=" + hex.EncodeToString(mac.Sum(nil))
 }

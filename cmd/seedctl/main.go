@@ -66,6 +66,8 @@ func newRoot() *cobra.Command {
 		changesCommand(),
 		group("webhook", "the webhook of the feed, and what its receiver does not accept",
 			webhookStatusCommand(), webhookSkipCommand()),
+		group("alarms", "the alarms, and the webhook to which their changes are posted",
+			alarmsListCommand(), alarmsTestCommand()),
 		group("info", "the Info service: its sources, and what readers get",
 			infoStatusCommand(), infoCollectCommand(), infoArticlesCommand(), infoRemoveCommand(),
 			infoRestoreCommand()),

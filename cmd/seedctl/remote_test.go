@@ -71,6 +71,8 @@ var remoteCommands = []struct {
 		[]string{`PUT /exclusions/url/https:%2F%2Fnews.example%2Farchive%2F%2A%3Fa=b%2520c {"reason":"asked"}`}},
 	{"exclusions remove domain shop.example news.example",
 		[]string{"DELETE /exclusions/domain/shop.example", "DELETE /exclusions/domain/news.example"}},
+	{"alarms list", []string{"GET /seeds/status"}},
+	{"alarms test", []string{"POST /alarms/test"}},
 	{"frontier stats", []string{"GET /frontier/stats"}},
 	{"frontier lease", []string{`POST /frontier/lease {"max":10,"lease_seconds":60,"per_host":1}`}},
 	{"frontier lease --max 5 --seconds 30 --country kr --category news --types news,faq --kinds page," +

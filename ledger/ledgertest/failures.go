@@ -79,3 +79,30 @@ func finished(t T, db ledger.DB, name string) {
 	expect(t, "works left", len(got), 2)
 	expect(t, "reasons of finished work", len(got[a]), 0)
 }
+
+// leadingErrors counts with what other cases left: they record before, and this one after them.
+func leadingErrors(t T, db ledger.DB, name string) {
+	p, since := place(name, "2026-01-28"), at(100_000)
+	var c ledger.Changes
+	for i, kind := range []contract.Kind{contract.Timeout, contract.Network, contract.Network, contract.Storage} {
+		domain := fmt.Sprint("d", i, ".sg")
+		c.Domains = append(c.Domains,
+			ledger.DomainChange{Partition: p, Domain: domain, GaveUp: since.Add(time.Second), ErrorType: kind},
+			ledger.DomainChange{Partition: p, Domain: "early-" + domain, GaveUp: since.Add(-time.Second),
+				ErrorType: contract.Parse})
+		file := contract.RawFile{Partition: p, Name: fmt.Sprint("raw_000", i)}
+		c.Files = append(c.Files, ledger.FileChange{RawFile: file, GaveUp: since.Add(time.Second),
+			ErrorType: contract.Parse})
+	}
+	record(t, db, c)
+	l := ledger.New(db)
+	for of, want := range map[ledger.Failing]*contract.AlarmCause{
+		ledger.FailingDomains: {ErrorType: "network_error", Count: 2, Of: 4},
+		ledger.FailingFiles:   {ErrorType: "parse_error", Count: 4, Of: 4},
+		ledger.FailingLetters: nil,
+	} {
+		got, err := l.LeadingError(ctx, of, since)
+		must(t, "LeadingError", err)
+		expect(t, string(of), string(contract.Encode(got)), string(contract.Encode(want)))
+	}
+}

@@ -56,6 +56,7 @@ var Cases = []Case{
 	{"domains of which nothing may be fetched", domainBarriers},
 	{"attempts of domains that are retried", domainRetries},
 	{"one domain in several partitions", domainPartitions},
+	{"the leading error of what failed", leadingErrors},
 	{"numbers of partitions, hours and errors", numbers},
 	{"lists, choices and resolutions of dead letters", deadLettersResolved},
 	{"the history of a dead letter", deadLetterHistory},

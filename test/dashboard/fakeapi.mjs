@@ -128,6 +128,7 @@ function answerOf(fake, request, url, body, token, { tokens, reader, limit, rows
         cursor: null,
       }),
     "GET /api/v1/pipeline": () => ok(world.pipeline),
+    "POST /api/v1/alarms/test": () => ok({ id: "PJ2QZ4XK7W", signed: false }),
     "POST /api/v1/pipeline/pause": () =>
       ok((world.pipeline = { paused: true, since: "2026-01-28T10:00:00Z", by, reason: body.reason ?? null })),
     "POST /api/v1/pipeline/resume": () =>

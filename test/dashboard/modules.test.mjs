@@ -325,6 +325,7 @@ test("the fake API conforms to openapi.json", async (t) => {
       const changed = await call("POST", `/api/v1/frontier/hosts/${host}`, { delay_seconds: 2 });
       valid("FrontierHostChanged", changed.data);
     }
+    valid("AlarmTrial", (await call("POST", "/api/v1/alarms/test", {})).data);
     valid("Pipeline", (await call("POST", "/api/v1/pipeline/pause", { reason: "x" })).data);
     valid("Orchestrated", (await call("POST", "/api/v1/seeds/orchestrate", {})).data);
     valid("Exclusion", (await call("PUT", "/api/v1/exclusions/domain/casino.example", { reason: "x" })).data);

@@ -602,6 +602,15 @@ describe("the dashboard", { skip }, () => {
     await card("Hosts").waitFor();
   });
 
+  test("the page of alarms says whether they are posted, and posts a trial", async () => {
+    await open("#/alarms");
+    await page.getByText("Posts are not signed: ALERT_WEBHOOK_SECRET is not set.").waitFor();
+    await button("Try the webhook…").click();
+    await dialog().getByRole("button", { name: "Post" }).click();
+    await notice("The webhook took the trial.");
+    assert.deepEqual(sent("POST", "/api/v1/alarms/test"), [{}]);
+  });
+
   test("exclusions are added and removed", async () => {
     await open("#/domain/city-council-2.example");
     await page.getByRole("link", { name: "Exclude…" }).click();

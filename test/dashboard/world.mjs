@@ -225,6 +225,7 @@ export class World {
         ]),
       ),
       alarms: this.alarms(),
+      alarm_webhook: { enabled: true, signed: false },
       queues: {
         seed: backlog(this.files, this.now),
         domain: backlog(this.domains, this.now),

@@ -1,9 +1,10 @@
 // The current alarms, and what to do about each.
-import { get } from "../api.js";
+import { get, post } from "../api.js";
 import { score } from "../charts.js";
+import { ask } from "../dialog.js";
 import { h } from "../dom.js";
 import { duration, label, number, percent, t } from "../i18n.js";
-import { empty, muted, properties, since, stateBadge } from "../pieces.js";
+import { actionButton, empty, muted, properties, since, stateBadge } from "../pieces.js";
 import { to } from "../routes.js";
 
 const amounts = { percent: (n) => percent(n / 100, 1), ms: duration, count: number };
@@ -26,15 +27,41 @@ const leads = {
   refresh_failures: () => h("a", { href: to("frontier") }, t("alarm.refresh_failures.link")),
 };
 
+/** Whether changes are posted and signed, and a button that tries it. */
+const posting = ({ enabled, signed }, app) =>
+  h(
+    "div",
+    { class: "toolbar", key: "webhook" },
+    h("p", null, t(enabled ? (signed ? "alarms.webhook.signed" : "alarms.webhook.unsigned") : "alarms.webhook.none")),
+    enabled &&
+      h(
+        "div",
+        { class: "actions" },
+        actionButton(t("alarms.try"), () => tryWebhook(app)),
+      ),
+  );
+
+const tryWebhook = async (app) =>
+  app.announce(
+    await ask({
+      title: t("alarms.try.title"),
+      body: h("p", null, t("alarms.try.body")),
+      confirm: t("alarms.try.do"),
+      act: () => post("/api/v1/alarms/test", {}),
+      done: () => t("alarms.try.done"),
+    }),
+  );
+
 export default {
   title: () => t("nav.alarms"),
 
-  load: async ({ signal }) => (await get("/api/v1/seeds/status", {}, signal)).alarms,
+  load: ({ signal }) => get("/api/v1/seeds/status", {}, signal),
 
-  render({ data: alarms }) {
+  render({ data: { alarms, alarm_webhook: webhook }, app }) {
     if (alarms.length === 0) return empty(t("alarms.none"));
     return [
-      h("p", { class: "muted" }, t("alarms.how")),
+      h("p", { class: "muted", key: "how" }, t("alarms.how")),
+      webhook && posting(webhook, app), // missing in earlier versions of the engine
       h(
         "div",
         { class: "grid halves" },
@@ -67,9 +94,9 @@ export default {
     ];
   },
 
-  news(alarms, before) {
+  news({ alarms }, before) {
     const changed = alarms.filter((alarm) =>
-      before?.some((old) => old.name === alarm.name && old.state !== alarm.state),
+      before?.alarms.some((old) => old.name === alarm.name && old.state !== alarm.state),
     );
     return changed.map((alarm) => `${alarmLine(alarm)} ${label("state", alarm.state)}`).join(" ");
   },
