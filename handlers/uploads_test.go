@@ -86,6 +86,25 @@ func (f *fixture) stats(t *testing.T) contract.Status {
 	return get[contract.Status](t, f, "GET", "/api/v1/seeds/status", "")
 }
 
+// The same bytes revive a discarded file: what was wrong may have been the engine.
+func TestReplace_DiscardedBySameBytes(t *testing.T) {
+	f := newFixture(t, nil)
+	f.brokenFile(t)
+	get[contract.Resolved](t, f, "POST", "/api/v1/dlq/discard", `{"ids":["m1234"]}`)
+	f.now = f.now.Add(time.Hour)
+	sent := len(f.seeds.sent)
+	r := f.do(t, "PUT", chunkPath+"?replace=true&orchestrate=true", "broken")
+	if r.status != 200 || len(f.seeds.sent) != sent+1 {
+		t.Fatalf("replaced: %d %s %+v, sent %d", r.status, r.Data, r.Error, len(f.seeds.sent)-sent)
+	}
+	if got := f.files(t); got[0].State != "pending" || got[0].ErrorType != nil {
+		t.Errorf("replaced: %+v", got)
+	}
+	if s := f.stats(t); s.Discarded != 0 || s.Processing.FilesPending != 1 {
+		t.Errorf("status: %+v", s)
+	}
+}
+
 // Discarding the letter of a raw file ends the file, until another file replaces it.
 func TestReplace_Discarded(t *testing.T) {
 	f := newFixture(t, nil)

@@ -472,6 +472,8 @@ func (e *playedEngine) list(r *http.Request) (int, any) {
 				ptr(int64(2))
 			c.Rejections = []contract.Rejection{{Record: 7, Offset: 1204, Reason: "has no url"},
 				{Record: 31, Offset: 6120, Reason: "url is not an absolute http or https URL"}}
+		case "raw_0777":
+			c.State = contract.DiscardedFile
 		case "raw_0002":
 			c.State, c.ErrorType, c.ErrorMessage = "failed", ptr("parse_error"),
 				ptr("line 12, column 3, byte 812: expected ',' or ']' after a record, found '{'")

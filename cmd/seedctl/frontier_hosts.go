@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,20 +21,31 @@ func frontierHostsCommand() *cobra.Command {
 		Short: "hosts, what waits there, and when they may be asked",
 		Args:  noArgs,
 		Long: `Lists the hosts of all shards: those due longest first with --sort due, those with most pages first
-with --sort size, else by domain.
+with --sort size, else by domain. With --blocked --unblock it ends the block of every blocked host.
 
 With --json each line is a host {"host", "domain", "urls", "entries", "due", "done", "failed",
 "traps", "delay_seconds", "ready_at", "due_at", "leased_until", "blocked_until",
 "robots_expires_at", "unresolved_until", "excluded"}.`,
 		Example: `  seedctl frontier hosts --sort size --limit 20
-  seedctl frontier hosts --blocked`,
+  seedctl frontier hosts --blocked
+  seedctl frontier hosts --blocked --unblock`,
 	})
 	var sort string
 	r.choice(&sort, "sort", "`ORDER`: due or size", "due", "size")
 	blocked := r.flags.Bool("blocked", false, "only those that an operator blocked")
+	unblock := r.flags.Bool("unblock", false, "with --blocked: end all blocks")
 	limit := r.limitFlag()
 	return r.command(func(ctx context.Context, _ []string) error {
 		query := queryOf("sort", sort)
+		switch {
+		case *unblock && !*blocked:
+			return usageError("--unblock ends all blocks, and takes --blocked; " +
+				"\"seedctl frontier host HOST --unblock\" ends one")
+		case *unblock && (sort != "" || r.cmd.Flags().Changed("limit")):
+			return usageError("--unblock ends all blocks; leave --sort and --limit out")
+		case *unblock:
+			return r.unblockAll(ctx)
+		}
 		if *blocked {
 			query.Set("blocked", "true")
 		}
@@ -55,6 +69,98 @@ With --json each line is a host {"host", "domain", "urls", "entries", "due", "do
 	})
 }
 
+// unblockAll ends all blocks. Hosts are collected before any changes, since that would move those of later pages.
+func (r *remote) unblockAll(ctx context.Context) error {
+	var hosts []string
+	query := queryOf("blocked", "true")
+	query.Set("limit", "200")
+	away := false
+	for {
+		var page contract.FrontierHostPage
+		if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"frontier", "hosts"}, Query: query},
+			&page); err != nil {
+			return err
+		}
+		for i := range page.Hosts {
+			hosts = append(hosts, page.Hosts[i].Host)
+		}
+		for _, name := range page.Unavailable {
+			away = true
+			r.complain("%s does not answer; its hosts stay blocked", plain(name))
+		}
+		if page.Cursor == nil {
+			break
+		}
+		if *page.Cursor == query.Get("cursor") {
+			return r.Unexpected(samePage)
+		}
+		query.Set("cursor", *page.Cursor)
+	}
+	if err := r.changeHosts(ctx, hosts, map[string]any{"block_until": nil}); err != nil {
+		return err
+	}
+	if len(hosts) == 0 && !r.asJSON {
+		fmt.Fprintln(r.out, "no host is blocked")
+	}
+	if away {
+		return errReported
+	}
+	return nil
+}
+
+// changeHosts changes hosts one after another.
+func (r *remote) changeHosts(ctx context.Context, hosts []string, body map[string]any) error {
+	for _, host := range hosts {
+		var changed contract.FrontierHostChanged
+		if err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"frontier", "hosts", host}, Body: body},
+			&changed); err != nil {
+			return err
+		}
+		if err := r.show(changed, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "changed %s\n", plain(changed.Host))
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// span is a flag for a time with a unit, days among them: 30s, 1d, 1d12h. Numbers without a unit are in unit, or
+// refused if that is 0.
+type span struct {
+	time.Duration
+	unit time.Duration
+	set  bool
+}
+
+func (s *span) String() string { return "" }
+func (s *span) Type() string   { return "time" }
+
+// Set parses a span.
+func (s *span) Set(text string) error {
+	days, rest, hasDays := strings.Cut(text, "d")
+	if !hasDays {
+		days, rest = "0", text
+	}
+	n, err := strconv.ParseFloat(days, 64)
+	var more time.Duration
+	if number, plain := strconv.ParseFloat(rest, 64); plain == nil && s.unit > 0 && !hasDays {
+		more = time.Duration(number * float64(s.unit))
+	} else if rest != "" && err == nil {
+		more, err = time.ParseDuration(rest)
+	}
+	total := time.Duration(n*float64(24*time.Hour)) + more
+	if err != nil || math.IsNaN(n) || math.Abs(n) > maxSpanDays {
+		return fmt.Errorf("%q is no time, such as 30s, 90m, 12h or 1d", text)
+	}
+	s.Duration, s.set = total, true
+	return nil
+}
+
+// maxSpanDays is the longest span in days, some 100 years.
+const maxSpanDays = 36_500
+
 func frontierHostCommand() *cobra.Command {
 	r := newRemote(&cobra.Command{
 		Use:   "host [flags] HOST…",
@@ -65,13 +171,15 @@ failures ends its rest after failures; --forget all lets every page of it be fet
 
 With --json each line is {"host"}, or the host as /openapi.json describes it.`,
 		Example: `  seedctl frontier host www.mom.gov.sg
-  seedctl frontier host www.mom.gov.sg --block 24h
-  seedctl frontier host www.mom.gov.sg --unblock --delay 10`,
+  seedctl frontier host www.mom.gov.sg --block 1d
+  seedctl frontier host www.mom.gov.sg --unblock --delay 30s`,
 	})
-	block := r.flags.Duration("block", 0, "nobody asks it for this `TIME`, such as 24h")
+	var block span
+	r.flags.Var(&block, "block", "nobody asks it for this `TIME`, such as 12h or 1d")
 	unblock := r.flags.Bool("unblock", false, "ends a block")
-	delay := r.flags.Float64("delay", -1,
-		"so many `SECONDS` between two requests, whatever the host asks for; 0 for what it asks for")
+	delay := span{unit: time.Second}
+	r.flags.Var(&delay, "delay",
+		"this `TIME` between two requests, such as 30s or 30, whatever the host asks for; 0 for what it asks for")
 	empty := r.flags.Bool("empty", false, "drops the pages that wait")
 	forget := r.flags.String("forget", "", "forgets `WHAT` became of it: failures or all")
 	return r.command(func(ctx context.Context, hosts []string) error {
@@ -79,17 +187,20 @@ With --json each line is {"host"}, or the host as /openapi.json describes it.`,
 		switch {
 		case len(hosts) == 0:
 			return usageError("name a HOST; \"seedctl frontier hosts\" shows them")
-		case *block != 0 && *unblock:
+		case block.set && *unblock:
 			return usageError("either --block or --unblock")
-		case *block < 0:
-			return usageError("--block must be above 0, such as 24h")
-		case *block > 0:
-			body["block_until"] = time.Now().Add(*block).UTC().Format(time.RFC3339)
+		case block.set && block.Duration <= 0:
+			return usageError("--block must be above 0, such as 1d")
+		case block.set:
+			body["block_until"] = time.Now().Add(block.Duration).UTC().Format(time.RFC3339)
 		case *unblock:
 			body["block_until"] = nil
 		}
-		if *delay >= 0 {
-			body["delay_seconds"] = *delay
+		switch {
+		case delay.set && delay.Duration < 0:
+			return usageError("--delay must be at least 0, such as 30s")
+		case delay.set:
+			body["delay_seconds"] = delay.Seconds()
 		}
 		if *empty {
 			body["empty"] = true
@@ -100,20 +211,7 @@ With --json each line is {"host"}, or the host as /openapi.json describes it.`,
 		if len(body) == 0 {
 			return r.showHosts(ctx, hosts)
 		}
-		for _, host := range hosts {
-			var changed contract.FrontierHostChanged
-			if err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"frontier", "hosts", host}, Body: body},
-				&changed); err != nil {
-				return err
-			}
-			if err := r.show(changed, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "changed %s\n", plain(changed.Host))
-				return err
-			}); err != nil {
-				return err
-			}
-		}
-		return nil
+		return r.changeHosts(ctx, hosts, body)
 	})
 }
 

@@ -91,6 +91,12 @@ var remoteCommands = []struct {
 	{"frontier host a.example b.example:8080 --unblock --delay 2.5 --empty", []string{
 		`POST /frontier/hosts/a.example {"block_until":null,"delay_seconds":2.5,"empty":true}`,
 		`POST /frontier/hosts/b.example:8080 {"block_until":null,"delay_seconds":2.5,"empty":true}`}},
+	{"frontier host a.example --delay 30s", []string{`POST /frontier/hosts/a.example {"delay_seconds":30}`}},
+	{"frontier host a.example --delay 0d1h", []string{`POST /frontier/hosts/a.example {"delay_seconds":3600}`}},
+	{"frontier hosts --blocked --unblock", []string{"GET /frontier/hosts?blocked=true&limit=200",
+		`POST /frontier/hosts/www.mom.gov.sg {"block_until":null}`,
+		`POST /frontier/hosts/news.example {"block_until":null}`,
+		`POST /frontier/hosts/shop.example {"block_until":null}`}},
 	{"frontier host a.example b.example", []string{"GET /frontier/hosts/a.example", "GET /frontier/hosts/b.example"}},
 	{"frontier host a.example --forget all", []string{`POST /frontier/hosts/a.example {"forget":"all"}`}},
 	{"frontier snapshot", []string{`POST /frontier/snapshot {}`}},

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -61,9 +62,10 @@ partition comes from --country, --category and --date; what they do not say is r
 name, else the next one that is free, which --next takes for all files.
 
 One that is there already with the same content is left alone, so that an interrupted upload can be
-repeated; with another content it is a failure, unless --replace stores the new one in its place.
-That is possible as long as it was not processed, and ends the old one, discarded or not. Nothing is
-sent before all the files have been looked at.
+repeated; where the number is free to choose, also one that its partition has under any number. With
+another content it is a failure, unless --replace stores the new one in its place. That is possible
+as long as it was not processed, and ends the old one, discarded or not: with the same content it
+revives a discarded one. Nothing is sent before all the files have been looked at.
 
 With --json each line is a file {"file", "key", "size", "state": "stored", "replaced", "exists" or
 "failed",
@@ -229,11 +231,16 @@ func (f *rawUpload) look(given contract.Partition) error {
 			f.partition.Date = value
 		}
 	}
+	var flags, parts []string
 	for _, part := range [...]struct{ name, value string }{{"country", f.partition.Country},
 		{"category", f.partition.Category}, {"date", f.partition.Date}} {
 		if part.value == "" {
-			return usageError(fmt.Sprintf("%s: give --%s, since its path has no %[2]s=…", f.path, part.name))
+			flags, parts = append(flags, "--"+part.name), append(parts, part.name+"=…")
 		}
+	}
+	if len(flags) > 0 {
+		return usageError(fmt.Sprintf("%s: give %s, since its path has no %s", f.path, enumerate(flags, "and"),
+			enumerate(parts, "or")))
 	}
 	if err := f.partition.Validate("--"); err != nil {
 		return usageError(fmt.Sprintf("%s: %v", f.path, err))
@@ -279,6 +286,8 @@ type storedFile struct {
 	Size  int64   `json:"size"`
 	MD5   *string `json:"md5"` // nil where the store has none
 	State string  `json:"state"`
+
+	own *rawUpload // if this run has stored it
 }
 
 // is reports whether a file has the content of the stored one. Where the store has no digest their size decides.
@@ -286,19 +295,26 @@ func (s storedFile) is(f *rawUpload) (bool, error) {
 	if s.Size != f.size || s.MD5 == nil {
 		return s.Size == f.size, nil
 	}
-	if f.md5 == "" {
-		file, err := os.Open(f.path)
-		if err != nil {
-			return false, unreadable(err)
-		}
-		defer file.Close()
-		sum := md5.New()
-		if _, err := io.Copy(sum, file); err != nil {
-			return false, unreadable(err)
-		}
-		f.md5 = hex.EncodeToString(sum.Sum(nil))
+	err := f.digest()
+	return f.md5 == *s.MD5, err
+}
+
+// digest computes the file's MD5 once.
+func (f *rawUpload) digest() error {
+	if f.md5 != "" {
+		return nil
 	}
-	return f.md5 == *s.MD5, nil
+	file, err := os.Open(f.path)
+	if err != nil {
+		return unreadable(err)
+	}
+	defer file.Close()
+	sum := md5.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return unreadable(err)
+	}
+	f.md5 = hex.EncodeToString(sum.Sum(nil))
+	return nil
 }
 
 // all uploads files and gives the partitions that they are in. It goes on after a file that is
@@ -341,6 +357,9 @@ func (u *uploader) one(ctx context.Context, f *rawUpload) (state string, err err
 	there, err := u.list(ctx, f.partition, false)
 	for try := 0; err == nil; try++ {
 		if anyNumber {
+			if f.name, err = f.copyIn(there); err != nil || f.name != "" {
+				return exists, err
+			}
 			f.name = nextName(there)
 		}
 		state = stored
@@ -348,9 +367,9 @@ func (u *uploader) one(ctx context.Context, f *rawUpload) (state string, err err
 			switch same, err := old.is(f); {
 			case err != nil:
 				return "", err
-			case same:
+			case same && !(u.replace && old.State == contract.DiscardedFile):
 				return exists, nil
-			case !u.replace:
+			case !same && !u.replace:
 				return "", f.conflict(old)
 			}
 			state = replaced
@@ -358,7 +377,7 @@ func (u *uploader) one(ctx context.Context, f *rawUpload) (state string, err err
 		unsure, putErr := u.put(ctx, f, state == replaced)
 		var answer *client.Error
 		if putErr == nil {
-			there[f.name] = storedFile{Chunk: f.name, Size: f.size}
+			there[f.name] = storedFile{Chunk: f.name, Size: f.size, own: f}
 			return state, nil
 		}
 		if !errors.As(putErr, &answer) || answer.Status != http.StatusConflict || answer.Code == "already_processed" ||
@@ -378,6 +397,36 @@ func (u *uploader) one(ctx context.Context, f *rawUpload) (state string, err err
 		}
 	}
 	return "", err
+}
+
+// copyIn returns the name of a stored file of the partition that has the same content, or "". A discarded one does not
+// count, and the store must have its digest.
+func (f *rawUpload) copyIn(there map[string]storedFile) (name string, err error) {
+	for _, other := range slices.Sorted(maps.Keys(there)) {
+		s := there[other]
+		if s.own != nil && s.Size == f.size {
+			if err := s.own.digest(); err != nil {
+				return "", err
+			}
+			s.MD5 = &s.own.md5
+		}
+		if s.MD5 == nil || s.State == contract.DiscardedFile {
+			continue
+		}
+		if same, err := s.is(f); err != nil || same {
+			return other, err
+		}
+	}
+	return "", nil
+}
+
+// enumerate joins words as people do: a, b and c.
+func enumerate(words []string, last string) string {
+	n := len(words) - 1
+	if n < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:n], ", ") + " " + last + " " + words[n]
 }
 
 // conflict is the error for a file whose number has another content, with the ways out that there are.

@@ -53,7 +53,7 @@ func TestUpload(t *testing.T) {
 		{"some of each", map[string]string{"country=sg/x/raw_123456.json": " \n[]"},
 			"--category news --date 2026-01-28 country=sg/x/raw_123456.json", exitOK, "sg/news/2026-01-28/raw_123456",
 			""},
-		{"next free", map[string]string{"export.json": "\xef\xbb\xbf{}", "b.json": "[]"}, flags + "export.json b.json",
+		{"next free", map[string]string{"export.json": "\xef\xbb\xbf{}", "b.json": "[0]"}, flags + "export.json b.json",
 			exitOK, "sg/news/2026-01-28/raw_0002 sg/news/2026-01-28/raw_0003", ""},
 		{"first of a day", map[string]string{"export.json": "{}"}, flags + "--date 2026-03-01 export.json", exitOK,
 			"sg/news/2026-03-01/raw_0001", ""},
@@ -63,7 +63,7 @@ func TestUpload(t *testing.T) {
 			"sg/news/2026-01-28/raw_0100", ""},
 		{"a short chunk", map[string]string{"export.json": "{}"}, flags + "--chunk 7 export.json", exitOK,
 			"sg/news/2026-01-28/raw_0007", ""},
-		{"next", map[string]string{day + "raw_0001.json": "[{}]", day + "raw_0009.json": "[]"}, "--next .", exitOK,
+		{"next", map[string]string{day + "raw_0001.json": "[{}]", day + "raw_0009.json": "[0]"}, "--next .", exitOK,
 			"sg/news/2026-01-28/raw_0002 sg/news/2026-01-28/raw_0003", ""},
 		{"directory", map[string]string{day + "raw_0002.json": "[]", day + "raw_metadata.json": "{}",
 			day + ".DS_Store":             "x",
@@ -90,7 +90,11 @@ func TestUpload(t *testing.T) {
 		{"twice", map[string]string{"a/raw_0002.json": "[]", "b/raw_0002.json": "[]"}, flags + ".", exitUsage, "",
 			"are both raw/country=sg/category=news/date=2026-01-28/raw_0002.json"},
 		{"no partition", map[string]string{"raw_0002.json": "[]"}, "raw_0002.json", exitUsage, "",
-			"raw_0002.json: give --country, since its path has no country=…\n"},
+			"raw_0002.json: give --country, --category and --date, since its path has no country=…, category=… or " +
+				"date=…\n"},
+		{"part of a partition", map[string]string{"country=sg/raw_0002.json": "[]"},
+			"--date 2026-01-28 country=sg/raw_0002.json", exitUsage, "",
+			"raw_0002.json: give --category, since its path has no category=…\n"},
 		{"no such day", map[string]string{"raw_0002.json": "[]"}, flags + "--date 2026-02-30 raw_0002.json", exitUsage,
 			"",
 			"--date"},
@@ -231,8 +235,12 @@ func TestUpload_Races(t *testing.T) {
 	}{
 		"a free number is taken": {"export.json",
 			func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
-				return n == 1 && take(e, w, "[]")
+				return n == 1 && take(e, w, "{}")
 			}, exitOK, stored, "raw_0003", ""},
+		"a free number is taken by the same": {"export.json",
+			func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
+				return n == 1 && take(e, w, "[]")
+			}, exitOK, exists, "raw_0002", ""},
 		"a fixed number is taken by the same": {"raw_0002.json",
 			func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
 				return n == 1 && take(e, w, "[]")
@@ -272,6 +280,7 @@ func TestUpload_Races(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(t)
+			e.with(func() { e.files["sg/news/2026-01-28/raw_0001"] = playedFile{2, md5Text("11")} })
 			n := 0
 			e.before = func(w http.ResponseWriter, r *http.Request) bool {
 				if r.Method != "PUT" {
@@ -289,6 +298,50 @@ func TestUpload_Races(t *testing.T) {
 				t.Errorf("%d: %s%s", code, out, errOut)
 			}
 		})
+	}
+}
+
+// The same file under another name is recognised where its number is free to choose, and a discarded one is revived by
+// its own bytes.
+func TestUpload_SameContent(t *testing.T) {
+	e := newEngine(t)
+	t.Chdir(lay(t, map[string]string{"export.json": "[7]", "copy.json": "[7]", day + "raw_0009.json": "[7]"}))
+	flags := []string{"--country", "sg", "--category", "news", "--date", "2026-01-28"}
+	upload := func(args ...string) (code int, out string, puts []string) {
+		e.asked()
+		code, out, errOut := seedctl("", append(append([]string{"upload"}, flags...), args...)...)
+		for _, asked := range e.asked() {
+			if path, put := strings.CutPrefix(asked, "PUT /datasets/sg/news/2026-01-28/"); put {
+				puts = append(puts, strings.Fields(path)[0])
+			}
+		}
+		return code, out + errOut, puts
+	}
+	code, out, puts := upload("export.json", "copy.json")
+	if code != exitOK || !slices.Equal(puts, []string{"raw_0002"}) || !strings.Contains(out, "exists  raw/"+day+
+		"raw_0002.json") {
+		t.Errorf("twice: %d, sent %q: %s", code, puts, out)
+	}
+	if code, out, puts := upload("copy.json"); code != exitOK || puts != nil {
+		t.Errorf("again: %d, sent %q: %s", code, puts, out)
+	}
+	if code, out, puts := upload(day + "raw_0009.json"); code != exitOK || !slices.Equal(puts, []string{"raw_0009"}) {
+		t.Errorf("with a number of its own: %d, sent %q: %s", code, puts, out)
+	}
+
+	// raw_0777 is discarded.
+	e.with(func() {
+		e.files = map[string]playedFile{"sg/news/2026-01-28/raw_0777": {3, md5Text("[7]")}}
+	})
+	if code, out, puts := upload("--chunk", "777", "export.json"); code != exitOK || puts != nil {
+		t.Errorf("a discarded one without --replace: %d, sent %q: %s", code, puts, out)
+	}
+	if code, out, puts := upload("--chunk", "777", "--replace", "export.json"); code != exitOK ||
+		!slices.Equal(puts, []string{"raw_0777?replace=true"}) || !strings.HasPrefix(out, "replaced") {
+		t.Errorf("a discarded one: %d, sent %q: %s", code, puts, out)
+	}
+	if code, out, puts := upload("copy.json"); code != exitOK || !slices.Equal(puts, []string{"raw_0778"}) {
+		t.Errorf("a discarded one under another number: %d, sent %q: %s", code, puts, out)
 	}
 }
 
