@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -144,22 +145,22 @@ func (s *span) Set(text string) error {
 		days, rest = "0", text
 	}
 	n, err := strconv.ParseFloat(days, 64)
-	var more time.Duration
-	if number, plain := strconv.ParseFloat(rest, 64); plain == nil && s.unit > 0 && !hasDays {
-		more = time.Duration(number * float64(s.unit))
-	} else if rest != "" && err == nil {
-		more, err = time.ParseDuration(rest)
+	total := n * float64(24*time.Hour)
+	if number, bare := strconv.ParseFloat(rest, 64); bare == nil && s.unit > 0 && !hasDays {
+		total = number * float64(s.unit)
+	} else if rest != "" || !hasDays {
+		more, bad := time.ParseDuration(rest)
+		total, err = total+float64(more), cmp.Or(err, bad)
 	}
-	total := time.Duration(n*float64(24*time.Hour)) + more
-	if err != nil || math.IsNaN(n) || math.Abs(n) > maxSpanDays {
+	if err != nil || math.IsNaN(total) || math.Abs(total) > float64(maxSpan) {
 		return fmt.Errorf("%q is no time, such as 30s, 90m, 12h or 1d", text)
 	}
-	s.Duration, s.set = total, true
+	s.Duration, s.set = time.Duration(total), true
 	return nil
 }
 
-// maxSpanDays is the longest span in days, some 100 years.
-const maxSpanDays = 36_500
+// maxSpan is the longest span, some 100 years.
+const maxSpan = 36_500 * 24 * time.Hour
 
 func frontierHostCommand() *cobra.Command {
 	r := newRemote(&cobra.Command{
