@@ -35,11 +35,12 @@ test: build lint packages
 	test/race.sh
 	$(node) --test --test-concurrency=3 "test/**/*.test.mjs" "sample/**/*.test.mjs"
 
-# Debian packages of the tests: Chromium for the dashboard, PostgreSQL and Redis for the Info service, Scrapy for examples/.
+# Debian packages of the tests: Chromium for the dashboard, PostgreSQL and Redis for the Info service, Scrapy for scrapers,
+# and what builds the package for Python.
 stores := postgresql redis-server
 .PHONY: packages stores
 packages: examples/crawlee/node_modules/.ready clients/node/node_modules/.ready
-	@test/packages.sh chromium $(stores) python3-scrapy
+	@test/packages.sh chromium $(stores) python3-scrapy python3-setuptools python3-wheel
 
 stores:
 	@test/packages.sh $(stores)

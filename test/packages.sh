@@ -8,6 +8,7 @@ for package; do
 	chromium) command -v chromium chromium-browser google-chrome ;;
 	postgresql) command -v initdb || compgen -G '/usr/lib/postgresql/*/bin/initdb' ;;
 	python3-scrapy) command -v scrapy ;;
+	python3-*) /usr/bin/python3 -c "import ${package#python3-}" 2>/dev/null && echo found ;;
 	*) command -v "$package" ;;
 	esac >/dev/null || missing+=("$package")
 done

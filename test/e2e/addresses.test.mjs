@@ -1,7 +1,7 @@
 // The example scrapers refuse names that resolve to addresses which are not public. Their engine and the name server
 // are played here: whoever controls a name decides where it leads, and may change that between two requests.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
@@ -62,7 +62,7 @@ const forNode = `
 const forPython = `
 import json, os, socket
 names = json.loads(os.environ["NAMES"])
-real_getaddrinfo, real_connect_ex = socket.getaddrinfo, socket.socket.connect_ex
+real_getaddrinfo, real_connect, real_connect_ex = socket.getaddrinfo, socket.socket.connect, socket.socket.connect_ex
 def answer(name):
     name = name.decode() if isinstance(name, bytes) else name
     if name not in names: return None
@@ -78,9 +78,11 @@ def gethostbyname(host):
     found = answer(host)
     if found is None: return real_getaddrinfo(host, 0, socket.AF_INET)[0][4][0]
     return next(a for a in found if ":" not in a)
-def connect_ex(self, address):
-    return real_connect_ex(self, ("127.0.0.1", address[1]) if address[0] == "${PUBLIC}" else address)
-socket.getaddrinfo, socket.gethostbyname, socket.socket.connect_ex = getaddrinfo, gethostbyname, connect_ex
+def diverted(address): return ("127.0.0.1", address[1]) if address[0] == "${PUBLIC}" else address
+def connect(self, address): return real_connect(self, diverted(address))
+def connect_ex(self, address): return real_connect_ex(self, diverted(address))
+socket.getaddrinfo, socket.gethostbyname = getaddrinfo, gethostbyname
+socket.socket.connect, socket.socket.connect_ex = connect, connect_ex
 `;
 
 /** Plays the engine, which leases a page of each name and of each address, and the servers inside. */
@@ -166,6 +168,14 @@ async function assertRefuses(command, cwd) {
 
 test("docs/scraper.mjs refuses addresses that are not public", { timeout: 90_000 }, () =>
   assertRefuses('node --import "$PRELOAD" docs/scraper.mjs --until-idle', "."),
+);
+
+const python = "/usr/bin/python3"; // Debian's, which has Protego
+const hasPython = spawnSync(python, ["-c", "import protego"]).status === 0;
+test(
+  "clients/python refuses addresses that are not public",
+  { timeout: 90_000, skip: !hasPython && process.env.CI !== "true" && "Protego is not installed" },
+  () => assertRefuses(`${python} -c "import newsfork; newsfork.Frontier(until_idle=True).run()"`, "clients/python"),
 );
 
 const scrapy = spawn("scrapy", ["version"]);

@@ -2,7 +2,17 @@
 // web, which logs the requests of both.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -188,6 +198,7 @@ function assertItems(items, { scraped, output }) {
 
 for (const [example, file] of [
   ["node", "news.mjs"],
+  ["python", "news.py"],
   ["scrapy", "news.py"],
   ["crawlee", "news.ts"],
 ])
@@ -254,10 +265,11 @@ async function playEngine(
 }
 
 /** A scraper whose engine loses answers; command runs it with a robots.txt that expires at once. */
-async function assertPatient(example, commandOf) {
+async function assertPatient(example, commandOf, env = {}) {
   const leases = [["/a", "/private/x", "/b"], ["/c"]];
   const engine = await playEngine(leases, { lease: [503, "lost"], report: ["lost", 502] });
   const envOf = ({ url }) => ({
+    ...env,
     ...{ SEED_API_URL: url, SEED_API_TOKEN: "", CRAWLEE_STORAGE_DIR: join(scratch, "patient") },
     ...{ http_proxy: url, https_proxy: url, no_proxy: "127.0.0.1" },
   });
@@ -340,6 +352,23 @@ async function assertPatient(example, commandOf) {
   } finally {
     stopped.close();
   }
+
+  // One whose calls the engine does not answer ends as well.
+  for (const operation of ["lease", "report"]) {
+    const deaf = await playEngine([["/0"]], { [operation]: Array(99).fill(503) });
+    let began;
+    try {
+      const { output } = await run(`exec ${commandOf({})}`, example, envOf(deaf), (child) =>
+        until(() => deaf.calls.includes(operation), `a ${operation}`, 60).then(() => {
+          began = Date.now();
+          child.kill("SIGTERM");
+        }),
+      );
+      assert.ok(Date.now() - began < 15_000, `${operation}: ${Date.now() - began} ms after SIGTERM\n${output}`);
+    } finally {
+      deaf.close();
+    }
+  }
 }
 
 describe("examples/node, with the package as it is published", () => {
@@ -377,6 +406,72 @@ describe("examples/node, with the package as it is published", () => {
     });
   });
 });
+
+// Debian's Python, which has Protego by test/packages.sh.
+const python = "/usr/bin/python3";
+const hasPython = spawnSync(python, ["-c", "import protego, setuptools, wheel"]).status === 0;
+describe(
+  "examples/python, with the package as it is published",
+  { skip: !hasPython && process.env.CI !== "true" && "Protego or setuptools is not installed: run make packages" },
+  () => {
+    const directory = join(scratch, "python");
+    const env = { PYTHONPATH: join(directory, "newsfork-1.0.0-py3-none-any.whl") };
+    before(async () => {
+      cpSync(join(root, "clients/python"), join(directory, "source"), { recursive: true });
+      const build = `${python} -c "from setuptools import build_meta; build_meta.build_wheel('..')"`;
+      const { code, output } = await run(build, join(directory, "source"), {});
+      assert.equal(code, 0, output);
+    });
+
+    test("fetches what there is, nothing forbidden, nothing early", { timeout: 300_000 }, async () => {
+      const program = readFileSync(join(root, "examples/python/news.py"), "utf8");
+      // Nobody has signed the certificate of the sample web.
+      writeFileSync(join(directory, "news.py"), program.replace('country="sg"', 'country="sg", verify=False'));
+      const command = commands("python").find((line) => line.includes("> news.jsonl"));
+      const result = await crawl({ example: directory, command: command.replace("python3", python), env });
+      assertObedient(result);
+      const lines = readFileSync(join(directory, "news.jsonl"), "utf8").trim().split("\n");
+      assertItems(
+        lines.map((line) => JSON.parse(line)),
+        result,
+      );
+    });
+
+    test("repeats what gets lost, reads robots.txt again, and stops in time", { timeout: 180_000 }, async () => {
+      const commandOf = ({ short }) => {
+        const options = short ? "lease_seconds=31" : "robots_seconds=0";
+        return `${python} -c "import newsfork; newsfork.Frontier(until_idle=True, ${options}).run()"`;
+      };
+      await assertPatient(directory, commandOf, env);
+    });
+
+    test("finds the same text in a page as the package for Node", async () => {
+      const { readPage } = await import("../../clients/node/index.mjs");
+      const pages = [
+        "<p>AT&amp;T, caf&eacute;<b>s</b> and <!-- not --> te<!-- -->xt</p><nav>menu</nav><p>two\u00a0\ufeff words",
+        "<div><header>a menu that ends with its parent<p>of it</div>the story</p></section> goes<br/>on</br>here",
+        "<script>a < b</script><title>Not of the text</title><h1>뉴스 <em>속</em>보</h1><aside/>all of this is aside",
+        "<p>1 < 2 &lt; 3 &nosuch; &#x41;&#0;</p><style>p{}</style><ul><li>one<li>two</ul><template>x</template>end",
+        ...["https://www.mom.gov.sg/", "https://merlion-post.com.sg/", "https://everyday-news.sg/"].map(
+          (url) => answerOf(sites[new URL(url).host], new URL(url)).body,
+        ),
+      ];
+      const program = `import json, sys, newsfork
+print(json.dumps([newsfork.read_page(page, "https://a.example/")[0] for page in json.load(sys.stdin)]))`;
+      const read = spawnSync(python, ["-c", program], {
+        input: JSON.stringify(pages),
+        env: { ...process.env, PYTHONPATH: join(root, "clients/python") },
+      });
+      assert.equal(read.status, 0, String(read.stderr));
+      const texts = pages.map((page) => readPage(page, "https://a.example/").text);
+      assert.ok(
+        texts.every((text) => text.length > 5),
+        JSON.stringify(texts),
+      );
+      assert.deepEqual(JSON.parse(read.stdout), texts);
+    });
+  },
+);
 
 const scrapy = spawnSync("scrapy", ["version"]).status === 0;
 describe(

@@ -19,7 +19,7 @@ const DOCUMENT = /\.(pdf|docx?|xlsx?|pptx?|hwpx?|csv|zip)$/i;
 export function readPage(html, url) {
   const page = { title: "", h1: "", headings: [], lang: "", canonical: "", noindex: false, forms: 0, documents: 0 };
   const dates = {};
-  const words = [];
+  const words = []; // pieces of the text, with a space for each tag
   const links = new Map();
   let base = url;
   let skipped = 0; // open elements of boilerplate
@@ -28,6 +28,7 @@ export function readPage(html, url) {
   let inTitle = false;
   const parser = new Parser({
     onopentag(name, attributes) {
+      words.push(" ");
       if (BOILERPLATE.has(name) && skipped < MAX_DEPTH) skipped++;
       if (name === "html") page.lang = attributes.lang ?? "";
       else if (name === "title") inTitle = !page.title && !skipped;
@@ -49,6 +50,7 @@ export function readPage(html, url) {
       }
     },
     onclosetag(name) {
+      words.push(" ");
       if (BOILERPLATE.has(name) && skipped > 0) skipped--;
       if (name === "title") inTitle = false;
       else if (name === "a") close();
@@ -88,7 +90,7 @@ export function readPage(html, url) {
   parser.write(html);
   parser.end();
   close();
-  const text = words.join(" ").replace(/\s+/g, " ").trim();
+  const text = words.join("").replace(/\s+/g, " ").trim();
   const evidence = { ...page, title: line(page.title), ...validDates(dates), links: links.size };
   Object.assign(evidence, { text: text.slice(0, MAX_TEXT), words: text ? text.split(" ").length : 0 });
   return { text, evidence, links: Array.from(links, ([url, title]) => (title ? { url, title } : { url })) };
