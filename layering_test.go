@@ -62,7 +62,7 @@ var mayImport = map[string][]string{
 	"httpapi":    {"contract"},
 	"prometheus": {},
 	"botauth":    {},
-	"settings":   {"botauth", "contract"},
+	"settings":   {"botauth", "contract", "markup"},
 	"worker":     {"contract"},
 	"bindings": {"alarms", "botauth", "contract", "fetch", "frontier", "frontier/client", "frontier/shard/store",
 		"handlers", "ledger",

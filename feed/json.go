@@ -41,7 +41,7 @@ func parseJSON(r io.Reader, base string, o sitemap.Options, fn func(*Item)) (f S
 		f.Items++
 		var i Item
 		for _, name := range []string{"date_modified", "date_published"} {
-			if t, ok := markup.ParseDate([]byte(v.Get(name).Str)); ok {
+			if t, ok := markup.ParseDateIn([]byte(v.Get(name).Str), o.Zone); ok {
 				i.Date = t
 				break
 			}

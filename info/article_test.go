@@ -1,7 +1,9 @@
 package info
 
 import (
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,7 +71,8 @@ func TestDraft_Dates(t *testing.T) {
 		{"2026-01-17 12:00:00", "Mars/Olympus", "", false, BadDate},
 	} {
 		d := Draft{URL: "https://a.example/x", Title: "x", Published: c.published, Zone: c.zone}
-		a, clamped, drop := d.Article(Feed, now)
+		a, ahead, drop := d.Article(Feed, now)
+		clamped := ahead > 0
 		got := ""
 		if drop == "" {
 			got = a.PublishedAt.Format(time.RFC3339Nano)
@@ -78,6 +81,27 @@ func TestDraft_Dates(t *testing.T) {
 			t.Errorf("%q in %q: %q %v %q, not %q %v %q", c.published, c.zone, got, clamped, drop, c.want, c.clamped,
 				c.drop)
 		}
+	}
+}
+
+// Articles whose dates are in the future stand as their source orders them, and not by their ids.
+func TestTake_FutureDates(t *testing.T) {
+	var b Batch
+	var drafts []Draft
+	for i, at := range []string{"2026-01-17T09:00:00Z", "2026-01-18T09:00:00Z", "2026-01-17T12:00:00Z",
+		"2026-01-18T09:00:00Z", "2026-01-19T09:00:00Z"} {
+		drafts = append(drafts, Draft{URL: fmt.Sprintf("https://a.example/%d", i), Title: fmt.Sprint(i), Published: at})
+	}
+	b.Take(Feed, now, drafts...)
+	slices.SortFunc(b.Articles, func(x, y Article) int { return y.PublishedAt.Compare(x.PublishedAt) })
+	order := ""
+	for _, a := range b.Articles {
+		if order += a.Title; a.PublishedAt.After(now) {
+			t.Errorf("%s is of %s", a.Title, a.PublishedAt)
+		}
+	}
+	if order != "41320" || b.Drops[Clamped] != 4 {
+		t.Errorf("%s, %v", order, b.Drops)
 	}
 }
 

@@ -48,9 +48,9 @@ const (
 // Drops counts articles by Drop.
 type Drops map[Drop]int
 
-// Article checks and normalises a draft. clamped reports that its date was in the future. If the article is
-// dropped, drop is the reason.
-func (d Draft) Article(source string, now time.Time) (a Article, clamped bool, drop Drop) {
+// Article checks and normalises a draft. ahead is the time by which its date was in the future; it was set to the
+// present. If the article is dropped, drop is the reason.
+func (d Draft) Article(source string, now time.Time) (a Article, ahead time.Duration, drop Drop) {
 	link := strings.TrimSpace(d.URL)
 	if strings.HasPrefix(link, "//") {
 		link = "https:" + link
@@ -58,9 +58,9 @@ func (d Draft) Article(source string, now time.Time) (a Article, clamped bool, d
 	key := Key(link)
 	switch {
 	case link == "":
-		return a, false, NoURL
+		return a, 0, NoURL
 	case key == "", len(link) > MaxURL, !utf8.ValidString(link), strings.ContainsFunc(link, unicode.IsControl):
-		return a, false, BadURL
+		return a, 0, BadURL
 	}
 	a = Article{
 		ID: d.ID, Key: key, URL: link, Source: source,
@@ -73,10 +73,10 @@ func (d Draft) Article(source string, now time.Time) (a Article, clamped bool, d
 		AITag:         line(d.AITag, maxKeyword),
 	}
 	if a.Title == "" {
-		return a, false, NoTitle
+		return a, 0, NoTitle
 	}
-	if a.PublishedAt, clamped, drop = d.moment(now); drop != "" {
-		return a, false, drop
+	if a.PublishedAt, ahead, drop = d.moment(now); drop != "" {
+		return a, 0, drop
 	}
 	if !validID(a.ID) {
 		a.ID = idOf(source, link)
@@ -91,7 +91,7 @@ func (d Draft) Article(source string, now time.Time) (a Article, clamped bool, d
 	}
 	a.Category, a.Evidence = Classify(Subject{Title: a.Title, Snippet: a.Snippet, Keywords: a.Keywords, Tag: a.AITag,
 		Categories: d.Categories})
-	return a, clamped, ""
+	return a, ahead, ""
 }
 
 func (d Draft) text(s string, max int) string {
@@ -101,62 +101,38 @@ func (d Draft) text(s string, max int) string {
 	return Text(s, max)
 }
 
-// moment parses the publication time.
-func (d Draft) moment(now time.Time) (t time.Time, clamped bool, drop Drop) {
+// moment parses the publication time, and clamps it to now.
+func (d Draft) moment(now time.Time) (t time.Time, ahead time.Duration, drop Drop) {
 	t = d.PublishedAt
 	if t.IsZero() {
 		if strings.TrimSpace(d.Published) == "" {
-			return t, false, NoDate
+			return t, 0, NoDate
 		}
 		var ok bool
 		if t, ok = parseIn(d.Published, d.Zone); !ok {
-			return t, false, BadDate
+			return t, 0, BadDate
 		}
 	}
 	t, now = t.UTC().Truncate(time.Millisecond), now.UTC().Truncate(time.Millisecond)
 	if !t.After(markup.FirstPage) {
-		return t, false, BadDate
+		return t, 0, BadDate
 	}
 	if t.After(now) {
-		return now, true, ""
+		return now, t.Sub(now), ""
 	}
-	return t, false, ""
+	return t, 0, ""
 }
 
-// parseIn parses a date, in zone unless it names another.
-func parseIn(text, zone string) (time.Time, bool) {
-	t, ok := markup.ParseDate([]byte(text))
-	if !ok || zone == "" || strings.EqualFold(zone, "UTC") || namesZone(text) {
-		return t, ok
+// parseIn parses a date, in the zone of a name unless it names another.
+func parseIn(text, name string) (time.Time, bool) {
+	if name == "" {
+		return markup.ParseDate([]byte(text))
 	}
-	location, ok := Location(zone)
+	zone, ok := markup.Zone(name)
 	if !ok {
-		return t, false
+		return time.Time{}, false
 	}
-	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), location), true
-}
-
-// namesZone reports whether a date names its zone: with a Z, an offset, or letters after the time.
-func namesZone(text string) bool {
-	_, clock, ok := strings.Cut(strings.TrimSpace(text), ":")
-	return ok && strings.ContainsAny(clock, "+-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
-}
-
-// fixedZones are zones without daylight saving time, in hours ahead of UTC. Workers have no zone database.
-var fixedZones = map[string]int{
-	"Etc/UTC": 0, "GMT": 0, "Asia/Seoul": 9, "Asia/Pyongyang": 9, "Asia/Tokyo": 9, "Asia/Shanghai": 8,
-	"Asia/Hong_Kong": 8, "Asia/Taipei": 8,
-	"Asia/Singapore": 8, "Asia/Kuala_Lumpur": 8, "Asia/Manila": 8, "Asia/Bangkok": 7, "Asia/Jakarta": 7,
-	"Asia/Ho_Chi_Minh": 7, "Asia/Dubai": 4,
-}
-
-// Location returns a zone by name. ok is false if it is unknown here.
-func Location(zone string) (*time.Location, bool) {
-	if hours, ok := fixedZones[zone]; ok {
-		return time.FixedZone(zone, hours*3600), true
-	}
-	location, err := time.LoadLocation(zone)
-	return location, err == nil && zone != "Local"
+	return markup.ParseDateIn([]byte(text), zone)
 }
 
 // media returns the absolute URL of an image or video on a page at base, or "" for other schemes such as data:.

@@ -28,6 +28,7 @@ type Counts struct {
 	Updated    int   `json:"updated"`
 	Thumbnails int   `json:"thumbnails"` // found
 	Failed     int   `json:"failed_requests"`
+	Gaps       int   `json:"gaps"` // queries with more new articles than were taken
 	Drops      Drops `json:"dropped"`
 }
 
@@ -122,6 +123,22 @@ type Takedown struct {
 	ID        string `json:"id"`
 	Deleted   bool   `json:"is_deleted"`
 	Refreshed bool   `json:"refreshed"` // the cache shows it; else the next collection does that
+}
+
+// CollectorHealth is the collector's answer to whether it runs.
+type CollectorHealth struct {
+	Status  string       `json:"status"`
+	Service string       `json:"service"`
+	Crons   []CronStatus `json:"crons"` // nil if the database does not answer
+}
+
+// CronStatus is the last run of a cron.
+type CronStatus struct {
+	Cron      string         `json:"cron"`
+	BeganAt   *contract.Time `json:"began_at"`   // null if it never ran
+	EndedAt   *contract.Time `json:"ended_at"`   // before began_at while it runs, or if it was killed
+	Outcome   *string        `json:"outcome"`    // ok or failed, of the run that ended last
+	ErrorType *string        `json:"error_type"` // kind of its error
 }
 
 // DeadLetter is a request that failed.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -101,6 +102,9 @@ type Answer struct {
 // UpstreamError of class Spent or Throttled, calls without an answer in time with class Broken.
 type Client interface {
 	Do(ctx context.Context, c Call) (*Answer, error)
+	// Spare reports whether the limits of the source leave a call, beside those that this collection and the later ones
+	// in each window need at least.
+	Spare(needed int) bool
 }
 
 // Batch is the result of asking a source.
@@ -113,6 +117,8 @@ type Batch struct {
 	// Left is the number of calls left in the windows of the limits, in order, according to the provider; -1 if
 	// unknown.
 	Left []int
+	// Gaps is the number of queries with more new articles than were taken.
+	Gaps int
 	// Failures are the failed requests of a batch in which others succeeded.
 	Failures []Failure
 }
@@ -137,20 +143,46 @@ type Source interface {
 	Replay(ctx context.Context, c Client, request string, now time.Time) (Batch, error)
 }
 
-// Take adds the valid drafts to the batch and counts the others.
+// Add adds the articles and counts of another batch, and takes its Left.
+func (b *Batch) Add(o Batch) {
+	if b.Drops == nil {
+		b.Drops = Drops{}
+	}
+	for drop, n := range o.Drops {
+		b.Drops[drop] += n
+	}
+	b.Articles, b.Gaps = append(b.Articles, o.Articles...), b.Gaps+o.Gaps
+	if o.Left != nil {
+		b.Left = o.Left
+	}
+}
+
+// Take adds the valid drafts of one document to the batch and counts the others. Those whose dates are in the future
+// keep their order, a millisecond apart.
 func (b *Batch) Take(source string, now time.Time, drafts ...Draft) {
 	if b.Drops == nil {
 		b.Drops = Drops{}
 	}
+	type early struct {
+		index int
+		ahead time.Duration
+	}
+	var clamped []early
 	for _, d := range drafts {
-		a, clamped, drop := d.Article(source, now)
+		a, ahead, drop := d.Article(source, now)
 		if drop != "" {
 			b.Drops[drop]++
 			continue
 		}
-		if clamped {
+		if ahead > 0 {
 			b.Drops[Clamped]++
+			clamped = append(clamped, early{len(b.Articles), ahead})
 		}
 		b.Articles = append(b.Articles, a)
+	}
+	slices.SortStableFunc(clamped, func(x, y early) int { return cmp.Compare(y.ahead, x.ahead) })
+	for i, c := range clamped {
+		at := &b.Articles[c.index].PublishedAt
+		*at = at.Add(-time.Duration(i) * time.Millisecond)
 	}
 }

@@ -15,19 +15,32 @@ const maxDate = 100
 // "Wed May 01 2024 10:00:00 GMT+0200 (CEST)" and Unix time. A date without a time is midnight, one
 // without a zone UTC. What is impossible (a 13th month), ambiguous (05/06/2024) or a placeholder
 // (0000-00-00, 0001-01-01) is no date.
-func ParseDate(b []byte) (time.Time, bool) {
+func ParseDate(b []byte) (time.Time, bool) { return ParseDateIn(b, nil) }
+
+// ParseDateIn is ParseDate for dates of a zone: those that name none are in it. Nil is UTC.
+func ParseDateIn(b []byte, zone *time.Location) (time.Time, bool) {
 	b = Trim(b)
 	if t, ok := parseW3C(b); ok {
-		return t, true
+		return inZone(t, zone, len(b) > len("2006-01-02")), true
 	}
 	if len(b) < 4 || len(b) > maxDate {
 		return time.Time{}, false
 	}
 	var d date
-	if !d.read(b) {
+	zoned, ok := d.read(b)
+	if !ok {
 		return time.Time{}, false
 	}
-	return d.time()
+	t, ok := d.time()
+	return inZone(t, zone, zoned), ok
+}
+
+// inZone returns the instant at which clocks of a zone show what those of UTC show at t, unless t is zoned.
+func inZone(t time.Time, zone *time.Location, zoned bool) time.Time {
+	if zone == nil || zoned {
+		return t
+	}
+	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), zone).UTC()
 }
 
 // parseW3C is the fast way for YYYY-MM-DD and YYYY-MM-DDThh:mm:ss with Z or ±hh:mm.
@@ -107,13 +120,13 @@ func daysSinceEpoch(year, month, day int) int64 {
 }
 
 // read parses a date: numbers, words and what separates them, in any order that leaves one
-// meaning.
-func (d *date) read(b []byte) bool {
+// meaning. zoned reports whether it names its zone, or needs none.
+func (d *date) read(b []byte) (zoned, ok bool) {
 	r := dateReader{b: b, month: -1}
 	if !r.run() {
-		return false
+		return false, false
 	}
-	return r.resolve(d)
+	return r.zoned || r.instant, r.resolve(d)
 }
 
 type dateReader struct {

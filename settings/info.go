@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/newsfork/seed-engine/markup"
 )
 
 // Info is the configuration of the Info service's Workers; docs/info.md explains the variables.
@@ -16,7 +18,8 @@ type Info struct {
 	APITokenPrevious string
 	AlertWebhookURL  string // "": alarms are only logged
 
-	Feeds              []string // URLs; none: the source is off
+	Feeds              []string                  // URLs; none: the source is off
+	FeedZones          map[string]*time.Location // of dates that name none, by URL; nil: UTC
 	NaverURL           string
 	NaverIDHeader      string
 	NaverSecretHeader  string
@@ -62,7 +65,6 @@ func ReadInfo(get func(name string) (string, bool)) (*Info, error) {
 		APIToken:          r.text("API_TOKEN", ""),
 		APITokenPrevious:  r.text("API_TOKEN_PREVIOUS", ""),
 		AlertWebhookURL:   r.webURL("ALERT_WEBHOOK_URL"),
-		Feeds:             r.urls("FEEDS"),
 		NaverURL:          r.webURLOr("NAVER_BASE_URL", "https://openapi.naver.com/v1/search/news.json"),
 		NaverIDHeader:     r.header("NAVER_ID_HEADER", "X-Naver-Client-Id"),
 		NaverSecretHeader: r.header("NAVER_SECRET_HEADER", "X-Naver-Client-Secret"),
@@ -91,6 +93,7 @@ func ReadInfo(get func(name string) (string, bool)) (*Info, error) {
 		Retention:          time.Duration(r.number("INFO_RETENTION_DAYS", 365, 1, 3650)) * 24 * time.Hour,
 		Signing:            r.signing(),
 	}
+	s.Feeds, s.FeedZones = r.feeds("FEEDS")
 	if (s.NaverID == "") != (s.NaverSecret == "") {
 		r.fail("NAVER_CLIENT_SECRET", s.NaverSecret, "a value together with NAVER_CLIENT_ID, or neither")
 	}
@@ -121,14 +124,30 @@ func (r *reader) lines(name, fallback string) (list []string) {
 	return list
 }
 
-func (r *reader) urls(name string) []string {
-	list := r.lines(name, "")
-	for _, v := range list {
-		if !isWebURL(v) {
-			r.fail(name, v, "absolute http or https URLs without a user name, one a line")
+// feeds reads URLs, one per line, each with the time zone of its dates behind a bar. The default is that of the country
+// of its top-level domain.
+func (r *reader) feeds(name string) (urls []string, zones map[string]*time.Location) {
+	zones = map[string]*time.Location{}
+	for _, line := range r.lines(name, "") {
+		v, zone, named := strings.Cut(line, "|")
+		v, zone = strings.TrimSpace(v), strings.TrimSpace(zone)
+		u, err := url.Parse(v)
+		if err != nil || !isWebURL(v) {
+			r.fail(name, line, "absolute http or https URLs without a user name, one a line")
+			continue
+		}
+		zones[v] = markup.CountryZone(u.Hostname())
+		if named {
+			var ok bool
+			if zones[v], ok = markup.Zone(zone); !ok {
+				r.fail(name, line, "a time zone such as Asia/Seoul, Europe/Berlin or UTC behind the bar")
+			}
+		}
+		if !slices.Contains(urls, v) {
+			urls = append(urls, v)
 		}
 	}
-	return list
+	return urls, zones
 }
 
 // origins reads a list of CORS origins: scheme and host, or "*".

@@ -48,6 +48,30 @@ func TestInfo_Values(t *testing.T) {
 	}
 }
 
+// A feed's dates without a zone are of the zone behind its URL, else of its country.
+func TestInfo_FeedZones(t *testing.T) {
+	s, err := infoOf(map[string]string{"FEEDS": "https://a.example/rss | Asia/Seoul\nhttps://www.b.co.kr/rss\n" +
+		"https://c.com/rss\nhttps://d.jp/rss|UTC"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, feed := range s.Feeds {
+		got[feed] = "UTC"
+		if zone := s.FeedZones[feed]; zone != nil {
+			got[feed] = zone.String()
+		}
+	}
+	if want := map[string]string{"https://a.example/rss": "Asia/Seoul", "https://www.b.co.kr/rss": "Asia/Seoul",
+		"https://c.com/rss": "UTC", "https://d.jp/rss": "UTC"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v", got)
+	}
+	if _, err := infoOf(map[string]string{"FEEDS": "https://a.example/rss | KST"}); err == nil ||
+		!strings.Contains(err.Error(), "Asia/Seoul") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestInfo_InvalidValues(t *testing.T) {
 	for name, v := range map[string]string{
 		"FEEDS": "ftp://a.example", "NAVER_BASE_URL": "naver", "NEWSDATA_BASE_URL": "https://u:p@x/",

@@ -14,6 +14,7 @@ type parser struct {
 	fn   func(*Entry)
 	base markup.Location
 	now  time.Time
+	zone *time.Location // of dates that name none
 	sum  Summary
 	last []byte // loc of the last page
 
@@ -532,9 +533,9 @@ func (p *parser) commit() {
 		}
 		return
 	case tagLastmod:
-		p.e.Lastmod, _ = markup.ParseDate(v)
+		p.e.Lastmod, _ = markup.ParseDateIn(v, p.zone)
 	case tagPublicationDate:
-		p.e.News.Date, _ = markup.ParseDate(v)
+		p.e.News.Date, _ = markup.ParseDateIn(v, p.zone)
 	case tagPubDate:
 		feedReader{p}.itemDate(v, byPubDate)
 	case tagChanged:
@@ -564,7 +565,7 @@ func (p feedReader) itemDate(v []byte, rank int) {
 	if rank <= p.dateRank {
 		return
 	}
-	if t, ok := markup.ParseDate(v); ok {
+	if t, ok := markup.ParseDateIn(v, p.zone); ok {
 		p.e.Lastmod, p.dateRank = t, rank
 	}
 }

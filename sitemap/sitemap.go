@@ -38,11 +38,12 @@ const (
 
 // Options may be its zero value.
 type Options struct {
-	ContentType string    // the Content-Type header; its charset is a hint
-	MaxBytes    int64     // uncompressed bytes read at most; 0 means MaxBytes
-	Tee         io.Writer // receives the bytes read, decompressed, in their own charset
-	Now         time.Time // what makes a date implausibly late; zero means time.Now
-	Details     bool      // fill in Summary and Image of entries, which take time to read
+	ContentType string         // the Content-Type header; its charset is a hint
+	MaxBytes    int64          // uncompressed bytes read at most; 0 means MaxBytes
+	Tee         io.Writer      // receives the bytes read, decompressed, in their own charset
+	Now         time.Time      // what makes a date implausibly late; zero means time.Now
+	Zone        *time.Location // of dates that name none; nil means UTC
+	Details     bool           // fill in Summary and Image of entries, which take time to read
 }
 
 // Entry is one page, one feed item, or one child of an index. Its slices are valid only during
@@ -126,7 +127,7 @@ func Parse(r io.Reader, base string, o Options, fn func(*Entry)) (Summary, error
 	text, charset := markup.Decode(src, o.ContentType)
 
 	p := newParser(base, o.Now, fn)
-	p.details = o.Details
+	p.details, p.zone = o.Details, o.Zone
 	p.read(text)
 	s := p.finish()
 	s.Charset = charset

@@ -66,7 +66,11 @@ func writeInfoStatus(w io.Writer, s *info.Status) error {
 			rows = append(rows, name+"\toff\t-\t-\t-\t-\t-\t-")
 			continue
 		}
-		articles, inserted := lastCounts(one.Last)
+		articles, inserted, gaps := lastCounts(one.Last)
+		if gaps > 0 {
+			errors = append(errors,
+				fmt.Sprintf("gaps\t%s: %d searches had more new articles than were taken", name, gaps))
+		}
 		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s", name, moment(one.SucceededAt), articles,
 			inserted,
 			one.Failures, moment(one.NotBefore), one.DeadLetters, callsText(one.Quotas)))
@@ -117,12 +121,12 @@ func writeFeeds(w io.Writer, sources []info.SourceStatus) error {
 }
 
 // lastCounts are the numbers of the last successful collection, if there was one.
-func lastCounts(last json.RawMessage) (articles, inserted string) {
+func lastCounts(last json.RawMessage) (articles, inserted string, gaps int) {
 	var c *info.Counts
 	if json.Unmarshal(last, &c) != nil || c == nil {
-		return "-", "-"
+		return "-", "-", 0
 	}
-	return fmt.Sprint(c.Articles), fmt.Sprint(c.Inserted)
+	return fmt.Sprint(c.Articles), fmt.Sprint(c.Inserted), c.Gaps
 }
 
 // callsText shows the used share of a provider's windows, the day first.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/url"
@@ -53,12 +52,8 @@ func pg(t *testing.T) database {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	names, _ := fs.Glob(store.Migrations, "postgres/*.sql")
-	for _, name := range names {
-		sql, _ := store.Migrations.ReadFile(name)
-		if err := db.Script(ctx, string(sql)); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := store.MigratePostgres(ctx, db, ""); err != nil {
+		t.Fatal(err)
 	}
 	return database{db, store.NewPostgres(db)}
 }

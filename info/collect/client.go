@@ -28,6 +28,8 @@ type client struct {
 	transport fetch.Transport
 	looking   *looking // of the run
 
+	used map[string]int // calls before this run, by window
+
 	mu    sync.Mutex
 	calls int
 }
@@ -40,7 +42,7 @@ func (l *looking) client(s info.Source) *client {
 	if via := c.Via[s.Name()]; via != nil {
 		t = via
 	}
-	return &client{collector: c, source: s, transport: t, looking: l}
+	return &client{collector: c, source: s, transport: t, looking: l, used: map[string]int{}}
 }
 
 // budgetError marks a call that its limits forbade.
@@ -79,6 +81,23 @@ func (c *client) Do(ctx context.Context, call info.Call) (*info.Answer, error) {
 		}
 		target = next
 	}
+}
+
+// Spare implements info.Client.
+func (c *client) Spare(needed int) bool {
+	now := c.collector.Now()
+	c.mu.Lock()
+	calls := c.calls
+	c.mu.Unlock()
+	interval := max(c.collector.Schedule[c.source.Name()], time.Minute)
+	for _, l := range c.source.Limits() {
+		w := l.Window(now)
+		runs := 1 + int(w.Ends.Sub(now)/interval) // this one, of which the other queries may be still to come
+		if c.used[w.Name]+calls+runs*needed >= w.Calls {
+			return false
+		}
+	}
+	return true
 }
 
 // spend counts a call.

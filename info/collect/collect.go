@@ -159,6 +159,9 @@ func (c *Collector) source(ctx context.Context, s info.Source, l *looking) (r in
 		return c.skipped(r, state.NotBefore)
 	}
 	client := l.client(s)
+	for _, q := range state.Quotas {
+		client.used[q.Period] = q.Used
+	}
 	hurried, enough := context.WithTimeout(ctx, askTimeout)
 	defer enough()
 	b, err := s.Collect(hurried, client, state.State, began)
@@ -170,8 +173,8 @@ func (c *Collector) source(ctx context.Context, s info.Source, l *looking) (r in
 		return c.failed(r, err)
 	}
 	c.Log.Info("info_collected", "source", r.Source, "calls", r.Counts.Calls, "articles", r.Counts.Articles,
-		"inserted", r.Counts.Inserted,
-		"updated", r.Counts.Updated, "dropped", r.Counts.Drops, "failed_requests", r.Counts.Failed,
+		"inserted", r.Counts.Inserted, "updated", r.Counts.Updated, "dropped", r.Counts.Drops,
+		"failed_requests", r.Counts.Failed, "gaps", r.Counts.Gaps,
 		"duration_ms", c.Now().Sub(began).Milliseconds())
 	return r
 }
@@ -181,7 +184,8 @@ func (c *Collector) save(ctx context.Context, s info.Source, state store.Source,
 	counts *info.Counts) error {
 	young, old := c.young(b.Articles)
 	articles, repeated := info.Merge(young)
-	counts.Articles, counts.Drops, counts.Failed = len(articles), b.Drops, len(b.Failures)
+	counts.Articles, counts.Drops = len(articles), b.Drops
+	counts.Failed, counts.Gaps = len(b.Failures), b.Gaps
 	if counts.Drops == nil {
 		counts.Drops = info.Drops{}
 	}

@@ -284,6 +284,36 @@ func TestCollect_ADay(t *testing.T) {
 	}
 }
 
+// A query with many pages takes what the day's other collections leave, and no more.
+func TestQuotas_Pages(t *testing.T) {
+	w := newWorld(t, newsData(200, 30, "a", "b", "c"))
+	w.Schedule = map[string]time.Duration{info.NewsData: 30 * time.Minute}
+	w.clock = time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour) // the database's clock ends windows
+	starved := 0
+	for run := range 48 {
+		var results []string
+		for i := range 10 {
+			results = append(results, fmt.Sprintf(`{"title":"x","link":"https://d.example/%d/%d","pubDate":%q}`, run, i,
+				w.clock.Format(time.DateTime)))
+		}
+		body := `{"status":"success","results":[` + strings.Join(results, ",") + `],"nextPage":"1"}`
+		w.pages[newsDataURL] = page{body: body}
+		for i := range 12 { // every page brings something else
+			w.pages[fmt.Sprintf("%s?page=%d&q=a&size=10", newsDataURL, i)] = page{body: strings.ReplaceAll(
+				strings.ReplaceAll(body, "/d.example/", fmt.Sprintf("/d%d.example/", i)), `"nextPage":"1"`,
+				fmt.Sprintf(`"nextPage":"%d"`, i+1))}
+		}
+		before := w.times(newsDataURL)
+		if r := w.run(info.NewsData)[0]; r.Error != "" || w.times(newsDataURL)-before < 3 {
+			starved++
+		}
+		w.clock = w.clock.Add(30 * time.Minute)
+	}
+	if n := w.times(newsDataURL); starved > 0 || n < 190 || n > 200 {
+		t.Errorf("%d calls; %d collections did not ask every query", n, starved)
+	}
+}
+
 func TestQuotas(t *testing.T) {
 	w := newWorld(t, newsData(5, 2, "a", "b", "c"))
 	w.pages[newsDataURL] = page{body: fixture(t, "newsdata_page1_free.json")}

@@ -37,6 +37,5 @@ func main() {
 		Engine:     bindings.Transport{Service: "SEED_ENGINE"},
 		Local:      func() bool { return settings.Local(time.Now) },
 	})
-	worker.Run(c, nil, func(ctx context.Context, event *cron.Event) error { return c.Cron(ctx, event.Cron) },
-		"/health")
+	worker.Run(c, nil, func(ctx context.Context, event *cron.Event) error { return c.Cron(ctx, event.Cron) })
 }

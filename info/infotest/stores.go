@@ -56,6 +56,7 @@ var StoreCases = []StoreCase{
 	{"requests that failed", letters},
 	{"which changes the cache has", cached},
 	{"alarms and their changes", alarms},
+	{"the last run of each cron", crons},
 	{"any text", anyText},
 	{"nothing", nothing},
 }
@@ -65,7 +66,7 @@ func Wipe(t T, db store.DB, name string) {
 	t.Helper()
 	var statements []ledger.Statement
 	for _, table := range []string{"news_articles", "news_leases", "news_quotas", "news_sources", "news_dead_letters",
-		"news_alarms", "news_alarm_changes", "news_cached", "news_hosts", "news_robots"} {
+		"news_alarms", "news_alarm_changes", "news_cached", "news_hosts", "news_robots", "news_crons"} {
 		statements = append(statements, ledger.Statement{SQL: "DELETE FROM " + table})
 	}
 	statements = append(statements, ledger.Statement{SQL: "UPDATE news_cache SET changed_at = 0, refreshed_at = 0"},
@@ -883,6 +884,33 @@ func staleness(t T, s *store.Store) {
 	check("a second source, which is collected more often", noon.Add(80*time.Minute))
 	begin(info.Feed, 30*time.Minute, 15*time.Minute)
 	check("a shorter interval", noon.Add(45*time.Minute))
+	// A collector of the version before records no such time.
+	must(t, "Succeed", s.Succeed(ctx, store.Success{Source: info.Feed, Counts: 0, Now: noon.Add(40 * time.Minute)}))
+	check("a success of the version before", noon.Add(85*time.Minute))
+	must(t, "Succeed", s.Succeed(ctx, store.Success{Source: info.Feed, Counts: 0, Now: noon.Add(time.Hour),
+		StaleAt: noon.Add(70 * time.Minute)})) // recorded an hour before, by a collector that was replaced since
+	check("successes of the version before after one of this", noon.Add(105*time.Minute))
+}
+
+func crons(t T, s *store.Store) {
+	check := func(what string, want ...store.Cron) {
+		t.Helper()
+		list, err := s.Crons(ctx)
+		must(t, "Crons", err)
+		expect(t, what, list, want)
+	}
+	check("none")
+	must(t, "BeginCron", s.BeginCron(ctx, "*/5 * * * *", noon))
+	check("under way", store.Cron{Expression: "*/5 * * * *", BeganAt: noon})
+	must(t, "EndCron", s.EndCron(ctx, "*/5 * * * *", contract.Network, noon.Add(time.Second)))
+	must(t, "BeginCron", s.BeginCron(ctx, "17 3 * * *", noon))
+	must(t, "EndCron", s.EndCron(ctx, "17 3 * * *", "", noon.Add(time.Minute)))
+	must(t, "BeginCron", s.BeginCron(ctx, "*/5 * * * *", noon.Add(time.Hour)))
+	check("again", store.Cron{Expression: "*/5 * * * *", BeganAt: noon.Add(time.Hour), EndedAt: noon.Add(time.Second),
+		ErrorKind: contract.Network},
+		store.Cron{Expression: "17 3 * * *", BeganAt: noon, EndedAt: noon.Add(time.Minute)})
+	must(t, "Forget", s.Forget(ctx)) // they are of long ago
+	check("forgotten")
 }
 
 func letters(t T, s *store.Store) {
@@ -972,7 +1000,7 @@ func nothing(t T, s *store.Store) {
 	known, err := s.Known(ctx, nil)
 	must(t, "Known", err)
 	expect(t, "known", len(known), 0)
-	must(t, "Ping", s.Ping(ctx))
+	must(t, "Ready", s.Ready(ctx))
 	must(t, "Forget", s.Forget(ctx))
 }
 

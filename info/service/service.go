@@ -284,6 +284,7 @@ func NewCollector(p Platform) *Collector {
 			for _, name := range s.names {
 				if slices.Contains(o.Configured, name) {
 					o.Intervals[name] = watch.Interval(s.cron)
+					o.Crons = append(o.Crons, s.cron)
 				}
 			}
 		}
@@ -321,7 +322,7 @@ func (a *parts) sources() (list []info.Source) {
 			Daily: s.NewsDataDailyLimit, Window: s.NewsDataWindow})
 	}
 	if len(s.Feeds) > 0 {
-		list = append(list, &sources.Feeds{URLs: s.Feeds})
+		list = append(list, &sources.Feeds{URLs: s.Feeds, Zones: s.FeedZones})
 	}
 	if endpoint := a.engineURL(); endpoint != "" {
 		list = append(list, &sources.Seed{Endpoint: endpoint, Token: s.SeedToken})
@@ -387,7 +388,21 @@ func (c *Collector) Cron(ctx context.Context, expression string) error {
 			names = append(names, s.names...)
 		}
 	}
-	return errors.Join(it.work(ctx, names), it.watch.Run(ctx))
+	a.note(a.store.BeginCron(ctx, expression, a.Now()))
+	err = errors.Join(it.work(ctx, names), it.watch.Run(ctx))
+	kind := contract.Kind("")
+	if err != nil {
+		kind = contract.KindOf(err)
+	}
+	a.note(a.store.EndCron(context.WithoutCancel(ctx), expression, kind, a.Now()))
+	return err
+}
+
+// note logs that the record of a cron was not stored.
+func (a *parts) note(err error) {
+	if err != nil {
+		a.Log.Warn("info_store_failed", "error_type", contract.KindOf(err), "error", err.Error())
+	}
 }
 
 // work collects from sources; without any, it does the daily work.

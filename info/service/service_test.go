@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -25,6 +26,7 @@ import (
 	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/info/cache"
 	"github.com/newsfork/seed-engine/info/service"
 	"github.com/newsfork/seed-engine/info/store"
@@ -34,6 +36,7 @@ import (
 // world is both Workers on shared twins.
 type world struct {
 	t         *testing.T
+	db        *sqlite.DB
 	api       http.Handler
 	collector *service.Collector
 	platform  service.Platform
@@ -76,7 +79,7 @@ func newWorld(t *testing.T, vars map[string]string) *world {
 	if vars != nil {
 		vars["INFO_RETENTION_DAYS"] = "3650" // the fixtures are of January 2026
 	}
-	w := &world{t: t, vars: vars, bound: map[string]bool{"INFO_DB": true, "INFO_CACHE": true},
+	w := &world{t: t, db: db, vars: vars, bound: map[string]bool{"INFO_DB": true, "INFO_CACHE": true},
 		pages: map[string]string{}}
 	w.platform = service.Platform{
 		Bound: func(name string) bool { return w.bound[name] }, D1: db, KV: &cache.Memory{},
@@ -209,6 +212,63 @@ func TestCrons(t *testing.T) {
 			t.Errorf("%s asked %q, not %q", c.cron, got, c.want)
 		}
 	}
+}
+
+// The collector's health says when each cron last ran, and how that ended.
+func TestHealth_Crons(t *testing.T) {
+	w := newWorld(t, map[string]string{"FEEDS": "https://feeds.example/rss", "API_TOKEN": "t"})
+	w.pages["feeds.example/rss"] = feed("one")
+	const every5, daily = "*/5 * * * *", "17 3 * * *"
+	// health returns the outcome of each cron, and its kind of error; "late" if its times are not of now.
+	health := func() map[string]string {
+		t.Helper()
+		var answer struct{ Data info.CollectorHealth }
+		a := do(w.collector, "GET", "/health", "") // public
+		if err := json.Unmarshal(a.Body.Bytes(), &answer); err != nil || a.Code != 200 || answer.Data.Status != "ok" {
+			t.Fatalf("%v: %d %s", err, a.Code, a.Body)
+		}
+		if answer.Data.Crons == nil {
+			return nil
+		}
+		crons := map[string]string{}
+		for _, c := range answer.Data.Crons {
+			switch now := w.platform.Now(); {
+			case c.BeganAt == nil && c.EndedAt == nil && c.Outcome == nil:
+				crons[c.Cron] = "never"
+			case now.Sub(c.BeganAt.Time) > time.Minute, c.EndedAt.Before(c.BeganAt.Time):
+				crons[c.Cron] = "late"
+			case c.ErrorType != nil:
+				crons[c.Cron] = *c.Outcome + " " + *c.ErrorType
+			default:
+				crons[c.Cron] = *c.Outcome
+			}
+		}
+		return crons
+	}
+	check := func(what string, want map[string]string) {
+		t.Helper()
+		if got := health(); !maps.Equal(got, want) {
+			t.Errorf("%s: %v, not %v", what, got, want)
+		}
+	}
+	check("before the first", map[string]string{every5: "never"})
+	if err := w.collector.Cron(t.Context(), every5); err != nil {
+		t.Fatal(err)
+	}
+	check("a success", map[string]string{every5: "ok"})
+	w.later = time.Hour
+	check("none since", map[string]string{every5: "late"})
+	w.pages = map[string]string{}
+	if err := w.collector.Cron(t.Context(), every5); err == nil {
+		t.Fatal("a feed that is gone is no failure")
+	}
+	check("a failure", map[string]string{every5: "failed validation_error"})
+	if err := w.collector.Cron(t.Context(), daily); err != nil {
+		t.Fatal(err)
+	}
+	check("the day's", map[string]string{every5: "failed validation_error", daily: "ok"})
+	w.db.Fail = func() error { return errors.New("D1 is down") }
+	check("without a database", nil)
 }
 
 // Whatever happens to the collector, readers get the stored articles.

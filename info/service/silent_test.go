@@ -4,7 +4,6 @@ package service_test
 
 import (
 	"context"
-	"io/fs"
 	"net/url"
 	"os"
 	"strings"
@@ -27,12 +26,8 @@ func onServers(t *testing.T) (w *world, database, cache *infotest.Server) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	names, _ := fs.Glob(store.Migrations, "postgres/*.sql")
-	for _, name := range names {
-		sql, _ := store.Migrations.ReadFile(name)
-		if err := db.Script(context.Background(), string(sql)); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := store.MigratePostgres(context.Background(), db, ""); err != nil {
+		t.Fatal(err)
 	}
 	w = newWorld(t, map[string]string{"FEEDS": "https://feeds.example/rss", "HYPERDRIVE": address,
 		"REDIS_URL": "redis://:" + url.QueryEscape(infotest.Password) + "@" + cache.Address})

@@ -47,26 +47,6 @@ func byStatus(status int) info.Class {
 	return info.Broken
 }
 
-// requests makes requests one after the other. It stops when the source is spent, throttled or refuses, since the
-// next request would fail too. err is set if none succeeded.
-func requests(names []string, do func(name string) error) (failures []info.Failure, err error) {
-	succeeded := false
-	for _, name := range names {
-		if err = do(name); err == nil {
-			succeeded = true
-			continue
-		}
-		failures = append(failures, info.Failure{Request: name, Err: err})
-		if info.ClassOf(err).StopsSource() {
-			break
-		}
-	}
-	if succeeded {
-		err = nil
-	}
-	return failures, err
-}
-
 // searchClass is byStatus for a search. Only a wrong key or endpoint is about all queries; any other refusal is about
 // this one.
 func searchClass(status int) info.Class {

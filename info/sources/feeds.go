@@ -22,7 +22,8 @@ import (
 
 // Feeds are RSS, Atom and JSON feeds and news sitemaps. Conditional requests make feeds without news cheap.
 type Feeds struct {
-	URLs []string // FEEDS
+	URLs  []string                  // FEEDS
+	Zones map[string]*time.Location // of dates that name none, by URL; nil: UTC
 }
 
 var _ info.Source = (*Feeds)(nil)
@@ -108,7 +109,7 @@ func (f *Feeds) Collect(ctx context.Context, c info.Client, state []byte, now ti
 					answers[i].err = fmt.Errorf("panic: %v", thrown)
 				}
 			}()
-			answers[i] = read(ctx, c, url, seen[url], now)
+			answers[i] = f.read(ctx, c, url, seen[url], now)
 		}()
 	}
 	running.Wait()
@@ -154,7 +155,7 @@ func soonest(failures []info.Failure) error {
 
 // Replay implements info.Source. A request is the URL of a feed.
 func (f *Feeds) Replay(ctx context.Context, c info.Client, url string, now time.Time) (b info.Batch, err error) {
-	a := read(ctx, c, url, validators{}, now)
+	a := f.read(ctx, c, url, validators{}, now)
 	if a.err == nil {
 		b.Take(info.Feed, now, a.drafts...)
 	}
@@ -171,7 +172,7 @@ type reading struct {
 	err       error
 }
 
-func read(ctx context.Context, c info.Client, url string, known validators, now time.Time) reading {
+func (f *Feeds) read(ctx context.Context, c info.Client, url string, known validators, now time.Time) reading {
 	if d := known.rests(now); d > 0 {
 		return reading{err: &info.UpstreamError{Class: info.Throttled, Source: info.Feed, RetryAfter: d,
 			Err: errLeftAlone}}
@@ -194,7 +195,7 @@ func read(ctx context.Context, c info.Client, url string, known validators, now 
 	case answer.Status != http.StatusOK:
 		return reading{err: failed(info.Feed, byStatus(answer.Status), answer, "", now)}
 	}
-	r, problem := parse(answer, now)
+	r, problem := parse(answer, f.Zones[url], now)
 	if problem != "" {
 		e := unreadable(info.Feed, answer)
 		e.Err = fmt.Errorf("%s: %s", url, problem)
@@ -205,8 +206,9 @@ func read(ctx context.Context, c info.Client, url string, known validators, now 
 }
 
 // parse parses a feed or news sitemap. problem says why a document is neither.
-func parse(a *info.Answer, now time.Time) (r reading, problem string) {
-	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: maxFeed, Now: now, Details: true}
+func parse(a *info.Answer, zone *time.Location, now time.Time) (r reading, problem string) {
+	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: maxFeed, Now: now, Zone: zone,
+		Details: true}
 	take := func(d info.Draft) {
 		if len(r.drafts) < maxItems {
 			r.drafts = append(r.drafts, d)

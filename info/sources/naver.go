@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ type Naver struct {
 	IDHeader     string // NAVER_ID_HEADER
 	SecretHeader string // NAVER_SECRET_HEADER
 	ID, Secret   string
-	Queries      []string // NAVER_QUERIES, one call each
+	Queries      []string // NAVER_QUERIES, one call each and page
 	Daily        int      // NAVER_DAILY_LIMIT: calls a day over all search services of the account
 }
 
@@ -34,48 +35,63 @@ func (n *Naver) Name() string { return info.Naver }
 func (n *Naver) Limits() []info.Limit { return []info.Limit{{Calls: n.Daily, Zone: info.Korea}} }
 
 // Collect implements info.Source.
-func (n *Naver) Collect(ctx context.Context, c info.Client, _ []byte, now time.Time) (b info.Batch, err error) {
-	b.Failures, err = requests(n.Queries, func(query string) error { return n.search(ctx, c, query, now, &b) })
-	return b, err
+func (n *Naver) Collect(ctx context.Context, c info.Client, state []byte, now time.Time) (info.Batch, error) {
+	return queries{n.Queries, func(query, position string) (info.Batch, string, error) {
+		return n.search(ctx, c, query, position, now)
+	}}.collect(c, state)
 }
 
 // Replay implements info.Source. A request is a query.
 func (n *Naver) Replay(ctx context.Context, c info.Client, query string, now time.Time) (b info.Batch, err error) {
-	err = n.search(ctx, c, query, now, &b)
+	b, _, err = n.search(ctx, c, query, "", now)
 	return b, err
 }
 
-func (n *Naver) search(ctx context.Context, c info.Client, query string, now time.Time, b *info.Batch) error {
+// naverPage is the length of a page. maxPages of them begin within the 1,000 positions that the provider allows.
+const naverPage = 100
+
+// search reads a page. Its position is the number of its first article.
+func (n *Naver) search(ctx context.Context, c info.Client, query, position string, now time.Time) (b info.Batch,
+	next string, err error) {
+	start := 1
+	if position != "" {
+		start, _ = strconv.Atoi(position) // our own
+	}
 	answer, err := c.Do(ctx, info.Call{
-		URL: withQuery(n.Endpoint, url.Values{"query": {query}, "display": {"100"}, "start": {"1"},
-			"sort": {"date"}}),
+		URL: withQuery(n.Endpoint, url.Values{"query": {query}, "display": {strconv.Itoa(naverPage)},
+			"start": {strconv.Itoa(start)}, "sort": {"date"}}),
 		Header: http.Header{http.CanonicalHeaderKey(n.IDHeader): {n.ID},
 			http.CanonicalHeaderKey(n.SecretHeader): {n.Secret}},
 		MaxBytes: maxAnswer, Trusted: true,
 	})
 	if err != nil {
-		return err
+		return b, "", err
 	}
 	doc := gjson.ParseBytes(answer.Body)
 	items := doc.Get("items")
 	switch {
 	case answer.Status != http.StatusOK:
-		return n.failure(answer, doc, now)
+		return b, "", n.failure(answer, doc, now)
 	case !gjson.ValidBytes(answer.Body) || !isList(items):
-		return unreadable(info.Naver, answer)
+		return b, "", unreadable(info.Naver, answer)
 	}
+	var drafts []info.Draft
 	items.ForEach(func(_, item gjson.Result) bool {
 		link := item.Get("originallink").Str
 		if strings.TrimSpace(link) == "" {
 			link = item.Get("link").Str
 		}
-		b.Take(info.Naver, now, info.Draft{
+		drafts = append(drafts, info.Draft{
 			URL: link, Title: item.Get("title").Str, Snippet: item.Get("description").Str,
 			Published: item.Get("pubDate").Str, Zone: "Asia/Seoul",
 		})
 		return true
 	})
-	return nil
+	b.Take(info.Naver, now, drafts...)
+	if len(drafts) == naverPage {
+		next = strconv.Itoa(start + naverPage)
+	}
+	return b, next, nil
 }
 
 // failure classifies an error by the code of Naver or of the HUB's gateway. Codes of three digits mean different

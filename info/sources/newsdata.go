@@ -19,7 +19,7 @@ import (
 type NewsData struct {
 	Endpoint string // NEWSDATA_BASE_URL
 	Key      string
-	Queries  []string // NEWSDATA_QUERIES, one call each
+	Queries  []string // NEWSDATA_QUERIES, one call each and page
 	Daily    int      // NEWSDATA_DAILY_LIMIT: calls a day
 	Window   int      // NEWSDATA_WINDOW_LIMIT: calls in 15 minutes
 }
@@ -35,42 +35,51 @@ func (n *NewsData) Limits() []info.Limit {
 }
 
 // Collect implements info.Source.
-func (n *NewsData) Collect(ctx context.Context, c info.Client, _ []byte, now time.Time) (b info.Batch, err error) {
-	b.Failures, err = requests(n.Queries, func(query string) error { return n.search(ctx, c, query, now, &b) })
-	return b, err
+func (n *NewsData) Collect(ctx context.Context, c info.Client, state []byte, now time.Time) (info.Batch, error) {
+	return queries{n.Queries, func(query, position string) (info.Batch, string, error) {
+		return n.search(ctx, c, query, position, now)
+	}}.collect(c, state)
 }
 
 // Replay implements info.Source. A request is a query.
 func (n *NewsData) Replay(ctx context.Context, c info.Client, query string, now time.Time) (b info.Batch, err error) {
-	err = n.search(ctx, c, query, now, &b)
+	b, _, err = n.search(ctx, c, query, "", now)
 	return b, err
 }
 
-func (n *NewsData) search(ctx context.Context, c info.Client, query string, now time.Time, b *info.Batch) error {
+// search reads a page. Its position is the provider's.
+func (n *NewsData) search(ctx context.Context, c info.Client, query, position string, now time.Time) (b info.Batch,
+	next string, err error) {
+	parameters := url.Values{"q": {query}, "size": {"10"}}
+	if position != "" {
+		parameters.Set("page", position)
+	}
 	answer, err := c.Do(ctx, info.Call{
-		URL: withQuery(n.Endpoint, url.Values{"q": {query}, "size": {"10"}}),
+		URL: withQuery(n.Endpoint, parameters),
 		// As a parameter the key would end up in logs.
 		Header:   http.Header{"X-Access-Key": {n.Key}},
 		MaxBytes: maxAnswer, Trusted: true,
 	})
 	if err != nil {
-		return err
+		return b, "", err
 	}
 	doc := gjson.ParseBytes(answer.Body)
 	valid := gjson.ValidBytes(answer.Body)
 	switch {
 	case answer.Status != http.StatusOK, valid && doc.Get("status").Str == "error": // errors can come with 200
-		return n.failure(answer, doc, now)
+		return b, "", n.failure(answer, doc, now)
 	case !valid || !isList(doc.Get("results")):
-		return unreadable(info.NewsData, answer)
+		return b, "", unreadable(info.NewsData, answer)
 	}
+	var drafts []info.Draft
 	doc.Get("results").ForEach(func(_, r gjson.Result) bool {
-		b.Take(info.NewsData, now, draft(r))
+		drafts = append(drafts, draft(r))
 		return true
 	})
+	b.Take(info.NewsData, now, drafts...)
 	b.Left = []int{remaining(answer.Header, "X-Api-Limit-Remaining"),
 		remaining(answer.Header, "X-Ratelimit-Remaining")}
-	return nil
+	return b, doc.Get("nextPage").String(), nil
 }
 
 func draft(r gjson.Result) info.Draft {

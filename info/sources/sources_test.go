@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/info"
+	"github.com/newsfork/seed-engine/markup"
 )
 
 // now is later than the collection of the fixtures.
@@ -33,6 +34,7 @@ func fixture(t *testing.T, name string) []byte {
 // upstream is an info.Client that answers from a function and records calls.
 type upstream struct {
 	answer func(c info.Call) (*info.Answer, error)
+	spare  int // calls beside the needed ones
 
 	mu    sync.Mutex
 	calls []info.Call
@@ -50,6 +52,14 @@ func (u *upstream) Do(_ context.Context, c info.Call) (*info.Answer, error) {
 		}
 	}
 	return a, err
+}
+
+// Spare implements info.Client.
+func (u *upstream) Spare(int) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.spare--
+	return u.spare >= 0
 }
 
 // answers returns an upstream with one answer for all calls.
@@ -486,6 +496,32 @@ func TestFeeds(t *testing.T) {
 	one, err := f.Replay(context.Background(), u, "https://a.example/rss", now)
 	if err != nil || len(one.Articles) != 1 {
 		t.Errorf("%v %d", err, len(one.Articles))
+	}
+}
+
+// A Korean feed without zones, read in the morning: its articles are of this morning and stand in the feed's order.
+func TestFeeds_Zones(t *testing.T) {
+	seoul, _ := markup.Zone("Asia/Seoul")
+	rss := "<rss><channel>"
+	for i, at := range []string{"2026-01-17 19:08:00", "Sat, 17 Jan 2026 19:05:00", "2026-01-17T19:00:00+09:00",
+		"2026-01-17 10:00:00 GMT", "2026-01-17 18:00"} {
+		rss += fmt.Sprintf("<item><title>%d</title><link>https://a.kr/%d</link><pubDate>%s</pubDate></item>", i, i, at)
+	}
+	rss += "</channel></rss>"
+	for url, doc := range map[string]string{"https://a.kr/rss": rss,
+		"https://a.kr/feed.json": `{"version":"https://jsonfeed.org/version/1","items":[{"url":"https://a.kr/1",` +
+			`"title":"1","date_published":"2026-01-17T19:08:00"}]}`,
+		"https://a.kr/news.xml": strings.ReplaceAll(newsSitemap, "T08:00:00Z", " 19:08:00")} {
+		f := &Feeds{URLs: []string{url}, Zones: map[string]*time.Location{url: seoul}}
+		b := collect(t, f, answers(200, []byte(doc)))
+		want := []string{"10:08:00", "10:05:00", "10:00:00", "10:00:00", "09:00:00"}[:len(b.Articles)]
+		var got []string
+		for _, a := range b.Articles {
+			got = append(got, a.PublishedAt.Format(time.TimeOnly))
+		}
+		if !slices.Equal(got, want) || len(got) == 0 || b.Drops[info.Clamped] != 0 {
+			t.Errorf("%s: %v, not %v; %v", url, got, want, b.Drops)
+		}
 	}
 }
 

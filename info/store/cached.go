@@ -25,11 +25,17 @@ type Cached struct {
 	Filled map[string]time.Time
 }
 
+// unrecorded is the patience with a source whose collector did not record any: one of the version before. It collected
+// each source every half an hour at least.
+var unrecorded = info.Patience(30 * time.Minute)
+
 // Cached reads the state of the cache.
 func (s *cacheRecords) Cached(ctx context.Context) (Cached, error) {
 	const op = "store.Cached"
 	results, err := s.batch(ctx, op, s.statement(`SELECT changed_at, refreshed_at,
-coalesce((SELECT max(stale_at) FROM news_sources), 0) AS stale_at FROM news_cache WHERE name = 'feeds'`),
+coalesce((SELECT max(CASE WHEN succeeded_at > 0 AND stale_at < succeeded_at + CAST(?1 AS BIGINT)
+THEN succeeded_at + CAST(?2 AS BIGINT) ELSE stale_at END) FROM news_sources), 0) AS stale_at
+FROM news_cache WHERE name = 'feeds'`, info.Patience(0).Milliseconds(), unrecorded.Milliseconds()),
 		s.statement(`SELECT category, digest FROM news_cached`),
 		s.statement(`SELECT name, changed_at FROM news_cache WHERE name IN ('kv', 'redis')`))
 	if err != nil {

@@ -349,11 +349,12 @@ func (s *Store) Resolve(ctx context.Context, source, request string) (found bool
 	return results[0].Changes > 0, nil
 }
 
-// Forget deletes windows and leases that ended, and changes of alarms that were posted, a week ago.
+// Forget deletes windows, leases and runs of crons that ended, and changes of alarms that were posted, a week ago.
 func (s *Store) Forget(ctx context.Context) error {
 	_, err := s.batch(ctx, "store.Forget",
 		s.statement(`DELETE FROM news_quotas WHERE ends_at < {now} - 604800000`),
 		s.statement(`DELETE FROM news_leases WHERE expires_at < {now} - 604800000`),
+		s.statement(`DELETE FROM news_crons WHERE began_at < {now} - 604800000`),
 		s.statement(`DELETE FROM news_hosts WHERE ready_at < {now}`),
 		s.statement(`DELETE FROM news_robots WHERE expires_at < {now}`),
 		s.statement(`DELETE FROM news_alarm_changes WHERE sent_at > 0 AND sent_at < {now} - 604800000`))

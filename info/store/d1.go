@@ -16,8 +16,8 @@ const bare = `FROM json_each(?1) CROSS JOIN news_articles AS a ON a.url_key = va
 WHERE a.snippet = '' AND a.is_deleted = 0 AND a.search_id IS NOT NULL AND value->>'snippet' <> ''`
 
 var d1 = dialect{
-	name: "d1",
-	now:  `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
+	name: "d1", migrations: "d1_migrations", newest: "0012_crons.sql", noTable: "no such table",
+	now: `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
 	columns: `id, url, url_key, title, snippet, source, source_name, source_icon_url, thumbnail_url, video_url, ` +
 		`category, keywords, ai_tag, published_at`,
 	live:    `is_deleted = 0`,

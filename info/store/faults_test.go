@@ -5,6 +5,7 @@ package store_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -220,7 +221,19 @@ func TestMigratePostgres(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	s := store.NewPostgres(db)
+	if err := s.Ready(ctx); err != nil {
+		t.Errorf("migrated, and not ready: %v", err)
+	}
+	lacking := func(what string) {
+		t.Helper()
+		var lacks *store.NotMigratedError
+		if err := s.Ready(ctx); !errors.As(err, &lacks) || lacks.Migration != path.Base(files[len(files)-1]) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
 	forget("DROP TABLE news_migrations")
+	lacking("without a record")
 	for _, last := range []string{"", "0009_nothing.sql"} {
 		_, err := store.MigratePostgres(ctx, db, last)
 		if err == nil || !strings.Contains(err.Error(), "0001_news.sql") {
@@ -229,6 +242,7 @@ func TestMigratePostgres(t *testing.T) {
 	}
 	migrated("migrated by hand", path.Base(files[len(files)-1]), 0)
 	forget("DELETE FROM news_migrations WHERE name = '" + path.Base(files[len(files)-1]) + "'")
+	lacking("without the last one")
 	if applied, err := store.MigratePostgres(ctx, db, ""); err == nil || len(applied) != 0 {
 		t.Errorf("a migration that fails: %v, %v", applied, err)
 	}

@@ -18,7 +18,7 @@ published_at bigint, grams text)`
 )
 
 var postgres = dialect{
-	name:    "postgres",
+	name: "postgres", migrations: "news_migrations", newest: "0009_crons.sql", noTable: "does not exist",
 	dollars: true,
 	now:     `(extract(epoch from clock_timestamp()) * 1000)::bigint`,
 	columns: `id, url, url_key, title, snippet, source, source_name, source_icon_url, thumbnail_url, video_url, category, to_json(keywords) AS keywords, ai_tag,

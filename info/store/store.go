@@ -34,6 +34,7 @@ type Store struct {
 	*base
 	alarmRecords
 	cacheRecords
+	cronRecords
 }
 
 // base runs statements in a dialect.
@@ -50,16 +51,35 @@ func NewPostgres(db DB) *Store { return newStore(db, postgres) }
 
 func newStore(db DB, d dialect) *Store {
 	b := &base{db, d}
-	return &Store{b, alarmRecords{b}, cacheRecords{b}}
+	return &Store{b, alarmRecords{b}, cacheRecords{b}, cronRecords{b}}
 }
 
 // Name returns "d1" or "postgres".
 func (s *base) Name() string { return s.name }
 
-// Ping checks that the database answers.
-func (s *base) Ping(ctx context.Context) error {
-	_, err := s.batch(ctx, "store.Ping", ledger.Statement{SQL: `SELECT ` + s.now + ` AS now`})
-	return err
+// NotMigratedError is returned by Ready for a database that lacks migrations.
+type NotMigratedError struct {
+	Database  string // name of the store
+	Migration string // the last one that this version needs
+}
+
+func (e *NotMigratedError) Error() string { return e.Database + " lacks the migration " + e.Migration }
+
+// Ready checks that the database answers and has all migrations, according to the record of those that were applied.
+func (s *base) Ready(ctx context.Context) error {
+	const op = "store.Ready"
+	results, err := s.batch(ctx, op, s.statement(`SELECT name FROM `+s.migrations+` WHERE name >= ?1 LIMIT 1`,
+		s.newest))
+	if err != nil {
+		if strings.Contains(err.Error(), s.noTable) {
+			err = ledger.Fault(op, fmt.Errorf("%w: %w", &NotMigratedError{s.name, s.newest}, err))
+		}
+		return err
+	}
+	if names, err := decode[struct{}](op, results[0]); err != nil || len(names) > 0 {
+		return err
+	}
+	return ledger.Fault(op, &NotMigratedError{s.name, s.newest})
 }
 
 // Sized is a DB that knows its size otherwise than by a statement.
@@ -113,10 +133,13 @@ func encode(list any) string { return string(contract.Encode(list)) }
 
 // dialect holds the differences between SQLite and PostgreSQL.
 type dialect struct {
-	name    string
-	dollars bool     // placeholders are $1 instead of ?1
-	now     string   // the database's clock, in milliseconds
-	upsert  []string // parameter: the list of articles
+	name       string
+	migrations string   // table: the names of the migrations that were applied
+	newest     string   // the last of Migrations, which only tests and MigratePostgres embed
+	noTable    string   // part of the error for a table that does not exist
+	dollars    bool     // placeholders are $1 instead of ?1
+	now        string   // the database's clock, in milliseconds
+	upsert     []string // parameter: the list of articles
 	// saved is the index in upsert of the statement that returns a row per article inserted or updated.
 	saved int
 	prune []string

@@ -36,15 +36,8 @@ func openD1(t *testing.T) *sqlite.DB {
 // migrate applies the migrations to an empty PostgreSQL database.
 func migrate(t *testing.T, db *postgres.DB) {
 	t.Helper()
-	names, err := fs.Glob(store.Migrations, "postgres/*.sql")
-	if err != nil {
+	if _, err := store.MigratePostgres(context.Background(), db, ""); err != nil {
 		t.Fatal(err)
-	}
-	for _, name := range names {
-		sql, _ := store.Migrations.ReadFile(name)
-		if err := db.Script(context.Background(), string(sql)); err != nil {
-			t.Fatal(name, err)
-		}
 	}
 }
 

@@ -38,7 +38,7 @@ type Records interface {
 	Find(ctx context.Context, id, key string) (*store.Found, error)
 	Page(ctx context.Context, q info.Query) (info.Page, error)
 	Name() string
-	Ping(ctx context.Context) error
+	Crons(ctx context.Context) ([]store.Cron, error)
 }
 
 // Operating serves operators.
@@ -46,6 +46,7 @@ type Operating struct {
 	Collector  Collector
 	Records    Records
 	Configured []string      // names of the sources that are on
+	Crons      []string      // expressions of those that start a source that is on
 	Intervals  watch.Sources // how often these are collected
 	Limit      int64         // what the database can hold, in bytes
 	Cache      cache.Cache   // nil if there is none
@@ -91,8 +92,48 @@ func (o *Operating) index(w http.ResponseWriter, _ *http.Request) error {
 		"environment": o.Environment, "sources": o.Configured})
 }
 
-func (o *Operating) health(w http.ResponseWriter, _ *http.Request) error {
-	return succeed(w, map[string]string{"status": "ok", "service": "info-collector"})
+// healthTimeout limits what health waits for the database.
+const healthTimeout = 2 * time.Second
+
+// health answers 200 as long as the Worker runs. It lists the last run of each cron, unless the database does not
+// answer: then crons is null.
+func (o *Operating) health(w http.ResponseWriter, r *http.Request) error {
+	answer := info.CollectorHealth{Status: "ok", Service: "info-collector"}
+	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
+	defer cancel()
+	switch list, err := o.Records.Crons(ctx); {
+	case err != nil:
+		o.Log.Warn("info_store_failed", "error_type", contract.KindOf(err), "error", err.Error())
+	default:
+		answer.Crons = o.lastRuns(list)
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return succeed(w, answer)
+}
+
+// lastRuns describes the crons that ran, and those that never did though they start a source that is on.
+func (o *Operating) lastRuns(list []store.Cron) []info.CronStatus {
+	runs := []info.CronStatus{}
+	ran := map[string]bool{}
+	for _, c := range list {
+		ran[c.Expression] = true
+		run := info.CronStatus{Cron: c.Expression, BeganAt: contract.At(c.BeganAt), EndedAt: contract.At(c.EndedAt)}
+		switch {
+		case c.EndedAt.IsZero():
+		case c.ErrorKind != "":
+			run.Outcome, run.ErrorType = contract.Text("failed"), contract.Text(string(c.ErrorKind))
+		default:
+			run.Outcome = contract.Text("ok")
+		}
+		runs = append(runs, run)
+	}
+	for _, expression := range o.Crons {
+		if !ran[expression] {
+			ran[expression] = true
+			runs = append(runs, info.CronStatus{Cron: expression})
+		}
+	}
+	return runs
 }
 
 // named returns a source that is on, or all of them for "".

@@ -5,6 +5,7 @@ package web
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/info/cache"
+	"github.com/newsfork/seed-engine/info/store"
 )
 
 // OpenAPI describes the routes of readers.
@@ -28,7 +30,7 @@ var OpenAPI []byte
 // Store is the part of package store for readers, apart from pages.
 type Store interface {
 	Count(ctx context.Context, q info.Query) (n int, more bool, err error)
-	Ping(ctx context.Context) error
+	Ready(ctx context.Context) error
 }
 
 // Reading serves readers.
@@ -448,11 +450,15 @@ func (a *Reading) health(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// ready answers 200 while readers get articles from cache or store.
+// ready answers 200 while readers get articles from cache or store, and the store has all migrations.
 func (a *Reading) ready(w http.ResponseWriter, r *http.Request) error {
 	checks := map[string]string{a.Pages.Kind: "ok"}
-	storeErr := a.Store.Ping(r.Context())
-	if storeErr != nil {
+	storeErr := a.Store.Ready(r.Context())
+	var lacks *store.NotMigratedError
+	switch {
+	case errors.As(storeErr, &lacks):
+		checks[a.Pages.Kind] = "not_migrated"
+	case storeErr != nil:
 		checks[a.Pages.Kind] = "failed"
 	}
 	cacheErr := error(nil)
@@ -463,15 +469,27 @@ func (a *Reading) ready(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	status, word := http.StatusOK, "ok"
+	answer := map[string]any{"service": "info", "checks": checks}
 	switch {
+	case lacks != nil:
+		status, word = http.StatusServiceUnavailable, "failed"
+		answer["detail"] = lacks.Error() + "; " + migrating[lacks.Database]
 	case storeErr != nil && (cacheErr != nil || a.Pages.Cache == nil):
 		status, word = http.StatusServiceUnavailable, "failed"
 	case storeErr != nil || cacheErr != nil:
 		word = "degraded"
 	}
+	answer["status"] = word
 	w.Header().Set("Cache-Control", "no-store")
-	writeJSON(w, status, map[string]any{"status": word, "service": "info", "checks": checks})
+	writeJSON(w, status, answer)
 	return nil
+}
+
+// migrating says how to apply migrations, by store.
+var migrating = map[string]string{
+	"d1": "make deploy-info-staging and make deploy-info-production apply it, or npx wrangler d1 migrations apply " +
+		"INFO_DB -c info/collector/wrangler.jsonc",
+	"postgres": "make migrate-info-postgres URL=… applies and records it",
 }
 
 func (a *Reading) openAPI(w http.ResponseWriter, _ *http.Request) error {

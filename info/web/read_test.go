@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -535,6 +537,39 @@ func TestNews_Degraded(t *testing.T) {
 	}
 	if w := f.get("/openapi.json"); w.Code != 200 {
 		t.Errorf("%d", w.Code)
+	}
+}
+
+// A database without all migrations fails some pages sooner or later, though the cache has the first ones.
+func TestReady_NotMigrated(t *testing.T) {
+	files, err := fs.Glob(store.Migrations, "migrations/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	newest := path.Base(files[len(files)-1])
+	for what, sql := range map[string]string{
+		"the last one is missing":    `DELETE FROM d1_migrations WHERE name = '` + newest + `'`,
+		"none was ever applied":      `DROP TABLE d1_migrations`,
+		"one of a later version too": `INSERT INTO d1_migrations VALUES ('9999_later.sql')`,
+	} {
+		f := newFixture(t, articles(20)...)
+		f.page("")
+		if _, err := f.db.Batch(t.Context(), []ledger.Statement{{SQL: sql}}); err != nil {
+			t.Fatal(err)
+		}
+		w := f.get("/api/v1/info/health/ready")
+		if strings.Contains(what, "later") {
+			if w.Code != 200 || !strings.Contains(w.Body.String(), `"status":"ok"`) {
+				t.Errorf("%s: %d %s", what, w.Code, w.Body)
+			}
+			continue
+		}
+		for _, want := range []string{`"d1":"not_migrated"`, "d1 lacks the migration " + newest,
+			"d1 migrations apply"} {
+			if w.Code != 503 || !strings.Contains(w.Body.String(), want) {
+				t.Errorf("%s: %d %s, without %s", what, w.Code, w.Body, want)
+			}
+		}
 	}
 }
 

@@ -8,7 +8,7 @@ import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const password = "sesame";
-const schema = join(import.meta.dirname, "../../info/store/postgres");
+const root = join(import.meta.dirname, "../..");
 
 // A program in PATH, or in the folder of Debian's package.
 function find(name) {
@@ -117,24 +117,8 @@ export async function startPostgres() {
   server.url = `postgres://newsfork:${password}@127.0.0.1:${port}/postgres`;
   // Creates the Info service's tables.
   server.migrate = async () => {
-    const env = { ...process.env, PGPASSWORD: password };
-    const files = readdirSync(schema)
-      .sort()
-      .flatMap((name) => ["-f", join(schema, name)]);
-    const args = [
-      "-h",
-      "127.0.0.1",
-      "-p",
-      String(port),
-      "-U",
-      "newsfork",
-      "-d",
-      "postgres",
-      "-v",
-      "ON_ERROR_STOP=1",
-      "-q",
-    ];
-    execFileSync(find("psql"), [...args, ...files], { env });
+    const env = { ...process.env, DATABASE_URL: server.url, LAST: "" };
+    execFileSync("go", ["run", "./info/migrate"], { cwd: root, env });
   };
   server.remove = async () => {
     await server.stop();

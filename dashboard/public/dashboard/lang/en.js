@@ -735,6 +735,7 @@ export default {
     one: (articles, inserted) => `${articles} article, ${inserted} new`,
     other: (articles, inserted) => `${articles} articles, ${inserted} new`,
   },
+  "info.gaps": { one: (n) => `${n} search had more`, other: (n) => `${n} searches had more` },
   "info.error": "Error",
   "info.failures": { one: (n) => `${n} failure in a row`, other: (n) => `${n} failures in a row` },
   "info.rests": "asked again",

@@ -697,6 +697,7 @@ export default {
   "info.succeeded": "마지막 성공",
   "info.last": "수집 결과",
   "info.last.counts": (articles, inserted) => `기사 ${articles}건, 새 기사 ${inserted}건`,
+  "info.gaps": (n) => `검색어 ${n}개에 새 기사가 더 있음`,
   "info.error": "오류",
   "info.failures": (n) => `${n}회 연속 실패`,
   "info.rests": "다음 요청",

@@ -74,7 +74,13 @@ const columns = (app) => [
   { head: t("info.succeeded"), cell: (row) => since(row.succeeded_at) },
   {
     head: t("info.last"),
-    cell: (row) => (row.last ? t("info.last.counts", row.last.articles, row.last.inserted) : muted("–")),
+    cell: (row) =>
+      row.last
+        ? [
+            t("info.last.counts", row.last.articles, row.last.inserted),
+            row.last.gaps > 0 && h("div", null, badge("bad", t("info.gaps", row.last.gaps))),
+          ]
+        : muted("–"),
   },
   {
     head: t("info.error"),

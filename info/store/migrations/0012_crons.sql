@@ -1,0 +1,7 @@
+-- When each cron last began and last ended, and how: the kind of its error, '' for a success.
+CREATE TABLE news_crons (
+  cron       TEXT PRIMARY KEY NOT NULL,
+  began_at   INTEGER NOT NULL,
+  ended_at   INTEGER NOT NULL DEFAULT 0,
+  error_kind TEXT NOT NULL DEFAULT ''
+) WITHOUT ROWID;
