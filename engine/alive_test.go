@@ -166,6 +166,9 @@ func startSites(t *testing.T, w *enginetest.World, p *publisher, least, most int
 
 // A site that never changes costs a few 304 responses, at growing intervals.
 func TestAlive_SilentSite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs for three weeks of simulated time")
+	}
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		p := &publisher{dated: true}
 		startSites(t, w, p, 5400, 90*86_400, "still-a.sg")

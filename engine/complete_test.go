@@ -195,7 +195,11 @@ func TestComplete_RefreshKilledAtEachCall(t *testing.T) {
 // document, so its redelivery puts them again.
 func TestComplete_CollectionKilledAtEachCall(t *testing.T) {
 	const host = "live-a.sg"
-	for nth := 1; ; nth++ {
+	step := 1
+	if testing.Short() {
+		step = 6
+	}
+	for nth := 1; ; nth += step {
 		died := false
 		enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 			w.Variables["FRESHNESS"] = "off"

@@ -90,6 +90,9 @@ func TestSchedule_ManyFeedsOfOneHost(t *testing.T) {
 // A domain whose document was deleted leaves the schedule when its next collection is due. Its host then gets no
 // request until the domain is queued again.
 func TestSchedule_DeletedDocument(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs for five days of simulated time")
+	}
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		p := &publisher{articles: 1 << 20, dated: true}
 		startSites(t, w, p, 600, 3600, "live-a.sg", "live-b.sg")

@@ -89,6 +89,7 @@ func (l *library) work(minutes int, answer func(url string) int) {
 
 // TestBacklog_FinishesADomain: all 50,000 pages of a domain are fetched, the better ones first, though only 500 wait.
 func TestBacklog_FinishesADomain(t *testing.T) {
+	needsNoRace(t)
 	t.Parallel()
 	l := newLibrary(t, 50_000)
 	l.shard.Settings.Delay = 1 // ms

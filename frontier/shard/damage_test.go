@@ -30,6 +30,7 @@ var tolerated = regexp.MustCompile(`counted|counts|is remembered as \{0 false fa
 
 // One damaged row must not stop its shard: whatever the row, all operations go on.
 func TestDamage_EveryRow(t *testing.T) {
+	needsNoRace(t)
 	t.Parallel()
 	text := storeShard(t)
 	for _, table := range storedTables {

@@ -35,6 +35,7 @@ const cpuUnchanged, cpuChanged = 11.0, 40.0
 // TestRefresh_Day counts what one day costs of 10,000 domains with a feed and a sitemap each, after two weeks
 // in which the intervals have settled. It runs one of the 16 shards. docs/scale.md has the figures.
 func TestRefresh_Day(t *testing.T) {
+	needsNoRace(t)
 	t.Parallel()
 	const shards, domains, settling = 16, 10_000 / 16, 14 * 86_400_000
 	w := newWorld(t)

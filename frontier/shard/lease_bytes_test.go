@@ -20,6 +20,7 @@ func longArticles(host string, n int) []frontier.NewPage {
 
 // A lease that loads more than the isolate's memory kills the shard, and its repetition kills it again.
 func TestLease_LoadsBoundedBytes(t *testing.T) {
+	needsNoRace(t)
 	const hosts, pages, most = 300, 150, 16 << 20
 	w := newWorld(t)
 	for i := range hosts {

@@ -76,6 +76,7 @@ func (s *site) expectAll(what string, n int) {
 // TestLife_Outage: however a site fails, and for however long, its pages come when it is back, and until then it is
 // asked seldom.
 func TestLife_Outage(t *testing.T) {
+	needsNoRace(t)
 	t.Parallel()
 	for _, o := range []struct {
 		name   string
@@ -108,6 +109,7 @@ func TestLife_Outage(t *testing.T) {
 // TestLife_BrokenPages: pages that fail while their host is well do not hold it up, and are given up; pages that are
 // refused as well. Nobody asks for them all the time.
 func TestLife_BrokenPages(t *testing.T) {
+	needsNoRace(t)
 	t.Parallel()
 	for _, status := range []int{500, 403, 0} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {

@@ -225,6 +225,7 @@ func (m *month) fetch(item frontier.Item, at epoch.Millis) frontier.Result {
 // TestMonth: through two outages, a day of a firewall and a scraper that crashes daily, every page is fetched, nine of
 // ten corrections are seen within a day, the budget is kept, and nobody is asked too often.
 func TestMonth(t *testing.T) {
+	needsNoRace(t)
 	t.Parallel()
 	sites, days := 300/slowness, 30
 	if testing.Short() {

@@ -2,4 +2,8 @@
 
 package shard_test
 
+import "testing"
+
 const slowness = 1
+
+func needsNoRace(*testing.T) {}

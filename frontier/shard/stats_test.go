@@ -11,6 +11,7 @@ import (
 // Pointers that hosts left behind must not make stats slow: its caller waits for some seconds only, and every five
 // minutes would wait again.
 func TestStats_ManyMovedHosts(t *testing.T) {
+	needsNoRace(t)
 	t.Parallel()
 	const hosts, batch, statements, loaded = 40_000, 2500, 100, 4 << 20
 	w := newWorld(t)

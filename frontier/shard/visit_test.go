@@ -53,6 +53,7 @@ func (s *looks) scrape(r frontier.LeaseRequest) (items []frontier.Item) {
 
 // TestVisit_WithinTheBudget: pages come back, those that change more often, and no more in a day than may.
 func TestVisit_WithinTheBudget(t *testing.T) {
+	needsNoRace(t)
 	t.Parallel()
 	const perDay = 60
 	s := newLooks(t, perDay)
@@ -234,6 +235,7 @@ func (w *world) bytes() (size int64) {
 
 // TestVisit_Costs holds what a page costs before and after it was fetched, and what it costs that it comes back.
 func TestVisit_Costs(t *testing.T) {
+	needsNoRace(t)
 	const hosts, pages = 20, 500
 	for _, c := range []struct {
 		name   string

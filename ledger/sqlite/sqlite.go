@@ -12,6 +12,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/ext/fts5"
+	"github.com/ncruces/go-sqlite3/ext/serdes"
 
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/ledger"
@@ -33,43 +34,113 @@ var _ ledger.DB = (*DB)(nil)
 func Open() (*DB, error) { return OpenWith(ledger.Migrations) }
 
 // OpenWith returns an empty database with the tables of migrations/*.sql. The caller closes it.
-func OpenWith(migrations fs.FS) (*DB, error) { return OpenFile(":memory:", migrations) }
-
-// OpenFile is OpenWith for databases larger than memory: it creates a file, which is not synced.
-func OpenFile(name string, migrations fs.FS) (*DB, error) {
-	conn, err := sqlite3.Open(name)
+func OpenWith(migrations fs.FS) (*DB, error) {
+	list, err := read(migrations)
 	if err != nil {
 		return nil, err
 	}
-	if err := fts5.Register(conn); err != nil { // as in D1
-		conn.Close()
+	image, err := imageOf(list)
+	if err != nil {
 		return nil, err
 	}
-	if err := conn.Exec(
-		`PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; PRAGMA cache_size = -65536`); err != nil {
-		conn.Close()
+	d, err := open(":memory:")
+	if err != nil {
 		return nil, err
 	}
+	if err := serdes.Deserialize(d.conn, "main", image); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// OpenFile is OpenWith for databases larger than memory: it creates a file, which is not synced.
+func OpenFile(name string, migrations fs.FS) (*DB, error) {
+	list, err := read(migrations)
+	if err != nil {
+		return nil, err
+	}
+	return create(name, list)
+}
+
+type migration struct{ name, sql string }
+
+// read returns migrations/*.sql in their order.
+func read(migrations fs.FS) (list []migration, err error) {
 	names, err := fs.Glob(migrations, "migrations/*.sql") // sorted
+	for _, name := range names {
+		sql, err := fs.ReadFile(migrations, name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, migration{path.Base(name), string(sql)})
+	}
+	return list, err
+}
+
+// images are databases to which migrations were applied: copying one takes far less time than applying them.
+var images struct {
+	sync.Mutex
+	of map[string][]byte // by the migrations
+}
+
+func imageOf(list []migration) ([]byte, error) {
+	images.Lock()
+	defer images.Unlock()
+	key := fmt.Sprint(list)
+	if image := images.of[key]; image != nil {
+		return image, nil
+	}
+	d, err := create(":memory:", list)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	image, err := serdes.Serialize(d.conn, "main")
+	if err != nil {
+		return nil, err
+	}
+	if images.of == nil {
+		images.of = map[string][]byte{}
+	}
+	images.of[key] = image
+	return image, nil
+}
+
+// create applies migrations to an empty database.
+func create(name string, list []migration) (*DB, error) {
+	d, err := open(name)
 	if err != nil {
 		return nil, err
 	}
 	// Wrangler's own table.
-	if err := conn.Exec(`CREATE TABLE d1_migrations(name TEXT UNIQUE)`); err != nil {
-		conn.Close()
+	if err := d.conn.Exec(`CREATE TABLE d1_migrations(name TEXT UNIQUE)`); err != nil {
+		d.Close()
 		return nil, err
 	}
-	for _, file := range names {
-		sql, err := fs.ReadFile(migrations, file)
-		if err == nil {
-			err = conn.Exec(string(sql) + `; INSERT INTO d1_migrations VALUES ('` + path.Base(file) + `')`)
-		}
-		if err != nil {
-			conn.Close()
-			return nil, fmt.Errorf("%s: %w", file, err)
+	for _, m := range list {
+		if err := d.conn.Exec(m.sql + `; INSERT INTO d1_migrations VALUES ('` + m.name + `')`); err != nil {
+			d.Close()
+			return nil, fmt.Errorf("%s: %w", m.name, err)
 		}
 	}
-	return &DB{conn: conn, cached: map[string]*sqlite3.Stmt{}}, nil
+	return d, nil
+}
+
+func open(name string) (*DB, error) {
+	conn, err := sqlite3.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	d := &DB{conn: conn, cached: map[string]*sqlite3.Stmt{}}
+	if err = fts5.Register(conn); err == nil { // as in D1
+		err = conn.Exec(`PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; PRAGMA cache_size = -65536`)
+	}
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
 }
 
 // Close frees the database.
