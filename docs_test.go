@@ -221,7 +221,7 @@ func TestWranglerConfig_WatchDir(t *testing.T) {
 					t.Fatal(err)
 				}
 				isTest := func(f string) bool { return strings.HasSuffix(f, "_test.go") }
-				sources = append(sources, slices.DeleteFunc(files, isTest)...)
+				sources = append(append(sources, "info/topics.json"), slices.DeleteFunc(files, isTest)...)
 			}
 		}
 		slices.Sort(sources)

@@ -25,16 +25,17 @@ var Sources = []string{Naver, NewsData, Feed, Seed}
 // Category is the topic of an article.
 type Category string
 
+// The topics of the decision record, which topics.json has unless it was replaced.
 const (
 	Environment Category = "environment"
 	Energy      Category = "energy"
 	AI          Category = "ai"
+)
+
+const (
 	// All is every article, including those without a topic. No article has it as its category.
 	All Category = "all"
 )
-
-// Categories lists the topics in the order of the API. In a tie the first one wins.
-var Categories = []Category{Environment, Energy, AI}
 
 // Article is a news article. Times have millisecond precision, as cursors do.
 type Article struct {

@@ -28,14 +28,11 @@ type Match struct {
 // enough is the number of points that make a category: one strong keyword anywhere, or a weak one in the title.
 const enough = 2
 
-// sourceCategories maps categories of sources to ours. Most have no equivalent: "technology" is not AI, "science"
-// is not energy.
-var sourceCategories = map[string]Category{"environment": Environment, "energy": Energy,
-	"artificial intelligence": AI}
-
 // Classify returns the category with the most points and its evidence, or "" if none has enough. Ties go to the
 // higher points of the title, then to the order of Categories.
-func Classify(s Subject) (Category, []Match) {
+func Classify(s Subject) (Category, []Match) { return topicWords().classify(s) }
+
+func (l *lexicon) classify(s Subject) (Category, []Match) {
 	var found []Match
 	for _, f := range []struct {
 		name, text string
@@ -44,22 +41,22 @@ func Classify(s Subject) (Category, []Match) {
 		{"title", s.Title, 2}, {"snippet", s.Snippet, 1}, {"keywords", strings.Join(s.Keywords, " | "), 1},
 		{"tag", s.Tag, 2},
 	} {
-		w := words(f.text)
-		for _, k := range keywords {
+		w := l.words(f.text)
+		for _, k := range l.keywords {
 			if k.in(w) {
 				found = append(found, Match{k.category, k.text, f.name, k.points * f.factor})
 			}
 		}
 	}
 	for _, name := range s.Categories {
-		if c, ok := sourceCategories[strings.ToLower(strings.TrimSpace(name))]; ok {
+		if c, ok := l.categories[strings.ToLower(strings.TrimSpace(name))]; ok {
 			found = append(found, Match{c, strings.ToLower(name), "source_category", 2})
 		}
 	}
-	return decide(found)
+	return l.decide(found)
 }
 
-func decide(found []Match) (best Category, evidence []Match) {
+func (l *lexicon) decide(found []Match) (best Category, evidence []Match) {
 	type score struct{ all, title int }
 	scores := map[Category]score{}
 	for _, m := range found {
@@ -71,7 +68,7 @@ func decide(found []Match) (best Category, evidence []Match) {
 		scores[m.Category] = s
 	}
 	var most score
-	for _, c := range Categories {
+	for _, c := range l.topics {
 		if s := scores[c]; s.all >= enough && (s.all > most.all || s.all == most.all && s.title > most.title) {
 			best, most = c, s
 		}
@@ -83,7 +80,7 @@ func decide(found []Match) (best Category, evidence []Match) {
 }
 
 // words splits a text into runs of letters and digits of one script, in lower case: "AI로" is "ai" and "로".
-func words(text string) []string {
+func (l *lexicon) words(text string) []string {
 	var list []string
 	var run []rune
 	var of rune // script of run
@@ -101,7 +98,7 @@ func words(text string) []string {
 	if len(run) > 0 {
 		list = append(list, string(run))
 	}
-	return without(list)
+	return l.without(list)
 }
 
 // script returns the script of a character of a word, 0 for other characters.
@@ -180,16 +177,21 @@ func newKeyword(entry string) keyword {
 	return k
 }
 
-// without removes words whose parts mislead, and "AI" from texts on bird flu.
-func without(text []string) []string {
-	flu := slices.ContainsFunc(birdFlu, func(k keyword) bool { return k.in(text) })
+// without removes words whose parts mislead, and homonyms that mean something else here.
+func (l *lexicon) without(text []string) []string {
+	var other []string // words that mean something else
+	for _, h := range l.homonyms {
+		if slices.ContainsFunc(h.beside, func(k keyword) bool { return k.in(text) }) {
+			other = append(other, h.word)
+		}
+	}
 	var kept []string
 	for i := 0; i < len(text); i++ {
-		if flu && text[i] == "ai" {
+		if slices.Contains(other, text[i]) {
 			continue
 		}
 		n := 0
-		for _, k := range misleading {
+		for _, k := range l.misleading {
 			if i+len(k.parts) <= len(text) && k.at(text[i:]) {
 				n = max(n, len(k.parts))
 			}

@@ -39,6 +39,7 @@ const (
 	NoDate  Drop = "no_date"
 	BadDate Drop = "bad_date" // unreadable, impossible or from before the web
 	TooOld  Drop = "too_old"  // older than the retention
+	NoTopic Drop = "no_topic" // it fits none, and its source has much else
 	// Clamped articles are kept: their date was in the future and was set to the present.
 	Clamped Drop = "future_date_clamped"
 	// Repeated articles occurred twice in a collection.

@@ -36,12 +36,13 @@ type Info struct {
 	NewsDataCron       string
 	SeedURL            string // "": the source is off, unless there is a service binding
 	SeedToken          string
+	SeedAll            bool // articles that fit no topic are taken as well
 	FeedsCron          string
 
 	RedisURL        string // "": the cache is KV
 	PublicURL       string // of the readers' Worker, without a final slash; "": links have the host of the request
 	Origins         []string
-	CategoryDefault string // "": articles that fit no category have none
+	CategoryDefault string // a topic; "": articles that fit no category have none
 	Retention       time.Duration
 	MaxArticles     int   // older ones are deleted
 	DatabaseBytes   int64 // what the database can hold
@@ -83,11 +84,12 @@ func ReadInfo(get func(name string) (string, bool)) (*Info, error) {
 		NewsDataCron:       r.text("COLLECT_NEWSDATA_CRON", "*/30 * * * *"),
 		SeedURL:            r.webURL("SEED_ENGINE_URL"),
 		SeedToken:          r.text("SEED_ENGINE_TOKEN", ""),
+		SeedAll:            r.oneOf("SEED_ENGINE_ITEMS", "topics", "all") == "all",
 		FeedsCron:          r.text("COLLECT_FEEDS_CRON", "*/5 * * * *"),
 		RedisURL:           r.text("REDIS_URL", ""),
 		PublicURL:          strings.TrimRight(r.webURL("PUBLIC_URL"), "/"),
 		Origins:            r.origins("CORS_ORIGINS"),
-		CategoryDefault:    r.oneOf("INFO_CATEGORY_DEFAULT", "", "environment", "energy", "ai"),
+		CategoryDefault:    r.text("INFO_CATEGORY_DEFAULT", ""),
 		MaxArticles:        int(r.number("INFO_MAX_ARTICLES", 2_000_000, 1000, 1_000_000_000)),
 		DatabaseBytes:      r.number("INFO_DATABASE_MB", 10_000, 10, 100_000_000) * 1_000_000,
 		Retention:          time.Duration(r.number("INFO_RETENTION_DAYS", 365, 1, 3650)) * 24 * time.Hour,

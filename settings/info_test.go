@@ -78,7 +78,7 @@ func TestInfo_InvalidValues(t *testing.T) {
 		"SEED_ENGINE_URL": "x", "CORS_ORIGINS": "https://a.example/path",
 		"NAVER_ID_HEADER": "X: y", "NAVER_DAILY_LIMIT": "0", "NEWSDATA_DAILY_LIMIT": "-1",
 		"NEWSDATA_WINDOW_LIMIT": "many", "INFO_RETENTION_DAYS": "0",
-		"INFO_CATEGORY_DEFAULT": "sports", "REDIS_URL": "sesame", "NAVER_CLIENT_SECRET": "sesame",
+		"SEED_ENGINE_ITEMS": "some", "REDIS_URL": "sesame", "NAVER_CLIENT_SECRET": "sesame",
 		"ALERT_WEBHOOK_URL": "hooks.example/sesame", "PUBLIC_URL": "https://news.example.com/?a=b",
 	} {
 		_, err := infoOf(map[string]string{name: v})

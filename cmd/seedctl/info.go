@@ -120,6 +120,14 @@ func writeFeeds(w io.Writer, sources []info.SourceStatus) error {
 	return table(w, append([]string{""}, rows...)...)
 }
 
+// topics are the ids of those with which seedctl was built.
+func topics() (ids []string) {
+	for _, c := range info.Categories {
+		ids = append(ids, string(c))
+	}
+	return ids
+}
+
 // lastCounts are the numbers of the last successful collection, if there was one.
 func lastCounts(last json.RawMessage) (articles, inserted string, gaps int) {
 	var c *info.Counts
@@ -242,8 +250,8 @@ With --json each line is an article {"id", "title", "url", "snippet", "source", 
 		Example: `  seedctl info articles --category energy --limit 20
   seedctl info articles --q 태양광 --json | jq -r .url`,
 	})
-	category := r.flags.String("category", "", "`TOPIC`: environment, energy or ai")
-	completeFlag(r.cmd, "category", oneOf("environment", "energy", "ai"))
+	category := r.flags.String("category", "", "`TOPIC`: "+strings.Join(topics(), ", "))
+	completeFlag(r.cmd, "category", oneOf(topics()...))
 	source := r.flags.String("source", "", "`SOURCE`: naver, newsdata, feed or seed")
 	completeFlag(r.cmd, "source", oneOf(info.Sources...))
 	search := r.flags.String("q", "", "`WORDS` of title or snippet")

@@ -114,6 +114,10 @@ func assemble(p Platform, readers bool) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c := s.CategoryDefault; c != "" && !slices.Contains(info.Categories, info.Category(c)) {
+		return nil, contract.Invalid("INFO_CATEGORY_DEFAULT", "%q is not one of the topics %v; name one, or none", c,
+			info.Categories)
+	}
 	a := &parts{Platform: p, settings: s, owner: unique()}
 	switch {
 	case p.Bound(hyperdriveBinding):
@@ -325,7 +329,7 @@ func (a *parts) sources() (list []info.Source) {
 		list = append(list, &sources.Feeds{URLs: s.Feeds, Zones: s.FeedZones})
 	}
 	if endpoint := a.engineURL(); endpoint != "" {
-		list = append(list, &sources.Seed{Endpoint: endpoint, Token: s.SeedToken})
+		list = append(list, &sources.Seed{Endpoint: endpoint, Token: s.SeedToken, All: s.SeedAll})
 	}
 	return list
 }

@@ -575,6 +575,14 @@ func TestAlarms_PostedOnce(t *testing.T) {
 	}
 }
 
+func TestAssemble_UnknownTopic(t *testing.T) {
+	w := newWorld(t, map[string]string{"INFO_CATEGORY_DEFAULT": "sports"})
+	if a := do(w.api, "GET", "/api/v1/info/news", ""); a.Code != 500 ||
+		!strings.Contains(a.Body.String(), "INFO_CATEGORY_DEFAULT") || !strings.Contains(a.Body.String(), "energy") {
+		t.Errorf("%d %s", a.Code, a.Body)
+	}
+}
+
 func TestAssemble_NothingBound(t *testing.T) {
 	w := newWorld(t, nil)
 	w.bound = map[string]bool{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +18,8 @@ import (
 type Seed struct {
 	Endpoint string // SEED_ENGINE_URL, without a path
 	Token    string // SEED_ENGINE_TOKEN, "" for a local engine
+	// All takes articles that fit no topic as well: of every press release of every site, most do not.
+	All bool // SEED_ENGINE_ITEMS
 }
 
 var _ info.Source = (*Seed)(nil)
@@ -88,6 +91,7 @@ func (s *Seed) page(ctx context.Context, c info.Client, cursor string, now time.
 	case !gjson.ValidBytes(answer.Body) || !isList(data.Get("items")):
 		return false, unreadable(info.Seed, answer)
 	}
+	var drafts []info.Draft
 	data.Get("items").ForEach(func(_, item gjson.Result) bool {
 		if !seedTypes[item.Get("type").Str] {
 			return true
@@ -99,9 +103,19 @@ func (s *Seed) page(ctx context.Context, c info.Client, cursor string, now time.
 		if d.Published == "" {
 			d.Published = item.Get("found_at").Str
 		}
-		b.Take(info.Seed, now, d)
+		drafts = append(drafts, d)
 		return true
 	})
+	var page info.Batch
+	page.Take(info.Seed, now, drafts...)
+	if !s.All {
+		taken := len(page.Articles)
+		page.Articles = slices.DeleteFunc(page.Articles, func(a info.Article) bool { return a.Category == "" })
+		if n := taken - len(page.Articles); n > 0 {
+			page.Drops[info.NoTopic] += n
+		}
+	}
+	b.Add(page)
 	next := data.Get("next_cursor").Str
 	if next == "" || next == cursor {
 		return false, nil

@@ -557,7 +557,7 @@ func TestSeed(t *testing.T) {
 		}
 		return &info.Answer{Status: 200, Body: []byte(page)}, nil
 	}}
-	s := &Seed{Endpoint: "https://engine.example/", Token: "t"}
+	s := &Seed{Endpoint: "https://engine.example/", Token: "t", All: true}
 	b := collect(t, s, u)
 	if len(b.Articles) != 2 || string(b.State) != "c2" || b.Articles[0].Snippet != "s" ||
 		b.Articles[0].ThumbnailURL != "https://a.example/i.jpg" ||
@@ -575,6 +575,12 @@ func TestSeed(t *testing.T) {
 	if b, err := s.Collect(context.Background(), u, []byte("expired"), now); err != nil || b.State == nil ||
 		len(b.State) > 0 || len(b.Failures) != 1 {
 		t.Errorf("%v %s", err, b.State)
+	}
+	// By default only articles on the topics are taken.
+	topics := &Seed{Endpoint: "https://engine.example/", Token: "t"}
+	if b := collect(t, topics, u); len(b.Articles) != 1 || b.Articles[0].Category != info.AI ||
+		b.Drops[info.NoTopic] != 1 || string(b.State) != "c2" {
+		t.Errorf("%s %v %+v", b.State, b.Drops, b.Articles)
 	}
 	// Pages before a failure are kept, and the next collection continues after them.
 	delete(pages, "c1")

@@ -20,7 +20,7 @@ func (a *Reading) feed(w http.ResponseWriter, r *http.Request) error {
 	category, format, _ := strings.Cut(r.PathValue("file"), ".")
 	if !info.IsCategory(category) || format != "rss" && format != "json" {
 		return &problem{http.StatusNotFound, "NOT_FOUND",
-			"There is no such feed. There are {all|environment|energy|ai}.rss and .json."}
+			"There is no such feed. There are {" + categoryList("|") + "}.rss and .json."}
 	}
 	page, err := a.Pages.Page(r.Context(), info.Query{Category: info.Category(category), Limit: feedLength})
 	if err != nil {
@@ -62,7 +62,7 @@ func (a *Reading) self(r *http.Request) *url.URL {
 }
 
 func title(category string) string {
-	for _, n := range names {
+	for _, n := range named("ko") {
 		if string(n.ID) == category {
 			return "Newsfork · " + n.Name
 		}

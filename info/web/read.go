@@ -190,8 +190,8 @@ func query(values url.Values) (q info.Query, err error) {
 	q.Category, q.Limit = info.All, 10
 	if v, ok := last("category"); ok {
 		if !info.IsCategory(v) {
-			return q, invalid("INVALID_CATEGORY", "Invalid category: %s. Use one of all, environment, energy, ai.",
-				quoted(v))
+			return q, invalid("INVALID_CATEGORY", "Invalid category: %s. Use one of %s.", quoted(v),
+				categoryList(", "))
 		}
 		q.Category = info.Category(v)
 	}
@@ -432,15 +432,39 @@ func (a *Reading) article(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// names are the categories' names for readers.
-var names = []struct {
+// category names a category for readers.
+type category struct {
 	ID   info.Category `json:"id"`
 	Name string        `json:"name"`
-}{{info.All, "전체"}, {info.Environment, "환경"}, {info.Energy, "에너지"}, {info.AI, "AI"}}
+}
 
-func (a *Reading) categories(w http.ResponseWriter, _ *http.Request) error {
+// named returns all topics, and what is about any or none, with their names in a language, "ko" or "en".
+func named(language string) []category {
+	list := []category{{info.All, map[string]string{"ko": "전체", "en": "All"}[language]}}
+	for _, t := range info.Topics {
+		list = append(list, category{t.ID, t.Names[language]})
+	}
+	return list
+}
+
+// categoryList joins the ids of all categories.
+func categoryList(separator string) string {
+	ids := string(info.All)
+	for _, c := range info.Categories {
+		ids += separator + string(c)
+	}
+	return ids
+}
+
+func (a *Reading) categories(w http.ResponseWriter, r *http.Request) error {
+	language := "ko" // as in the original
+	if v := parameters(r).Get("language"); v != "" {
+		if language = v; v != "ko" && v != "en" {
+			return invalid("APPLICATION_ERROR", "Invalid language: %s. Use ko or en.", quoted(v))
+		}
+	}
 	w.Header().Set("Cache-Control", "public, max-age=3600")
-	writeJSON(w, http.StatusOK, map[string]any{"categories": names})
+	writeJSON(w, http.StatusOK, map[string]any{"categories": named(language)})
 	return nil
 }
 

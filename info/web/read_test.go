@@ -276,6 +276,13 @@ func TestNews_Fields(t *testing.T) {
 			t.Errorf("%s: %s", path, w.Body)
 		}
 	}
+	if w := f.get("/api/v1/info/categories?language=en"); !strings.Contains(w.Body.String(),
+		`{"id":"energy","name":"Energy"}`) {
+		t.Errorf("%s", w.Body)
+	}
+	if w := f.get("/api/v1/info/categories?language=de"); w.Code != 400 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
 	if w := f.get("/api/v1/info/health"); w.Body.String() != `{"service":"info","status":"ok"}` {
 		t.Errorf("%s", w.Body)
 	}

@@ -58,6 +58,7 @@ const api = configuration("api", {});
 const collector = configuration(
   "collector",
   {
+    SEED_ENGINE_ITEMS: "all",
     FEEDS: [1, 2, 3, 4, 5, 6].map((n) => `https://feed${n}.example/rss`).join("\n"),
     NAVER_CLIENT_ID: "sample",
     NAVER_CLIENT_SECRET: "sample",

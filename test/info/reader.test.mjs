@@ -15,6 +15,9 @@ const policy = /Content-Security-Policy: (.*)/
   .replace("upgrade-insecure-requests; ", ""); // the test's server has no TLS
 const pixel = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64");
 
+// The topics of a deployment, with one that is not the reader's own.
+const names = { all: "전체", environment: "환경", energy: "에너지", ai: "AI", football: "축구" };
+
 /** An API over articles in memory, ordered like the real one: by time, then id, both descending; what is newer, by arrival. */
 class Api {
   articles = [];
@@ -93,6 +96,10 @@ class Api {
   }
 
   answer(url) {
+    if (url.pathname === "/api/v1/info/categories") {
+      const name = (id) => (url.searchParams.get("language") === "ko" ? names[id] : id[0].toUpperCase() + id.slice(1));
+      return [200, { categories: Object.keys(names).map((id) => ({ id, name: name(id) })) }];
+    }
     if (this.failing === true || (this.failing !== false && this.failing-- <= 0)) return [503, { detail: "no" }];
     if (url.pathname !== "/api/v1/info/news") return [404, {}];
     const q = url.searchParams.get("q");
@@ -127,7 +134,7 @@ after(async () => {
 });
 
 /** A page of the reader; page.wrongs collects exceptions, console errors and requests to elsewhere. */
-async function open({ language = "en", colorScheme = "light", width = 1280, ...options } = {}) {
+async function open({ language = "en", colorScheme = "light", width = 1280, path = "/", ...options } = {}) {
   const context = await browser.newContext({
     viewport: { width, height: 900 },
     locale: language === "en" ? "en-GB" : language,
@@ -146,7 +153,7 @@ async function open({ language = "en", colorScheme = "light", width = 1280, ...o
     if (![address, "https://images.example/", "data:"].some((start) => request.url().startsWith(start)))
       page.wrongs.push(`request: ${request.url()}`);
   });
-  await page.goto(address);
+  await page.goto(new URL(path, address).href);
   return page;
 }
 
@@ -233,6 +240,21 @@ test("a search without a word is no failure", { skip }, async () => {
   await page.waitForSelector('#end[data-state="odd"]');
   assert.match(await page.textContent("#end"), /no word to search for/);
   assert.ok(await page.$eval("#again", (button) => button.hidden));
+  await page.context().close();
+});
+
+test("the topics are those of the API", { skip }, async () => {
+  api.clear();
+  api.add(30);
+  api.articles[0].category = "football";
+  const page = await open({ path: "/?category=football" });
+  await page.waitForSelector('nav a[data-category="football"][aria-current]');
+  await page.waitForFunction(() => document.querySelectorAll("article").length === 1);
+  assert.equal(await page.textContent('nav a[data-category="football"]'), "Football");
+  await page.click("#language");
+  await page.waitForFunction(() => document.querySelector('nav a[data-category="football"]').textContent === "축구");
+  assert.equal(await page.textContent("[data-topic]"), "축구");
+  assert.deepEqual(page.wrongs, []);
   await page.context().close();
 });
 

@@ -5,7 +5,6 @@ import { texts } from "./texts.js";
 const pageSize = 20;
 const lookEvery = 60_000; // ms between two looks for what is new
 const mostPages = 20; // of new articles in one look; the next one goes on
-const categories = ["all", "environment", "energy", "ai"];
 
 const byId = (id) => document.getElementById(id);
 
@@ -127,6 +126,9 @@ class Feed {
 
 class Reader {
   #preferences = new Preferences();
+  // Of the API; these until it answers, with the names in texts.js.
+  #categories = ["all", "environment", "energy", "ai"];
+  #names = {}; // of the API's, by language
   #feed;
   #loading = false;
   #list = byId("articles");
@@ -192,14 +194,39 @@ class Reader {
     byId("again").textContent = t.again;
     byId("theme").textContent = t.theme[this.#dark() ? "light" : "dark"];
     this.#navigation();
+    this.#learn(language);
     for (const time of this.#list.querySelectorAll("time")) time.textContent = this.#moment(time.dateTime);
-    for (const topic of this.#list.querySelectorAll("[data-topic]")) topic.textContent = t[topic.dataset.topic];
+    for (const topic of this.#list.querySelectorAll("[data-topic]"))
+      topic.textContent = this.#label(topic.dataset.topic);
     if (this.#feed) this.#announce();
     this.#state(byId("end").dataset.state ?? "");
   }
 
+  /** Learns the API's categories in a language. If it fails, those in texts.js stay. */
+  async #learn(language) {
+    if (this.#names[language]) return;
+    try {
+      const answer = await fetch(`/api/v1/info/categories?language=${language}`);
+      if (!answer.ok) return;
+      const list = (await answer.json()).categories;
+      this.#categories = list.map(({ id }) => id);
+      this.#names[language] = Object.fromEntries(list.map(({ id, name }) => [id, name]));
+    } catch {
+      return;
+    }
+    for (const topic of this.#list.querySelectorAll("[data-topic]"))
+      topic.textContent = this.#label(topic.dataset.topic);
+    const wanted = new URLSearchParams(location.search).get("category") ?? "all";
+    if (wanted !== this.category && this.#categories.includes(wanted)) this.open();
+    else this.#navigation();
+  }
+
+  #label(category) {
+    return this.#names[this.language]?.[category] ?? this.#texts[category] ?? category;
+  }
+
   #navigation() {
-    const links = categories.map((category) =>
+    const links = this.#categories.map((category) =>
       element(
         "a",
         {
@@ -207,7 +234,7 @@ class Reader {
           "data-category": category,
           "aria-current": category === this.category && !this.q ? "page" : undefined,
         },
-        this.#texts[category],
+        this.#label(category),
       ),
     );
     byId("categories").replaceChildren(...links);
@@ -227,7 +254,7 @@ class Reader {
   open() {
     const parameters = new URLSearchParams(location.search);
     const category = parameters.get("category") ?? "all";
-    this.category = categories.includes(category) ? category : "all";
+    this.category = this.#categories.includes(category) ? category : "all";
     this.q = (parameters.get("q") ?? "").slice(0, 100);
     byId("q").value = this.q;
     this.#feed = new Feed({ category: this.category === "all" ? "" : this.category, q: this.q });
@@ -321,7 +348,7 @@ class Reader {
       element("time", { datetime: published_at }, this.#moment(published_at)),
     );
     if (isNew) about.prepend(element("span", { class: "new", "data-text": "isNew" }, this.#texts.isNew), " · ");
-    if (category) about.append(" · ", element("span", { "data-topic": category }, this.#texts[category]));
+    if (category) about.append(" · ", element("span", { "data-topic": category }, this.#label(category)));
     const parts = [element("h2", { id: `title-${id}` }, link), about];
     if (snippet) parts.push(element("p", { class: "snippet" }, snippet));
     const beside = []; // without a picture, the text has the whole width
