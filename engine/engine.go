@@ -44,8 +44,10 @@ type Platform struct {
 	Model     func(context.Context) (*classify.Model, error)
 	Asset     func(ctx context.Context, path string) ([]byte, error) // reads a deployed static file
 	Pool      func() (handlers.PoolStats, error)
-	Local     func() bool // reports whether this is a local run, which needs no token
-	Log       *slog.Logger
+	// Reserve takes bytes of memory out of the instance pool until the event ends. See handlers.API.
+	Reserve func(bytes int64) bool
+	Local   func() bool // reports whether this is a local run, which needs no token
+	Log     *slog.Logger
 }
 
 // Bucket is the object store, which also takes the body of an upload directly.

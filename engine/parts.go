@@ -111,6 +111,7 @@ func assemble(p Platform) (*parts, error) {
 		Asset:    p.Asset,
 		Backlogs: p.Backlogs,
 		Pool:     p.Pool,
+		Reserve:  p.Reserve,
 		Signer:   signer,
 		Local:    sync.OnceValue(p.Local),
 		Log:      p.Log, Now: now,

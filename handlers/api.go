@@ -123,10 +123,13 @@ type API struct {
 	Asset    func(ctx context.Context, path string) ([]byte, error)
 	Backlogs func(context.Context) ([]contract.Backlog, []error) // of contract.QueueRoles; see engine.Platform
 	Pool     func() (PoolStats, error)
-	Signer   *botauth.Signer // of the directory
-	Local    func() bool     // reports whether this is a local run; nil means no
-	Log      *slog.Logger
-	Now      func() time.Time
+	// Reserve takes bytes of memory out of the instance pool until the request ends, beyond what each request has. It
+	// returns false if other events leave too little. Nil has no limit.
+	Reserve func(bytes int64) bool
+	Signer  *botauth.Signer // of the directory
+	Local   func() bool     // reports whether this is a local run; nil means no
+	Log     *slog.Logger
+	Now     func() time.Time
 
 	readiness readiness
 }

@@ -21,6 +21,9 @@ import (
 
 // reportURLs records the outcomes of leased items. Repeated reports are accepted and change nothing.
 func (a frontierRoutes) reportURLs(w http.ResponseWriter, r *http.Request) error {
+	if err := a.reserve(w, r, maxURLsBytes, listMemory); err != nil {
+		return err
+	}
 	report, refused, err := a.readReport(r)
 	if err != nil {
 		return err
@@ -69,8 +72,8 @@ func (a frontierRoutes) readReport(r *http.Request) (report frontier.Report, ref
 		return report, 0, err
 	}
 	var body struct {
-		LeaseID string             `json:"lease_id"`
-		Results *[]json.RawMessage `json:"results"`
+		LeaseID string          `json:"lease_id"`
+		Results json.RawMessage `json:"results"`
 	}
 	if err := httpapi.ReadJSONUpTo(r, maxURLsBytes, &body); err != nil {
 		return report, 0, err
@@ -78,14 +81,15 @@ func (a frontierRoutes) readReport(r *http.Request) (report frontier.Report, ref
 	if body.LeaseID == "" {
 		return report, 0, contract.Invalid("lease_id", "is missing; send the lease_id of the lease")
 	}
-	if body.Results == nil {
+	if body.Results == nil || string(body.Results) == "null" {
 		return report, 0, contract.Invalid("results", "is missing; send a list with the outcome of each item")
 	}
-	n := len(*body.Results)
-	if err := within("results", &n, 0, frontier.MaxResults); err != nil {
+	results, more, err := httpapi.Elements(body.Results, "results", frontier.MaxResults)
+	n := len(results) + more
+	if err := firstError(err, within("results", &n, 0, frontier.MaxResults)); err != nil {
 		return report, 0, err
 	}
-	list, err := httpapi.DecodeList[reportResult](*body.Results, "results")
+	list, err := httpapi.DecodeList[reportResult](results, "results")
 	if err != nil {
 		return report, 0, err
 	}
@@ -93,12 +97,13 @@ func (a frontierRoutes) readReport(r *http.Request) (report frontier.Report, ref
 	assess := a.assessor(r.Context(), discovery.FromLink)
 	room := frontier.MaxFound
 	for i := range list {
-		p := &list[i]
-		if surplus := len(p.URLs) - room; surplus > 0 {
-			p.URLs, refused = p.URLs[:room], refused+surplus
+		field := httpapi.Element("results", i)
+		urls, surplus, err := httpapi.Elements(list[i].URLs, field+".urls", room)
+		if err != nil {
+			return report, 0, err
 		}
-		room -= len(p.URLs)
-		result, err := p.result(httpapi.Element("results", i), assess, a.Now())
+		room, refused = room-len(urls), refused+surplus
+		result, err := list[i].result(field, urls, assess, a.Now())
 		if err != nil {
 			return report, 0, err
 		}
@@ -112,45 +117,45 @@ const maxHostWait = 24 * 60 * 60
 
 // reportResult is the outcome of one item.
 type reportResult struct {
-	ID           string            `json:"id"`
-	Status       *int              `json:"status"`
-	Error        *string           `json:"error"`
-	FetchedAt    *string           `json:"fetched_at"`
-	ETag         string            `json:"etag"`
-	LastModified string            `json:"last_modified"`
-	SHA256       string            `json:"sha256"`
-	TextSHA256   string            `json:"text_sha256"`
-	DuplicateOf  string            `json:"duplicate_of"`
-	RedirectedTo string            `json:"redirected_to"`
-	RetryAfter   *float64          `json:"retry_after_seconds"`
-	CrawlDelay   *float64          `json:"crawl_delay_seconds"`
-	URLs         []json.RawMessage `json:"urls"`
-	Page         *reportedPage     `json:"page"`
-	Type         string            `json:"type"`
-	Paywalled    bool              `json:"paywalled"` // for the record
+	ID           string          `json:"id"`
+	Status       *int            `json:"status"`
+	Error        *string         `json:"error"`
+	FetchedAt    *string         `json:"fetched_at"`
+	ETag         string          `json:"etag"`
+	LastModified string          `json:"last_modified"`
+	SHA256       string          `json:"sha256"`
+	TextSHA256   string          `json:"text_sha256"`
+	DuplicateOf  string          `json:"duplicate_of"`
+	RedirectedTo string          `json:"redirected_to"`
+	RetryAfter   *float64        `json:"retry_after_seconds"`
+	CrawlDelay   *float64        `json:"crawl_delay_seconds"`
+	URLs         json.RawMessage `json:"urls"`
+	Page         *reportedPage   `json:"page"`
+	Type         string          `json:"type"`
+	Paywalled    bool            `json:"paywalled"` // for the record
 }
 
 // reportedPage is what a page says about itself, as a scraper read it: page.Evidence with dates in any form that sites
 // write.
 type reportedPage struct {
-	Title         string   `json:"title"`
-	H1            string   `json:"h1"`
-	Headings      []string `json:"headings"`
-	Breadcrumb    []string `json:"breadcrumb"`
-	Text          string   `json:"text"`
-	Words         int      `json:"words"`
-	Links         int      `json:"links"`
-	Dates         int      `json:"dates"`
-	Forms         int      `json:"forms"`
-	Documents     int      `json:"documents"`
-	Language      string   `json:"lang"`
-	Canonical     string   `json:"canonical"`
-	Published     string   `json:"published"`
-	PublishedFrom string   `json:"published_from"`
-	Modified      string   `json:"modified"`
-	ModifiedFrom  string   `json:"modified_from"`
-	Noindex       bool     `json:"noindex"`
-	Paywall       string   `json:"paywall"`
+	Title         string          `json:"title"`
+	H1            string          `json:"h1"`
+	Headings      json.RawMessage `json:"headings"`
+	Breadcrumb    json.RawMessage `json:"breadcrumb"`
+	Text          string          `json:"text"`
+	Words         int             `json:"words"`
+	Links         int             `json:"links"`
+	Dates         int             `json:"dates"`
+	Forms         int             `json:"forms"`
+	Documents     int             `json:"documents"`
+	Language      string          `json:"lang"`
+	Canonical     string          `json:"canonical"`
+	Published     string          `json:"published"`
+	PublishedFrom string          `json:"published_from"`
+	Modified      string          `json:"modified"`
+	ModifiedFrom  string          `json:"modified_from"`
+	Noindex       bool            `json:"noindex"`
+	Paywall       string          `json:"paywall"`
 }
 
 // title returns the name of the page: its heading, else its title. A heading with which a longer title ends is the
@@ -171,7 +176,9 @@ func plausible(date string, now time.Time) epoch.Seconds {
 	return 0
 }
 
-func (p *reportResult) result(field string, assess assessor, now time.Time) (result frontier.Result, err error) {
+// result returns the result of an item, on whose page urls were found.
+func (p *reportResult) result(field string, urls []json.RawMessage, assess assessor, now time.Time) (
+	result frontier.Result, err error) {
 	if err := p.check(field + "."); err != nil {
 		return result, err
 	}
@@ -197,7 +204,7 @@ func (p *reportResult) result(field string, assess assessor, now time.Time) (res
 	if p.CrawlDelay != nil {
 		result.CrawlDelay = int64(min(max(*p.CrawlDelay, 0), maxHostWait) * 1000)
 	}
-	list, err := httpapi.DecodeList[foundURL](p.URLs, field+".urls")
+	list, err := httpapi.DecodeList[foundURL](urls, field+".urls")
 	if err != nil {
 		return result, err
 	}
@@ -266,8 +273,26 @@ func (p *reportResult) check(field string) error {
 	return checkDigest(field+"text_sha256", p.TextSHA256)
 }
 
-// check refuses counts below 0 and dates that are none. Texts that are too long are cut.
+// maxPageLines caps the headings and the breadcrumb of a page. A scraper sends a few; others have no use.
+const maxPageLines = 1000
+
+// check refuses counts below 0, dates that are none and lists without end. Texts that are too long are cut.
 func (p *reportedPage) check(field string) error {
+	for _, list := range []struct {
+		name  string
+		lines json.RawMessage
+	}{{"headings", p.Headings}, {"breadcrumb", p.Breadcrumb}} {
+		lines, more, err := httpapi.Elements(list.lines, field+list.name, maxPageLines)
+		n := len(lines) + more
+		if err := firstError(err, within(field+list.name, &n, 0, maxPageLines)); err != nil {
+			return err
+		}
+		for i, line := range lines {
+			if line[0] != '"' {
+				return contract.Invalid(httpapi.Element(field+list.name, i), "must be a string, got %.80s", line)
+			}
+		}
+	}
 	for _, count := range []struct {
 		name string
 		n    int

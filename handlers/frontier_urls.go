@@ -23,6 +23,9 @@ func (a frontierRoutes) putURLs(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {
 		return err
 	}
+	if err := a.reserve(w, r, maxURLsBytes, listMemory); err != nil {
+		return err
+	}
 	pages, partition, err := readPut(r, a.assessor(r.Context(), discovery.FromResearch))
 	if err != nil {
 		return err
@@ -72,6 +75,9 @@ func (a frontierRoutes) removeURLs(w http.ResponseWriter, r *http.Request) error
 	if err := firstError(httpapi.NoScraper(r), onlyQuery(r)); err != nil {
 		return err
 	}
+	if err := a.reserve(w, r, maxURLsBytes, listMemory); err != nil {
+		return err
+	}
 	pages, partition, err := readPut(r, func(string, string, time.Time) (string, float64, error) { return "", 0, nil })
 	if err != nil {
 		return err
@@ -99,17 +105,18 @@ func (a frontierRoutes) removeURLs(w http.ResponseWriter, r *http.Request) error
 
 func readPut(r *http.Request, assess assessor) ([]frontier.NewPage, contract.Partition, error) {
 	var body struct {
-		URLs      []json.RawMessage  `json:"urls"`
+		URLs      json.RawMessage    `json:"urls"`
 		Partition contract.Partition `json:"partition_info"`
 	}
 	if err := httpapi.ReadJSONUpTo(r, maxURLsBytes, &body); err != nil {
 		return nil, body.Partition, err
 	}
-	n := len(body.URLs)
-	if err := firstError(within("urls", &n, 1, maxPut), body.Partition.Validate("partition_info.")); err != nil {
+	urls, more, err := httpapi.Elements(body.URLs, "urls", maxPut)
+	n := len(urls) + more
+	if err := firstError(err, within("urls", &n, 1, maxPut), body.Partition.Validate("partition_info.")); err != nil {
 		return nil, body.Partition, err
 	}
-	list, err := httpapi.DecodeList[putURL](body.URLs, "urls")
+	list, err := httpapi.DecodeList[putURL](urls, "urls")
 	if err != nil {
 		return nil, body.Partition, err
 	}

@@ -3,6 +3,7 @@ package handlers
 import (
 	"errors"
 	"net/http"
+	"runtime"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
@@ -79,13 +80,16 @@ func (a frontierRoutes) snapshot(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// importLimits are those of an imported page: a shard takes 16 MB, and a host is never divided. A host has a dozen
-// values, so that one of 12 MB has few.
-var importLimits = httpapi.Limits{Bytes: 12 << 20, Values: 100_000}
+// importLimits are those of an imported page: a shard takes 16 MB, and a host is never divided. A page has at most 500
+// hosts of some dozen values, and one host of 12 MB has few.
+var importLimits = httpapi.Limits{Bytes: 12 << 20, Values: 20_000}
 
 // importPage restores a line of an export, or some of its hosts.
 func (a frontierRoutes) importPage(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	if err := a.reserve(w, r, importLimits.Bytes, pageMemory); err != nil {
 		return err
 	}
 	var page frontier.Snapshot
@@ -95,6 +99,7 @@ func (a frontierRoutes) importPage(w http.ResponseWriter, r *http.Request) error
 	if page.Version < 1 {
 		return contract.Invalid("version", "is missing; send a line as the export of a shard has it")
 	}
+	runtime.GC() // the body and the decoder's copies of it make room for the calls of shards
 	hosts, err := a.Restorer.Import(r.Context(), page)
 	if errors.Is(err, frontier.ErrNewer) {
 		return contract.Invalid("version", "%d is of a later version of the engine; deploy that first", page.Version)

@@ -44,7 +44,7 @@ func (a datasetRoutes) upload(w http.ResponseWriter, r *http.Request) error {
 		err = a.store(w, r, u)
 	}
 	if errors.Is(err, ErrTooManyUploads) {
-		w.Header().Set("Retry-After", "5")
+		w.Header().Set("Retry-After", busyRetryAfter)
 		return httpapi.Errorf(http.StatusServiceUnavailable, "busy",
 			"too many uploads at once; try again in a few seconds")
 	}

@@ -81,6 +81,50 @@ func RequireJSON(r *http.Request) error {
 	return nil
 }
 
+// Elements splits a JSON array, of which null is an empty one, into its first elements, at most n, and the number of
+// further ones. It copies nothing: a list of a million elements costs no memory.
+func Elements(list json.RawMessage, field string, n int) (first []json.RawMessage, more int, err error) {
+	if len(list) == 0 {
+		return nil, 0, nil
+	}
+	if list[0] != '[' {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(json.Unmarshal(list, &first), &wrong) {
+			err = contract.Invalid(field, "must be a JSON array, got a JSON %s", wrong.Value)
+		}
+		return nil, 0, err
+	}
+	depth, start, quoted := 0, 1, false
+	add := func(end int) {
+		switch element := bytes.TrimSpace(list[start:end]); {
+		case len(element) == 0: // of an empty list
+		case len(first) < n:
+			first = append(first, element)
+		default:
+			more++
+		}
+		start = end + 1
+	}
+	for i := 0; i < len(list); i++ {
+		switch c := list[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[', c == '{':
+			depth++
+		case c == ']', c == '}':
+			if depth--; depth == 0 {
+				add(i)
+			}
+		case c == ',' && depth == 1:
+			add(i)
+		}
+	}
+	return first, more, nil
+}
+
 // DecodeList decodes the objects of a list one by one, so that an error names the first wrong element.
 func DecodeList[T any](list []json.RawMessage, field string) ([]T, error) {
 	decoded := make([]T, len(list))

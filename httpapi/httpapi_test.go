@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,6 +106,37 @@ func TestServer(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "msg=test_failed error_type=internal_error error=\"secret cause\"") {
 		t.Errorf("the log has %s", log.String())
+	}
+}
+
+func TestElements(t *testing.T) {
+	for _, c := range []struct {
+		list string
+		n    int
+		want []string
+		more int
+	}{
+		{``, 9, nil, 0}, {`null`, 9, nil, 0}, {`[]`, 9, nil, 0}, {"[ \n]", 9, nil, 0},
+		{`[0]`, 9, []string{"0"}, 0},
+		{` [1]`[1:], 0, nil, 1},
+		{"[ {\"a\":[1,2]} ,\t\"x,]\\\"[,\\\\\" , [3,[4,5]]]", 9,
+			[]string{`{"a":[1,2]}`, `"x,]\"[,\\"`, "[3,[4,5]]"}, 0},
+		{`["",{},[],null]`, 2, []string{`""`, "{}"}, 2},
+	} {
+		got, more, err := Elements(json.RawMessage(c.list), "urls", c.n)
+		var texts []string
+		for _, element := range got {
+			texts = append(texts, string(element))
+		}
+		if err != nil || more != c.more || !slices.Equal(texts, c.want) {
+			t.Errorf("%s: %q, %d more, %v", c.list, texts, more, err)
+		}
+	}
+	for _, list := range []string{`{}`, `"a"`, `5`, `true`} {
+		var e *contract.Error
+		if _, _, err := Elements(json.RawMessage(list), "urls", 9); !errors.As(err, &e) || e.Field != "urls" {
+			t.Errorf("%s: %v", list, err)
+		}
 	}
 }
 

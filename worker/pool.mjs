@@ -110,6 +110,7 @@ class Instance {
       upload: (length) => this.#upload(length),
       fail: (message) => this.lease.fail(Object.assign(new Failure("internal_error", 500, message), { logged: true })),
       refuse: (why) => this.lease.fail(refused(broken(), why)),
+      reserve: (bytes) => this.lease.reserve(bytes),
       extend: (ms) => this.lease.extend(ms),
       continueAfterAnswer: () => this.lease.continueAfterAnswer(),
       done: () => this.lease.finish(this.lease.answer),
@@ -445,6 +446,21 @@ class Lease {
     if (!this.#timer) return;
     clearTimeout(this.#timer);
     this.#watch();
+  }
+
+  /** Reserves memory beyond what each event has. Returns false if other events leave too little. */
+  reserve(bytes) {
+    const wanted = this.#bytes + bytes;
+    leases.delete(this); // what it has already is part of that
+    const why = hindrance({ bytes: wanted, request: this.request });
+    leases.add(this);
+    if (why) {
+      count(counts.refused, why);
+      return false;
+    }
+    this.#bytes = wanted;
+    while (idle.length > 1 && reserved() + sum(idle) > limitOf(this)) discard(idle.shift());
+    return true;
   }
 
   /** Lets the event continue after its answer, which follows. */

@@ -108,12 +108,16 @@ func beginEvent() (context.Context, context.CancelFunc) {
 // minute, counted from the last byte of an upload (RawBody); batches and cron events have 13 minutes.
 func ExtendDeadline(d time.Duration) { host.Call("extend", d.Milliseconds()) }
 
+// Reserve takes bytes of memory out of the pool until the current event ends, beyond what each event has. It returns
+// false if the other events leave too little.
+func Reserve(bytes int64) bool { return host.Call("reserve", bytes).Bool() }
+
 // Stats are the counters and the state of the instance pool of this isolate.
 type Stats struct {
 	Created   int            `json:"created"`   // instances started
 	Reused    int            `json:"reused"`    // events that got an idle instance at once
 	Waited    int            `json:"waited"`    // events that waited for an instance
-	Refused   map[string]int `json:"refused"`   // events refused after waiting, by reason
+	Refused   map[string]int `json:"refused"`   // events refused after waiting, and large bodies, by reason
 	Dropped   map[string]int `json:"dropped"`   // instances dropped, by reason
 	Recovered map[string]int `json:"recovered"` // panics recovered in handler, consumer and cron
 	Live      int            `json:"live"`      // instances held by an event

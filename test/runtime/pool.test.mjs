@@ -99,6 +99,24 @@ test("an event that is alone gets an instance, whatever it may need; a second on
   assert.deepEqual(refused, { memory: 1 });
 });
 
+test("an event reserves what others leave, until it ends", async () => {
+  await fixture.rules({ eventBytes: 10 * MiB, maxBytes: 60 * MiB });
+  await all(3, () => fixture.text("/wait?ms=200"));
+  const reserve = (mb, ms = 0) => fixture.get(`/reserve?mb=${mb}&ms=${ms}`).then(({ status }) => status);
+  const { dropped, refused } = await change(async () => {
+    const first = reserve(30, 1000);
+    assert.ok(await eventually(async () => (await fixture.stats()).reserved >= 40 * MiB));
+    const { memory, reserved } = await fixture.stats();
+    assert.ok(reserved + Math.min(...memory) <= 60 * MiB, "idle instances have memory that was reserved");
+    assert.deepEqual([await reserve(30), await reserve(5)], [503, 200]);
+    assert.equal(await first, 200);
+    assert.equal(await reserve(30), 200); // the first has ended
+    assert.equal(await reserve(300), 200); // it is alone
+  });
+  assert.deepEqual(refused, { memory: 1 });
+  assert.ok(dropped.idle_memory > 0, JSON.stringify(dropped));
+});
+
 test("idle instances make room for an event that needs memory", async () => {
   await fixture.rules({ eventBytes: 1 });
   await all(3, () => fixture.text("/wait?ms=200"));
