@@ -153,7 +153,7 @@ var mayImport = map[string][]string{
 	"info/api":       {"bindings", "contract", "info/service", "worker"},
 	"info/collector": {"alarms", "bindings", "contract", "info/service", "markup", "settings", "worker"},
 	"cmd/seedctl": {"botauth", "classify", "classify/embedded", "contract", "discovery", "engine", "fetch", "frontier",
-		"frontier/shard", "frontier/sqlite", "info", "markup", "orchestrator", "page", "r2", "robots",
+		"frontier/shard", "frontier/sqlite", "info", "info/redis", "markup", "orchestrator", "page", "r2", "robots",
 		"settings", "sitemap"},
 	"classify/train": {"classify", "classify/hosts", "classify/internal/lexicon", "classify/internal/linear",
 		"classify/internal/pagetext", "classify/internal/urltext", "page"},

@@ -70,7 +70,7 @@ func newRoot() *cobra.Command {
 			alarmsListCommand(), alarmsTestCommand()),
 		group("info", "the Info service: its sources, and what readers get",
 			infoStatusCommand(), infoCollectCommand(), infoArticlesCommand(), infoRemoveCommand(),
-			infoRestoreCommand()),
+			infoRestoreCommand(), infoExportCommand(), infoImportCommand()),
 		pauseCommand(),
 		resumeCommand(),
 		reconcileCommand(),

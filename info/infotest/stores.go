@@ -57,6 +57,7 @@ var StoreCases = []StoreCase{
 	{"which changes the cache has", cached},
 	{"alarms and their changes", alarms},
 	{"the last run of each cron", crons},
+	{"an export has everything", export},
 	{"any text", anyText},
 	{"nothing", nothing},
 }
@@ -890,6 +891,41 @@ func staleness(t T, s *store.Store) {
 	must(t, "Succeed", s.Succeed(ctx, store.Success{Source: info.Feed, Counts: 0, Now: noon.Add(time.Hour),
 		StaleAt: noon.Add(70 * time.Minute)})) // recorded an hour before, by a collector that was replaced since
 	check("successes of the version before after one of this", noon.Add(105*time.Minute))
+}
+
+func export(t T, s *store.Store) {
+	var list []info.Article
+	for i := range 25 {
+		a := Article(info.Sources[i%4], i, noon.Add(-time.Duration(i)*time.Minute))
+		a.Snippet, a.Keywords = `"&" <b> 한글`, []string{"a, b", `"c"`}
+		if i%2 == 0 {
+			a.ThumbnailURL, a.Category = "https://i.example/", info.AI
+		}
+		list = append(list, a)
+	}
+	put(t, s, list...)
+	_, err := s.SetDeleted(ctx, list[7].ID, true)
+	must(t, "SetDeleted", err)
+	slices.SortFunc(list, func(a, b info.Article) int { return strings.Compare(a.ID, b.ID) })
+	var all []info.Article
+	for after := ""; ; {
+		page, err := s.Export(ctx, after, 10)
+		must(t, "Export", err)
+		for _, a := range page {
+			all, after = append(all, a.Article), a.ID
+			if a.Deleted != (a.ID == Article(info.Sources[3], 7, noon).ID) {
+				t.Errorf("%s: deleted is %v", a.ID, a.Deleted)
+			}
+			public := info.Exported{Public: a.Public()}
+			again, err := public.Article()
+			must(t, "Article", err)
+			expect(t, "read again", again, a.Article)
+		}
+		if len(page) < 10 {
+			break
+		}
+	}
+	expect(t, "all articles", all, list)
 }
 
 func crons(t T, s *store.Store) {

@@ -39,6 +39,8 @@ type Records interface {
 	Page(ctx context.Context, q info.Query) (info.Page, error)
 	Name() string
 	Crons(ctx context.Context) ([]store.Cron, error)
+	Export(ctx context.Context, after string, limit int) ([]store.Found, error)
+	Upsert(ctx context.Context, articles []store.New) (store.Saved, error)
 }
 
 // Operating serves operators.
@@ -76,6 +78,8 @@ func (o *Operating) Handler() http.Handler {
 		{Path: "/api/v1/info/dead-letters/replay", Access: httpapi.Operators, Methods: methods{"POST": o.replay}},
 		{Path: "/api/v1/info/dead-letters/discard", Access: httpapi.Operators, Methods: methods{"POST": o.discard}},
 		{Path: "/api/v1/info/articles", Access: httpapi.Operators, Methods: methods{"GET": o.find}},
+		{Path: "/api/v1/info/export", Access: httpapi.Operators, Methods: methods{"GET": o.export}},
+		{Path: "/api/v1/info/import", Access: httpapi.Operators, Methods: methods{"POST": o.importArticles}},
 		{Path: "/api/v1/info/news/{id}", Access: httpapi.Operators, Methods: methods{"DELETE": o.remove}},
 		{Path: "/api/v1/info/news/{id}/restore", Access: httpapi.Operators, Methods: methods{"POST": o.restore}},
 		{Path: "/metrics", Access: httpapi.Operators, Methods: methods{"GET": o.metrics}},
