@@ -1,3 +1,5 @@
+import type { LookupAddress, LookupOptions } from "node:dns";
+
 /** A URL that the engine leased; docs/frontier.md explains the fields. */
 export interface Item {
   id: string;
@@ -98,6 +100,17 @@ export interface Told {
   duplicate_of?: string;
 }
 
+/** What a website answers, in place of this package's own request. */
+export interface Answer {
+  status: number;
+  /** Names in lower case. */
+  headers: Record<string, string | string[] | undefined>;
+  /** Empty unless the status is 200. */
+  body: Buffer;
+  /** As what a handler returns. */
+  told?: Told;
+}
+
 export interface FrontierOptions {
   /** The engine's address; SEED_API_URL unless it is given. */
   url?: string;
@@ -120,6 +133,11 @@ export interface FrontierOptions {
   robotsSeconds?: number;
   /** Whether to end when nothing is left to fetch in the next half minute. */
   untilIdle?: boolean;
+  /**
+   * Sends a request in place of this package, for an item, or for a robots.txt without one. Headers without a value are
+   * left out. An error's code ENOTFOUND or EPRIVATE says that the host has no address, or none that is public.
+   */
+  fetch?: (url: string, headers: Record<string, string | null>, item?: Item) => Promise<Answer>;
   /** At which the program reports, releases and exits: SIGINT and SIGTERM. */
   signals?: NodeJS.Signals[];
   /** console.error */
@@ -157,5 +175,15 @@ export class EngineError extends Error {
   code?: string;
   field?: string;
 }
+
+/** A `lookup` for connections (net.connect): of names that have public addresses only. */
+export function lookupPublic(
+  host: string,
+  options: LookupOptions,
+  done: (error: Error | null, found?: string | LookupAddress[], family?: number) => void,
+): void;
+
+/** Throws where a URL has an address for a host that is not public. */
+export function refusePrivate(url: string): void;
 
 export function readPage(html: string, url: string): { text: string; links: Link[]; evidence: Evidence };

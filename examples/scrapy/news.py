@@ -1,9 +1,9 @@
-from newsfork import FrontierSpider
+import scrapy
 
 
-class News(FrontierSpider):
+class News(scrapy.Spider):
     name = "news"
-    lease = {"country": "sg"}
+    custom_settings = {"SCHEDULER": "newsfork.scrapy.Scheduler", "NEWSFORK_COUNTRY": "sg"}
 
     def parse(self, response):
         yield {"url": response.url, "title": response.css("title::text").get()}

@@ -137,7 +137,10 @@ async function assertRefuses(command, cwd) {
     env: {
       ...process.env,
       ...{ http_proxy: "", https_proxy: "", HTTP_PROXY: "", HTTPS_PROXY: "", no_proxy: "*" },
-      ...{ PATH: `${dirname(process.execPath)}:${process.env.PATH}`, PYTHONPATH: preloads },
+      ...{
+        PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+        PYTHONPATH: `${preloads}:${join(root, "clients/python")}`,
+      },
       ...{ PRELOAD: join(scratch, "node.mjs"), CRAWLEE_STORAGE_DIR: join(scratch, "storage") },
       ...{ NAMES: JSON.stringify({ ...names, "secure.example": [["127.0.0.1"]] }), SEED_API_URL: played.url },
     },
@@ -183,7 +186,7 @@ const hasScrapy = await new Promise((done) => scrapy.on("error", () => done(fals
 test(
   "examples/scrapy refuses addresses that are not public",
   { timeout: 90_000, skip: !hasScrapy && process.env.CI !== "true" && "Scrapy is not installed" },
-  () => assertRefuses("scrapy runspider news.py -a until_idle=1", "examples/scrapy"),
+  () => assertRefuses("scrapy runspider news.py -s NEWSFORK_UNTIL_IDLE=1", "examples/scrapy"),
 );
 
 const hasCrawlee = existsSync(join(root, "examples/crawlee/node_modules"));

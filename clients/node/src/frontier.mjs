@@ -55,11 +55,12 @@ export class Frontier {
   #stopping = new AbortController();
 
   constructor(options = {}) {
-    const { hosts = 16, perHost = 5, leaseSeconds = 300, log = (message) => console.error(message) } = options;
-    this.#options = { ...options, hosts, perHost, leaseSeconds };
+    const { hosts = 16, perHost = 5, leaseSeconds = 300, fetch = get } = options;
+    const { log = (message) => console.error(message) } = options;
+    this.#options = { ...options, hosts, perHost, leaseSeconds, fetch };
     this.#log = log;
     this.#engine = new Engine({ url: options.url, token: options.token, log });
-    this.#robots = new Robots(this.#engine, options.robotsSeconds);
+    this.#robots = new Robots(this.#engine, fetch, options.robotsSeconds);
   }
 
   /**
@@ -206,7 +207,8 @@ export class Frontier {
       if (!(await this.#inTime(visit.lease, this.#wait(visit)))) return result ?? { error: "not_fetched" };
       const conditions = i === 0 ? { "If-None-Match": item.etag, "If-Modified-Since": item.last_modified } : {};
       const fetched_at = new Date().toISOString();
-      const answer = await this.#asking(visit, () => get(url, { "User-Agent": visit.agent, ...conditions }));
+      const headers = { "User-Agent": visit.agent, ...conditions };
+      const answer = await this.#asking(visit, () => this.#options.fetch(url, headers, item));
       result = { status: answer.status, fetched_at, retry_after_seconds: retryAfter(answer.headers["retry-after"]) };
       if (url !== item.url) result.redirected_to = url;
       if (answer.status === 200) return { ...result, ...(await this.#read(item, url, answer, handler)) };
@@ -267,14 +269,16 @@ export class Frontier {
       result.page = evidence;
     }
     page.sha256 = result.sha256;
+    let told = answer.told ?? {};
     try {
-      const told = (await handler?.(page)) ?? {};
-      for (const name of ["type", "paywalled", "duplicate_of"]) if (told[name] !== undefined) result[name] = told[name];
-      page.links = told.urls ?? page.links;
+      told = { ...told, ...(await handler?.(page)) };
     } catch (error) {
       this.#log(`${url}: ${error.stack}`); // the page was fetched
     }
-    return { ...result, urls: page.links };
+    for (const name of ["type", "paywalled", "duplicate_of"]) if (told[name] !== undefined) result[name] = told[name];
+    const titled = new Map(page.links.map((link) => [link.url, link]));
+    const urls = told.urls?.map((link) => (link.title ? link : (titled.get(link.url) ?? link)));
+    return { ...result, urls: urls ?? page.links };
   }
 
   /** The page that showed the same text first: another one, or undefined. */

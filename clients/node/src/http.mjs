@@ -23,9 +23,8 @@ const RESERVED = {
 
 /** Sends a GET request. Resolves to {status, headers, body}; body is a Buffer, empty unless the status is 200. */
 export async function get(url, headers = {}) {
-  const { protocol, hostname } = new URL(url);
-  const host = hostname.replace(/^\[|\]$/g, "");
-  if (isIP(host) && !isPublic(host)) throw privateAddress(host, host); // it is not looked up
+  const { protocol } = new URL(url);
+  refusePrivate(url);
   const sent = Object.entries(headers).filter(([, value]) => value);
   const options = {
     headers: { "Accept-Encoding": "gzip, deflate, br", ...Object.fromEntries(sent) },
@@ -95,13 +94,19 @@ export async function sendThrough(proxy, url, options, body) {
  * Looks up a host for a connection. Whoever controls a name can have it lead into your network, and change it at any
  * time: what is checked must be the addresses that the connection uses, and all of them.
  */
-function lookupPublic(host, options, done) {
+export function lookupPublic(host, options, done) {
   lookup(host, { ...options, all: true }, (error, found) => {
     const inside = found?.find(({ address }) => !isPublic(address));
     if (error || inside) done(error ?? privateAddress(host, inside.address));
     else if (options.all) done(null, found);
     else done(null, found[0].address, found[0].family);
   });
+}
+
+/** Throws where a URL has an address for a host that is not public: it is not looked up. */
+export function refusePrivate(url) {
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, "");
+  if (isIP(host) && !isPublic(host)) throw privateAddress(host, host);
 }
 
 function privateAddress(host, address) {

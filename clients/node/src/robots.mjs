@@ -1,6 +1,6 @@
 // robots.txt of hosts: the engine's copy while it is fresh, else the host's own, each read once a day.
 import robotsParser from "robots-parser";
-import { get, retryAfter } from "./http.mjs";
+import { retryAfter } from "./http.mjs";
 
 const DAY = 86_400; // seconds
 const MAX_KEPT = 10_000;
@@ -30,13 +30,15 @@ class Rules {
 
 export class Robots {
   #engine;
+  #fetch;
   #age; // ms
   #copies = new Map(); // the engine's texts, by host
   #read = new Map(); // Rules that were read at the host, by origin
 
   /** A robots.txt is used for some seconds, a day at most. */
-  constructor(engine, seconds = DAY) {
+  constructor(engine, fetch, seconds = DAY) {
     this.#engine = engine;
+    this.#fetch = fetch;
     this.#age = Math.min(seconds, DAY) * 1000;
   }
 
@@ -53,7 +55,7 @@ export class Robots {
     if (copy !== null) return { rules: new Rules(file, copy, product) };
     const kept = this.#read.get(origin);
     if (kept && Date.now() < kept.until) return { rules: kept.rules };
-    const { text, ...failure } = await read(file, host, agent, asking);
+    const { text, ...failure } = await this.#readAt(file, host, agent, asking);
     if (text === undefined) return failure;
     const rules = new Rules(file, text, product);
     keep(this.#read, origin, { rules, until: Date.now() + this.#age });
@@ -69,17 +71,18 @@ export class Robots {
     if (text !== null) keep(this.#copies, host, { text, until: Math.min(until, Date.now() + this.#age) });
     return text;
   }
-}
 
-async function read(file, host, agent, asking) {
-  let from = new URL(file);
-  for (let i = 0; ; i++) {
-    const { status, headers, body } = await asking(() => get(from, { "User-Agent": agent }));
-    if (status === 429 || status >= 500) return { retryAfter: retryAfter(headers["retry-after"]) };
-    if (status < 300 || status >= 400) return { text: body.subarray(0, MAX_BYTES).toString() };
-    if (!URL.canParse(headers.location ?? "", from)) return {};
-    from = new URL(headers.location, from);
-    if (from.hostname !== host.replace(/:\d+$/, "") || i === MAX_REDIRECTS) return {};
+  async #readAt(file, host, agent, asking) {
+    let from = file;
+    for (let i = 0; ; i++) {
+      const { status, headers, body } = await asking(() => this.#fetch(from, { "User-Agent": agent }));
+      if (status === 429 || status >= 500) return { retryAfter: retryAfter(headers["retry-after"]) };
+      if (status < 300 || status >= 400) return { text: body.subarray(0, MAX_BYTES).toString() };
+      if (!URL.canParse(headers.location ?? "", from)) return {};
+      const target = new URL(headers.location, from);
+      if (target.hostname !== host.replace(/:\d+$/, "") || i === MAX_REDIRECTS) return {};
+      from = target.href;
+    }
   }
 }
 

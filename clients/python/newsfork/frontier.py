@@ -370,14 +370,16 @@ class Frontier:
         if page.text is not None:
             result["text_sha256"] = hashlib.sha256(page.text.encode(errors="replace")).hexdigest()
             result["duplicate_of"] = self._original(page.text, result["text_sha256"], item["url"])
-        told = {}
+        told = answer.told
         with self._handling:
             try:
-                told = handler(page) or {}
+                told = {**told, **(handler(page) or {})}
             except Exception:  # the page was fetched
                 self._log(f"{url}: {traceback.format_exc()}")
         result.update({name: told[name] for name in ("type", "paywalled", "duplicate_of") if name in told})
-        return {**result, "urls": told.get("urls", page.links)}
+        titled = {link["url"]: link for link in page.links}
+        urls = [link if link.get("title") else titled.get(link["url"], link) for link in told.get("urls", page.links)]
+        return {**result, "urls": urls}
 
     def _original(self, text, digest, url):
         """The page that showed the same text first: another one, or None. Many pages have next to no text."""

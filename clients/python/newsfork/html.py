@@ -135,8 +135,8 @@ class Reader(HTMLParser):
 
 
 def read_page(html, url):
-    """Reads a page. Returns its text without menus and advertisements, its links, each once, and the `page` of a report.
-    The package for Node finds the same text."""
+    """Reads a page. Returns its text without menus and advertisements, its links, each once, and the `page` of a
+    report. The package for Node finds the same text."""
     reader, ends = Reader(url), time.monotonic() + MAX_TIME
     for start in range(0, len(html), PART):
         reader.feed(html[start:start + PART])

@@ -80,10 +80,11 @@ class SecureConnection(http.client.HTTPSConnection):
 
 
 class Answer:
-    """The answer of a website; headers as of http.client. The body is empty unless the status is 200."""
+    """The answer of a website; headers as of http.client. The body is empty unless the status is 200. told goes into
+    the report, as what a handler returns."""
 
-    def __init__(self, status, headers, body):
-        self.status, self.headers, self.body = status, headers, body
+    def __init__(self, status, headers, body, told=None):
+        self.status, self.headers, self.body, self.told = status, headers, body, told or {}
 
 
 class Web:
