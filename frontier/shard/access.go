@@ -56,6 +56,15 @@ func park(m *store.Domain, h *store.Host, kind int) {
 	m.Change()
 }
 
+// admits returns when a domain lets its parked hosts in again that a collector or refreshes keep out; 0 if it has none,
+// or if that is not known.
+func admits(c *call, m *store.Domain) epoch.Millis {
+	if len(m.Parked) == 0 {
+		return 0
+	}
+	return cmp.Or(m.Closed(c.now), store.FirstEnd(m.Claims))
+}
+
 // unpark returns parked hosts to their places, as many as the domain admits. It forgets hosts that have moved or have
 // nothing left. While a collector or refreshes keep hosts out, it schedules a wake-up at the end of that time, since
 // they might never return.
@@ -64,7 +73,7 @@ func (c *call) unpark(m *store.Domain) error {
 		return nil
 	}
 	n := c.availableHosts(m)
-	if ends := cmp.Or(m.Closed(c.now), store.FirstEnd(m.Claims)); n == 0 && ends > 0 && m.Changed() {
+	if ends := admits(c, m); n == 0 && ends > 0 && m.Changed() {
 		m.WakeAt(ends)
 	}
 	for n > 0 && len(m.Parked) > 0 {

@@ -16,8 +16,8 @@ import (
 // and its consumer puts the next best pages, until the backlog is empty.
 
 const (
-	maxWanting = 64               // domains that want more at once; others say so again with their next report
-	wantAgain  = 10 * time.Minute // after which a domain asks again that was given nothing
+	maxWanting = 64               // domains that want more at once; see want
+	wantAgain  = 10 * time.Minute // after which a domain asks again that was given nothing, or had to wait
 )
 
 // wants reports whether a domain should be given more pages; CountPages must have been called.
@@ -38,7 +38,7 @@ func wantMore(c *call, domains []*store.Domain) error {
 	}
 	for _, m := range domains {
 		if wants(c, m) {
-			want(c, m.Name, c.now)
+			want(c, m, c.now)
 		}
 	}
 	return nil
@@ -49,13 +49,20 @@ func wanting(c *call, domain string) int {
 	return slices.IndexFunc(c.tx.State().Wanting, func(w store.Wanting) bool { return w.Domain == domain })
 }
 
-// want makes a domain ask for more pages at an instant.
-func want(c *call, domain string, at epoch.Millis) {
+// want makes a domain ask for more pages at an instant. If too many others do, it says so again: with its next report,
+// or after a time if none will come.
+func want(c *call, m *store.Domain, at epoch.Millis) {
 	s := c.tx.State()
-	if i := wanting(c, domain); i >= 0 {
+	if i := wanting(c, m.Name); i >= 0 {
 		s.Wanting[i].Ask = at
 	} else if len(s.Wanting) < maxWanting {
-		s.Wanting = append(s.Wanting, store.Wanting{Domain: domain, Ask: at})
+		s.Wanting = append(s.Wanting, store.Wanting{Domain: m.Name, Ask: at})
+	} else if m.Pages() == 0 {
+		again := c.now.Add(wantAgain)
+		if ends := admits(c, m); ends > 0 {
+			again = min(again, ends)
+		}
+		m.WakeAt(again)
 	}
 	alarm := max(at, c.now.Add(c.settings.tickSpacing()))
 	c.alarm = min(cmp.Or(c.alarm, alarm), alarm)
@@ -137,9 +144,9 @@ func (p *putBatch) backlog(s *frontier.StoredPages, partition contract.Partition
 	}
 	switch i := wanting(p.c, m.Name); {
 	case wants(p.c, m) && (i < 0 || progress):
-		want(p.c, m.Name, p.c.now)
+		want(p.c, m, p.c.now)
 	case wants(p.c, m):
-		want(p.c, m.Name, p.c.now.Add(wantAgain))
+		want(p.c, m, p.c.now.Add(wantAgain))
 	case i >= 0:
 		state := p.c.tx.State()
 		state.Wanting = slices.Delete(state.Wanting, i, i+1)

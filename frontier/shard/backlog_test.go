@@ -166,6 +166,53 @@ func TestBacklog_Displaced(t *testing.T) {
 	}
 }
 
+// TestBacklog_ManyAtOnce: more domains run out of pages at once than may ask for more. All are finished, without any
+// report that would remind the shard of them.
+func TestBacklog_ManyAtOnce(t *testing.T) {
+	const domains, pages, limit = 90, 6, 2
+	s := newSite(t)
+	s.shard.URLsPerDomain = limit
+	put := func(domain string, from int, collected bool) {
+		to := min(from+limit, pages)
+		stored := &frontier.StoredPages{Collected: collected, Next: strconv.Itoa(to), More: to < pages}
+		if !collected {
+			stored.From = strconv.Itoa(from)
+		}
+		if from == limit { // where a collection leaves off
+			stored.From = ""
+		}
+		s.do(func() error {
+			_, err := s.shard.Put(s.now, frontier.Put{Domain: domain, Partition: partition,
+				Pages: articles(domain, 0, pages)[from:to], Stored: stored})
+			return err
+		})
+	}
+	for i := range domains {
+		put(fmt.Sprintf("d%d.example", i), 0, true)
+	}
+	for range 60 {
+		for s.stats().URLs > 0 {
+			l, _ := s.lease(frontier.LeaseRequest{Max: 500, PerHost: limit})
+			s.reportAll(l, 200)
+			s.now += 2000
+		}
+		var tick shard.Tick
+		s.do(func() (err error) {
+			tick, err = s.shard.Tick(s.now, shard.TickRequest{Shard: "shard-0"})
+			return err
+		})
+		for _, r := range refreshesOf(s, tick) {
+			from, _ := strconv.Atoi(r.From)
+			put(r.Domain, max(from, limit), false)
+		}
+		s.now += minute
+	}
+	s.invariants()
+	if stats := s.stats(); stats.Done != domains*pages {
+		t.Errorf("%d pages are fetched of %d", stats.Done, domains*pages)
+	}
+}
+
 // TestBacklog_Excluded: of a domain that operators exclude nothing is asked for.
 func TestBacklog_Excluded(t *testing.T) {
 	l := newLibrary(t, 1000)

@@ -11,8 +11,8 @@ import (
 // maxSwept is the number of leases that are over one operation takes back.
 const maxSwept = 16
 
-// sweep ends the leases whose time is over, and lets in hosts whose domain has become free. Their
-// hosts stand in the queues when it returns.
+// sweep ends the leases whose time is over, lets in hosts whose domain has become free, and hears domains again that
+// want more pages. Their hosts stand in the queues when it returns.
 func (c *call) sweep() error {
 	if c.tx.State().FirstEnd == 0 || c.now < c.tx.State().FirstEnd {
 		return nil
@@ -28,6 +28,9 @@ func (c *call) sweep() error {
 		if len(m.Parked) > 0 {
 			m.Change() // so that the next end is noted, if the collector's time was renewed
 		}
+	}
+	if err := wantMore(c, ended.Domains); err != nil {
+		return err
 	}
 	return c.unparkAll()
 }

@@ -579,7 +579,7 @@ func (p *putBatch) takeScheduled() error {
 	var order []*store.Host
 	for i := range p.fresh {
 		f := &p.fresh[i]
-		if f.life != store.Fetched || !f.host.Schedule.HasPages() {
+		if f.life != store.Fetched || !f.host.Schedule.HasPages() || f.host.LeasedPage(f.hash) >= 0 {
 			continue
 		}
 		if hosts[f.host] == nil {
@@ -641,8 +641,12 @@ func (p *putBatch) accept(f *freshPage) error {
 	if err := f.host.Remember(f.hash, known); err != nil {
 		return err
 	}
+	leased := f.host.LeasedPage(f.hash)
 	if f.life == store.Fetched {
-		if f.page.Visit = p.visits[f.freshKey]; f.page.Visit == nil {
+		if f.page.Visit = p.visits[f.freshKey]; leased >= 0 {
+			f.page.Visit = f.host.Leased[leased].Visit
+		}
+		if f.page.Visit == nil {
 			f.page.Visit = &store.Visit{Count: 1, Fetched: known.Since(), Published: known.Since()}
 		}
 		if f.page.Reason != store.Requested {
@@ -650,7 +654,12 @@ func (p *putBatch) accept(f *freshPage) error {
 			announceEvent(p.c, f.host, &f.page, store.EventUpdated, f.foundBy)
 		}
 	}
-	f.host.Enqueue(f.page)
+	if leased >= 0 { // a scraper has it, on schedule: once is enough
+		f.host.Leave(&f.host.Leased[leased])
+		f.host.Leased[leased] = f.page
+	} else {
+		f.host.Enqueue(f.page)
+	}
 	f.host.URLs++
 	p.c.tx.State().URLs++
 	p.added++

@@ -63,7 +63,7 @@ func (s *Shard) ReleaseLease(now epoch.Millis, r frontier.ReleaseLease) (items i
 			n := len(h.Leased) + len(h.Asked)
 			items += n
 			c.tx.State().Leased -= int64(n)
-			finished[h.ID] = true
+			finished[h.ID], h.LastLease = true, number // its reports may be on the way
 			if err := c.free(h, min(c.now, h.LeaseEnds).Add(h.Interval())); err != nil {
 				return err
 			}

@@ -250,7 +250,17 @@ func (p *reporter) page(h *store.Host, q *store.Page, r *frontier.Result) error 
 	if err := p.redirected(h, r); err != nil {
 		return err
 	}
-	return p.after(h, r)
+	return p.after(h, r, p.leadsElsewhere(h, r))
+}
+
+// leadsElsewhere reports whether a page redirected to another domain. What was found there its own site does not name:
+// many a site redirects to whatever a parameter says.
+func (p *reporter) leadsElsewhere(h *store.Host, r *frontier.Result) bool {
+	if r.RedirectedTo == "" {
+		return false
+	}
+	l, ok := p.c.link(r.RedirectedTo)
+	return !ok || !p.c.belongs(l.Host, h.Domain.Name)
 }
 
 // redirected notes what became of the page to which one was redirected, unless that waits or was reported itself.
@@ -384,7 +394,7 @@ func (p *reporter) entry(h *store.Host, at int, r *frontier.Result) error {
 			c.tx.State().Faults++
 		}
 	}
-	return p.after(h, r)
+	return p.after(h, r, false) // a site's own feed may be somewhere else
 }
 
 // done counts a page that waits no more.
@@ -395,8 +405,9 @@ func (c *call) done(h *store.Host, q *store.Page, counters ...*int64) {
 	}
 }
 
-// after slows down a host, queues found URLs, and ends the lease of a host whose last item was reported.
-func (p *reporter) after(h *store.Host, r *frontier.Result) error {
+// after slows down a host, queues found URLs, and ends the lease of a host whose last item was reported. elsewhere
+// tells that they were found on another domain.
+func (p *reporter) after(h *store.Host, r *frontier.Result, elsewhere bool) error {
 	c := p.c
 	h.Change()
 	h.Delay = max(h.Delay, crawlDelay(r.CrawlDelay)) // only a collector's own look at robots.txt shortens it
@@ -418,7 +429,7 @@ func (p *reporter) after(h *store.Host, r *frontier.Result) error {
 	for i := range r.Found {
 		f, verdict := &r.Found[i], new(frontier.Verdict)
 		p.verdicts = append(p.verdicts, verdict)
-		if err := p.puts[f.Domain].page(&f.NewPage, f.Domain != h.Domain.Name, verdict); err != nil {
+		if err := p.puts[f.Domain].page(&f.NewPage, elsewhere || f.Domain != h.Domain.Name, verdict); err != nil {
 			return err
 		}
 	}

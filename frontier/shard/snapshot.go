@@ -96,8 +96,12 @@ func restoreHost(c *call, r *frontier.HostSnapshot, classes []frontier.Class) (b
 	if err != nil || made == nil || made.Domain != m {
 		return false, err
 	}
-	if there != nil && !there.Blank() {
-		return mergeHost(c, made, r, classes)
+	if there != nil {
+		if blank, err := there.Blank(); err != nil {
+			return false, err
+		} else if !blank {
+			return mergeHost(c, made, r, classes)
+		}
 	}
 	h, err := made.Restore(there != nil, r.Record, r.Parts, classes)
 	if errors.Is(err, store.ErrDamaged) {
@@ -114,13 +118,22 @@ func mergeHost(c *call, h *store.Host, r *frontier.HostSnapshot, classes []front
 	if err := h.UnpackEntries(); err != nil {
 		return false, err
 	}
-	before := h.NextDue()
+	before, rules := h.NextDue(), h.Rules
 	merged, err := h.Merge(r.Record, r.Parts, classes, c.settings.URLsPerHost-h.URLs)
 	if errors.Is(err, store.ErrDamaged) {
 		return false, damagedHost(r)
 	}
-	if err != nil || !merged {
+	if err != nil {
 		return false, err
+	}
+	if read := h.Rules; read != rules { // they may forbid what waits
+		h.Rules = rules
+		if err := rule(c, h, read); err != nil {
+			return false, err
+		}
+	}
+	if !merged {
+		return false, nil
 	}
 	c.watch(h, before)
 	return true, c.queue(h)

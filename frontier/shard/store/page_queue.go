@@ -153,6 +153,14 @@ func Forget(h *Host) error {
 	h.Texts, h.Patterns, h.Trust = nil, nil, revisit.Trust{}
 	h.Scheduled -= int64(len(scheduled))
 	h.tx.state.Visits.Scheduled -= int64(len(scheduled))
+	for i := range h.Leased { // what a scraper has on schedule counts as given for the first time
+		if p := &h.Leased[i]; p.Reason == Scheduled {
+			h.Leave(p)
+			p.Reason, p.Visit = New, nil
+			h.URLs++
+			h.tx.state.URLs++
+		}
+	}
 	return h.forget()
 }
 

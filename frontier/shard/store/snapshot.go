@@ -124,7 +124,7 @@ func (x exporter) domains(from int64) error {
 func (blank *Host) Restore(there bool, record []byte, saved []frontier.Part, classes []frontier.Class) (*Host, error) {
 	c := blank.tx
 	h, err := decodeHost(blank.ID, blank.Name, blank.domain, record)
-	if err != nil || there && h.Blank() {
+	if err != nil || there && len(saved) == 0 && isBlankRow(h) {
 		return nil, err
 	}
 	h.tx, h.Domain = c, blank.Domain
@@ -193,7 +193,7 @@ func (h *Host) Merge(record []byte, saved []frontier.Part, classes []frontier.Cl
 	h.Override, h.Blocked = cmp.Or(h.Override, m.old.Override), max(h.Blocked, m.old.Blocked)
 	h.Ready = max(h.Ready, m.old.Ready)
 	if h.RobotsEnds == 0 {
-		h.Delay, h.RobotsEnds = max(h.Delay, m.old.Delay), m.old.RobotsEnds
+		h.Delay, h.RobotsEnds, h.Rules = max(h.Delay, m.old.Delay), m.old.RobotsEnds, m.old.Rules
 	}
 	waiting := m.mergePages(room)
 	m.mergeVisits()
@@ -393,7 +393,15 @@ func (m *merger) class(i uint8) uint8 {
 
 // Blank reports whether nothing is known of the pages and entry points of a host: it is there because it was
 // excluded, or asked for something.
-func (h *Host) Blank() bool {
+func (h *Host) Blank() (bool, error) {
+	if !isBlankRow(h) {
+		return false, nil
+	}
+	data, err := h.tx.parts.get(h.ID << partBits) // all that is known may be in the first chunk
+	return len(data) == 0, err
+}
+
+func isBlankRow(h *Host) bool {
 	return h.Lease == 0 && h.URLs == 0 && h.packedEntries == "" && len(h.Entries)+len(h.recent) == 0 && h.bits == 0 &&
 		h.nextSegment == 0
 }
@@ -405,6 +413,11 @@ func (h *Host) inherit(blank *Host) {
 	h.Ready, h.Blocked, h.Unresolved = max(h.Ready, blank.Ready), max(h.Blocked, blank.Blocked),
 		max(h.Unresolved, blank.Unresolved)
 	h.Override, h.AskedAt = max(h.Override, blank.Override), max(h.AskedAt, blank.AskedAt)
+	if blank.RobotsEnds > h.RobotsEnds {
+		h.Delay, h.RobotsEnds, h.Rules = blank.Delay, blank.RobotsEnds, blank.Rules
+	} else {
+		h.Delay = max(h.Delay, blank.Delay)
+	}
 }
 
 func classAt(classes []frontier.Class, id int64) frontier.Class {
