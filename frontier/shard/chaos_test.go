@@ -95,6 +95,8 @@ func (x *chaos) pages(host string) []frontier.NewPage {
 			list[i].URL += "?sid=" + strings.Repeat("x", x.random.IntN(3000))
 		case 3:
 			list[i].Priority = -1 / list[i].Priority
+		case 4:
+			list[i].Refetch = true
 		}
 	}
 	return list
@@ -272,7 +274,7 @@ func (x *chaos) collect() error {
 func (x *chaos) operate() error {
 	host, domain := x.host()
 	number := x.random.Int64N(100_000)
-	switch x.random.IntN(5) {
+	switch x.random.IntN(7) {
 	case 0:
 		until := x.now + epoch.Millis(number)
 		_, err := x.shard.SetHost(x.now, host, frontier.HostChange{BlockUntil: &until, Empty: x.random.IntN(3) == 0})
@@ -287,6 +289,14 @@ func (x *chaos) operate() error {
 	case 3:
 		return x.shard.Exclude(x.now, frontier.Exclusion{Kind: contract.ExcludeHost, Value: host, Domain: domain},
 			x.random.IntN(2) == 0)
+	case 4:
+		_, err := x.shard.SetHost(x.now, host,
+			frontier.HostChange{Forget: []string{frontier.ForgetFailures, frontier.ForgetAll}[x.random.IntN(2)]})
+		return err
+	case 5:
+		gone := frontier.Put{Domain: domain, Partition: partition, Pages: x.pages(host), Remove: true}
+		_, err := x.shard.Put(x.now, gone)
+		return err
 	}
 	return x.shard.Exclude(x.now, frontier.Exclusion{Kind: contract.ExcludeURL,
 		Value: fmt.Sprintf("https://%s/*%d*", host, x.random.IntN(10))}, x.random.IntN(2) == 0)

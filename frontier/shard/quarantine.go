@@ -92,28 +92,47 @@ func restoreQuarantinedHost(c *call, row *store.QuarantinedRow) (bool, error) {
 	return restoreHost(c, &host, c.tx.State().Classes)
 }
 
-// restorePages puts the pages of a segment back that their host does not have.
+// restorePages puts pages of a damaged segment back, in the queue or on schedule as they were. Those that were put or
+// fetched since stay as they are.
 func restorePages(c *call, row *store.QuarantinedRow) (bool, error) {
 	h, pages, err := row.Pages()
 	if err != nil || h == nil {
 		return false, err
 	}
-	have, err := h.Pages()
-	if err != nil {
+	urls := make([]store.URLKey, len(pages))
+	for i := range pages {
+		urls[i] = store.URLKey{Host: h.ID, Hash: store.Hash48(pages[i].Path)}
+	}
+	if err := c.tx.LoadKnown(urls); err != nil {
 		return false, err
 	}
-	known := map[string]bool{}
-	for i := range have {
-		known[have[i].Path] = true
-	}
 	h.Change()
-	for _, p := range pages {
-		if known[p.Path] {
-			continue
+	for i := range pages {
+		if err := restorePage(c, h, &pages[i], urls[i].Hash); err != nil {
+			return false, err
 		}
-		h.Enqueue(p)
-		h.URLs++
-		c.tx.State().URLs++
 	}
 	return true, c.queue(h)
+}
+
+func restorePage(c *call, h *store.Host, p *store.Page, hash uint64) error {
+	known, ok := h.Known(hash)
+	switch {
+	case h.LeasedPage(hash) >= 0:
+	case p.Reason == store.Scheduled && known.Life == store.Fetched:
+		if _, scheduled, err := h.Schedule.Find(hash); scheduled || err != nil {
+			return err
+		}
+		h.ScheduleVisit(*p)
+	case p.Reason != store.Scheduled && known.Life == store.Idle:
+		if !ok {
+			known = store.Known{Foreign: p.Foreign, At: c.hour()}
+		}
+		known.Life = store.Waiting
+		h.Enqueue(*p)
+		h.URLs++
+		c.tx.State().URLs++
+		return h.Remember(hash, known)
+	}
+	return nil
 }
