@@ -2,6 +2,7 @@ package shard_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -103,6 +104,45 @@ func TestLife_Outage(t *testing.T) {
 			s.scrape(24*hour+60*minute*5, always(200))
 			s.expectAll(o.name, 500)
 		})
+	}
+}
+
+// TestLife_RefusesSome: a site that refuses for a day now this page, now that, loses none of them: one that lets some
+// requests through, and one that lets a few through at a time.
+func TestLife_RefusesSome(t *testing.T) {
+	t.Parallel()
+	const pages, day = 60, 24 * hour
+	random := rand.New(rand.NewPCG(1, 5))
+	some := func(percent int) func(*site) func(string) int {
+		return func(s *site) func(string) int {
+			began := s.now
+			return func(string) int {
+				if s.now-began < day && random.IntN(100) >= percent {
+					return 403
+				}
+				return 200
+			}
+		}
+	}
+	for name, answers := range map[string]func(*site) func(string) int{
+		"half of the requests": some(50), "one in twenty": some(5),
+		"three in a quarter of an hour": func(s *site) func(string) int {
+			var let []epoch.Millis
+			return func(string) int {
+				if len(let) >= 3 && let[len(let)-3] > s.now-15*minute {
+					return 403
+				}
+				let = append(let, s.now)
+				return 200
+			}
+		},
+	} {
+		s := newSite(t)
+		s.put("a.example", articles("a.example", 0, pages))
+		for answer, end := answers(s), s.now+3*day; s.now < end; s.now += 10 * minute {
+			s.scrape(1000, answer)
+		}
+		s.expectAll(name, pages)
 	}
 }
 

@@ -33,11 +33,14 @@ const (
 
 	// refusing is the number of pages in a row from which on not the pages but the host refuses.
 	refusing = 3
-	// refusedWait is the time after which a page that was refused is asked for again, and maxRefusals the number of
-	// times in all. One is enough that other pages of the host were not refused between two.
-	refusedWait = time.Hour
+	// maxRefusals is the number of times that a page is asked for which is refused; see refusedWaits.
 	maxRefusals = 8
 )
+
+// refusedWaits are the times after which a page that was refused is asked for again. Refused once more, though another
+// page of the host was not just before, it is gone. The second outlasts a day on which a site refuses now this page,
+// now that.
+var refusedWaits = [...]time.Duration{time.Hour, day}
 
 // rests are the times for which a host rests after failures in a row. After restsADay more it rests for dailyRest.
 var rests = [...]time.Duration{time.Minute, 5 * time.Minute, 25 * time.Minute, 2 * time.Hour}

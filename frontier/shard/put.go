@@ -310,7 +310,7 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 	}
 	key := freshKey{h.ID, store.Hash48(l.Path)}
 	known, ok := h.Known(key.hash)
-	requested := n.Refetch && (known.Life == store.Fetched || known.Life == store.Gone)
+	requested := n.Refetch && known.Life != store.Waiting
 	back := !ok || requested || p.comesBack(h, known, n, foreign)
 	if known.Life == store.Fetched && n.LastMod > 0 && !requested {
 		if p.fetched[h.ID]++; back {

@@ -308,12 +308,12 @@ func (p *reporter) end(h *store.Host, q *store.Page, r *frontier.Result) error {
 		}
 		p.deferPage(h, q, well)
 	case refused:
-		if q.Refused++; q.Refused > 1 && rested == 0 || q.Refused >= maxRefusals {
+		if q.Refused++; int(q.Refused) > len(refusedWaits) && rested == 0 || q.Refused >= maxRefusals {
 			return p.gone(h, q, r)
 		}
-		q.Due = c.now.Add(refusedWait).Seconds() + 1
+		q.Due = c.now.Add(refusedWaits[min(int(q.Refused), len(refusedWaits))-1]).Seconds() + 1
 		if h.Refusals >= refusing { // others are asked for first
-			q.Due = h.Ready.Add(refusedWait << q.Refused).Seconds()
+			q.Due = max(q.Due, h.Ready.Add(refusedWaits[0]<<q.Refused).Seconds())
 		}
 		h.PutBack(*q)
 	case gone:

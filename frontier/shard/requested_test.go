@@ -88,6 +88,36 @@ func TestRefetch(t *testing.T) {
 	s.invariants()
 }
 
+// TestRefetch_OneTooMany: a page that found no place, or lost it, is fetched before better ones when operators ask for
+// it, as is one that nobody had named.
+func TestRefetch_OneTooMany(t *testing.T) {
+	s := newSite(t)
+	list := frontiertest.Articles("a.example", 0, 503)
+	for i := range list {
+		list[i].Priority = 1
+	}
+	list[0].Priority, list[501].Priority, list[502].Priority = 0.2, 0.1, 0.1
+	s.put("a.example", list[:1])
+	if got := s.verdicts(frontier.Put{Domain: "a.example", Pages: list[1:502]})[500]; got != frontier.DomainFull {
+		t.Fatal(got)
+	}
+	asked := []frontier.NewPage{list[0], list[501], list[502]}
+	for i := range asked {
+		asked[i].Refetch = true
+	}
+	if got := fmt.Sprint(s.verdicts(frontier.Put{Domain: "a.example", Pages: asked})); got !=
+		"[accepted accepted accepted]" {
+		t.Error(got)
+	}
+	for _, page := range asked {
+		if state := s.state(page.URL); state.Reason != "requested" {
+			t.Errorf("%s: %+v", page.URL, state)
+		}
+	}
+	s.scrape(2*hour, always(200))
+	s.expectAll("in the end", 500)
+}
+
 // TestRemove: what is taken out does not come, from the queue, from the schedule, or by another put without a newer
 // date.
 func TestRemove(t *testing.T) {
