@@ -841,9 +841,9 @@ type Exclusion struct {
 // Snapshot is a page of what a shard has: first hosts with their queues, known URLs, delays and entry points as they
 // are stored, then domains. It can be restored into any number of shards, since ids are made again from the names.
 //
-// Leases and owners are not restored: whatever was leased has been reported or has expired by now, so its pages wait
-// again. Mirrors are missing because the next collections bring them. Exclusions are shown but not restored: operators
-// might have changed them since, and R2 has the latest.
+// Leases and owners are not restored: what was leased waits again, and is given when the lease is over. Mirrors are
+// missing because the next collections bring them. Exclusions are shown but not restored: operators might have changed
+// them since, and R2 has the latest.
 type Snapshot struct {
 	Version  int              `json:"version"`
 	Taken    epoch.Millis     `json:"taken,omitempty"` // 0 without a SnapshotOrder

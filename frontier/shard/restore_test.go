@@ -7,6 +7,7 @@ import (
 
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard"
 )
 
 func (s *site) restore(pages []frontier.Snapshot) {
@@ -119,7 +120,7 @@ func TestRestore_OfARunningShard(t *testing.T) {
 		s.put(host, articles(host, 0, 40))
 	}
 	given := map[string]bool{}
-	for i := range 60 {
+	for i := range 150 {
 		l, _ := s.lease(frontier.LeaseRequest{Max: 4, PerHost: 2, Seconds: 60})
 		for _, item := range l.Items {
 			if given[item.URL] {
@@ -140,5 +141,51 @@ func TestRestore_OfARunningShard(t *testing.T) {
 	}
 	if stats := s.stats(); stats.Done != 80 || stats.URLs != 0 || stats.Scheduled != 80 {
 		t.Errorf("%+v", stats)
+	}
+}
+
+// TestRestore_WhileLeased: a host that moves to another shard while a scraper, or a refresh, has it is given to nobody
+// there before their time is over.
+func TestRestore_WhileLeased(t *testing.T) {
+	for _, there := range []bool{false, true} {
+		from, to := newSite(t), newSite(t)
+		from.put("a.example", articles("a.example", 0, 5))
+		l, _ := from.lease(frontier.LeaseRequest{Max: 2, PerHost: 2, Seconds: 300})
+		if there {
+			to.put("a.example", articles("a.example", 50, 1))
+		}
+		from.now += 1000
+		to.now = from.now
+		to.restore(from.export())
+		if again, _ := to.lease(frontier.LeaseRequest{Max: 5}); len(again.Items) > 0 {
+			t.Errorf("known there: %v: %s is given to a second scraper", there, again.Items[0].URL)
+		}
+		to.now = l.ExpiresAt + minute
+		if again, _ := to.lease(frontier.LeaseRequest{Max: 5, PerHost: 9}); len(again.Items) != 5 {
+			t.Errorf("known there: %v: %d items after the lease", there, len(again.Items))
+		}
+	}
+	from, to := newSite(t), newSite(t)
+	from.shard.PerMinute = 60
+	from.put("a.example", articles("a.example", 0, 5), frontier.NewEntry{
+		NewPage: frontier.NewPage{URL: "https://a.example/feed"}, Method: "feed", Interval: 5400, Status: 200})
+	from.now += 3 * hour
+	from.do(func() error {
+		_, err := from.shard.Tick(from.now, shard.TickRequest{Shard: "shard-0"})
+		return err
+	})
+	var grant frontier.RefreshGrant
+	from.do(func() (err error) {
+		grant, err = from.shard.BeginRefresh(from.now, frontier.RefreshRequest{Domain: "a.example",
+			URL: "https://a.example/feed", Owner: "refresh"})
+		return err
+	})
+	if !grant.Granted {
+		t.Fatalf("%+v", grant)
+	}
+	to.now = from.now + 1000
+	to.restore(from.export())
+	if again, _ := to.lease(frontier.LeaseRequest{Max: 5}); len(again.Items) > 0 {
+		t.Errorf("%s is given while a refresh has its host", again.Items[0].URL)
 	}
 }

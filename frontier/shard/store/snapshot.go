@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
@@ -128,6 +129,7 @@ func (blank *Host) Restore(there bool, record []byte, saved []frontier.Part, cla
 		return nil, err
 	}
 	h.tx, h.Domain = c, blank.Domain
+	h.Ready = max(h.Ready, askedUntil(h))
 	h.inherit(blank)
 	c.hosts[h.ID] = h
 	h.Change()
@@ -155,6 +157,15 @@ func (blank *Host) Restore(there bool, record []byte, saved []frontier.Part, cla
 	c.state.Done += h.Done
 	c.state.Failed += h.Failed
 	return h, nil
+}
+
+// askedUntil returns when a stored host may be asked again that a scraper or a refresh had: where hosts move between
+// shards, it may have the host still.
+func askedUntil(h *Host) epoch.Millis {
+	if ends := max(h.LeaseEnds, h.ClaimEnds); ends > 0 {
+		return ends.Add(h.Interval())
+	}
+	return 0
 }
 
 // left returns how many pages the queue has.
@@ -191,7 +202,7 @@ func (h *Host) Merge(record []byte, saved []frontier.Part, classes []frontier.Cl
 		return false, err
 	}
 	h.Override, h.Blocked = cmp.Or(h.Override, m.old.Override), max(h.Blocked, m.old.Blocked)
-	h.Ready = max(h.Ready, m.old.Ready)
+	h.Ready = max(h.Ready, m.old.Ready, askedUntil(m.old))
 	if h.RobotsEnds == 0 {
 		h.Delay, h.RobotsEnds, h.Rules = max(h.Delay, m.old.Delay), m.old.RobotsEnds, m.old.Rules
 	}
