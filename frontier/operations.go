@@ -242,6 +242,7 @@ type RenewLease struct {
 type RenewedLease struct {
 	Hosts     int          // that the lease still has; 0: it is over, or was given to nobody
 	ExpiresAt epoch.Millis // of the first of them
+	Closed    bool         `json:",omitempty"` // nothing is prolonged: operators blocked or excluded one of them
 }
 
 // ReleaseLease returns a lease.

@@ -111,8 +111,8 @@ func (a frontierRoutes) renewLease(w http.ResponseWriter, r *http.Request) error
 	}
 	if renewed.Hosts == 0 {
 		return httpapi.Errorf(http.StatusConflict, "lease_over",
-			"the lease is over, lasts an hour already, or was never given; report what you have, which may still "+
-				"count, and lease again")
+			"the lease is over, lasts an hour already, was never given, or operators blocked or excluded one of its "+
+				"hosts; report what you have, which may still count, and lease again")
 	}
 	httpapi.Succeed(w, http.StatusOK,
 		contract.FrontierRenewed{ExpiresAt: contract.Time{Time: renewed.ExpiresAt.Time()}})

@@ -208,7 +208,8 @@ func (r Frontier) parseLease(id string) map[shardLease]string {
 	return leases
 }
 
-// RenewLease prolongs a lease with all its shards. It has the first end, and no hosts if the lease is over everywhere.
+// RenewLease prolongs a lease with all its shards. It has the first end, and no hosts if the lease is over everywhere,
+// or closed on one of them.
 func (r Frontier) RenewLease(ctx context.Context, lease string, seconds int64) (renewed frontier.RenewedLease,
 	err error) {
 	parts := r.leaseParts(lease)
@@ -219,6 +220,9 @@ func (r Frontier) RenewLease(ctx context.Context, lease string, seconds int64) (
 		return err
 	})
 	for _, a := range answers {
+		if a.Closed {
+			return a, leaseErrors("frontier.RenewLease", errs)
+		}
 		if a.Hosts > 0 && (renewed.Hosts == 0 || a.ExpiresAt < renewed.ExpiresAt) {
 			renewed.ExpiresAt = a.ExpiresAt
 		}

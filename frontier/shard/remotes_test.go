@@ -477,6 +477,25 @@ func TestReport_FoundHosts(t *testing.T) {
 	}
 }
 
+// TestLease_Closed: a lease with a host that operators block is prolonged by no shard, since its holder would go on
+// asking all of them.
+func TestLease_Closed(t *testing.T) {
+	s := newShards(t, 4)
+	s.fill(20)
+	l := must(s.Lease(t.Context(), s.now, frontier.LeaseRequest{Max: 20, Seconds: 60}))(t)
+	if r := must(s.RenewLease(t.Context(), l.ID, 300))(t); r.Hosts != 20 {
+		t.Fatalf("%+v", r)
+	}
+	until := s.now + 3_600_000
+	host := frontier.HostChange{BlockUntil: &until}
+	if !must(s.Of("d7.example").SetHost(t.Context(), "www.d7.example", host))(t) {
+		t.Fatal("there is no such host")
+	}
+	if r := must(s.RenewLease(t.Context(), l.ID, 300))(t); r.Hosts != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestLease_GivenUp: a scraper that hangs up leaves no shard as silent.
 func TestLease_GivenUp(t *testing.T) {
 	s := newShards(t, 4)

@@ -1,12 +1,15 @@
 package shard
 
 import (
+	"slices"
+
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// RenewLease prolongs a lease for the hosts that it still has, up to frontier.MaxLeased after it was given.
+// RenewLease prolongs a lease for the hosts that it still has, up to frontier.MaxLeased after it was given. One with a
+// host that operators blocked or excluded meanwhile is not prolonged: whoever has it would go on asking that.
 func (s *Shard) RenewLease(now epoch.Millis, r frontier.RenewLease) (renewed frontier.RenewedLease, err error) {
 	if err := frontier.CheckRange("lease_seconds", r.Seconds, frontier.MinLeaseSeconds,
 		frontier.MaxLeaseSeconds); err != nil {
@@ -16,6 +19,12 @@ func (s *Shard) RenewLease(now epoch.Millis, r frontier.RenewLease) (renewed fro
 		number, hosts, err := c.leased(r.Lease)
 		if err != nil || len(hosts) == 0 {
 			return err
+		}
+		if slices.ContainsFunc(hosts, func(h *store.Host) bool {
+			return h.Blocked > c.now || h.Excluded || h.Domain.Excluded
+		}) {
+			renewed.Closed = true
+			return nil
 		}
 		// Its number is about the time at which it was given, see newLeaser.
 		ends := min(c.now.Add(seconds(r.Seconds)), epoch.Millis(number).Add(frontier.MaxLeased))

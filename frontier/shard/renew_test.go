@@ -68,6 +68,47 @@ func TestLease_Renewed(t *testing.T) {
 	}
 }
 
+// TestLease_RenewedOfABlockedHost: who has a host that operators close does not keep it by renewals.
+func TestLease_RenewedOfABlockedHost(t *testing.T) {
+	later, past := epoch.Millis(noon+hour), epoch.Millis(1)
+	exclude := func(kind string, excluded bool) func(*world) {
+		return func(w *world) {
+			x := frontier.Exclusion{Kind: kind, Value: "a.example", Domain: "a.example"}
+			w.do(func() error { return w.shard.Exclude(w.now, x, excluded) })
+		}
+	}
+	for name, c := range map[string]struct{ shut, open func(*world) }{
+		"blocked": {func(w *world) { w.setHost("a.example", frontier.HostChange{BlockUntil: &later}) },
+			func(w *world) { w.setHost("a.example", frontier.HostChange{BlockUntil: &past}) }},
+		"excluded":        {exclude("host", true), exclude("host", false)},
+		"domain excluded": {exclude("domain", true), exclude("domain", false)},
+	} {
+		w := newWorld(t)
+		w.put("a.example", articles("a.example", 0, 2))
+		w.put("b.example", articles("b.example", 0, 2))
+		l, _ := w.lease(frontier.LeaseRequest{Max: 2, Seconds: 60})
+		renewed := func() (r frontier.RenewedLease) {
+			w.do(func() (err error) {
+				r, err = w.shard.RenewLease(w.now, frontier.RenewLease{Lease: l.ID, Seconds: 300})
+				return err
+			})
+			return r
+		}
+		c.shut(w)
+		if r := renewed(); r.Hosts != 0 || !r.Closed {
+			t.Errorf("%s: %+v", name, r)
+		}
+		c.open(w)
+		if r := renewed(); r.Hosts != 2 || r.Closed {
+			t.Errorf("%s, and open again: %+v", name, r)
+		}
+		if a := w.reportAll(l, 200); a.Accepted != 2 {
+			t.Errorf("%s: %+v", name, a)
+		}
+		w.invariants()
+	}
+}
+
 // TestLease_Released: returned items are leased again after their host's delay, and the return costs nothing.
 func TestLease_Released(t *testing.T) {
 	w := newWorld(t)
