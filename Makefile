@@ -85,6 +85,11 @@ dev: build
 dev-info: node_modules/.ready
 	$(node) sample/info/dev/dev.mjs
 
+# The same on a PostgreSQL and a Redis of its own, empty at each start.
+.PHONY: dev-info-postgres
+dev-info-postgres: node_modules/.ready stores
+	POSTGRES=1 $(node) sample/info/dev/dev.mjs
+
 # The whole pipeline on the sample web. LIVE=1 RAW="file.json …" runs it on the real web.
 demo: build
 	$(node) sample/demo.mjs

@@ -177,7 +177,7 @@ function developmentConfig(vars, web) {
 }
 
 /** JSON with comments and trailing commas. */
-function parseJSONC(text) {
+export function parseJSONC(text) {
   const plain = text.replace(/("(?:\\.|[^"\\])*")|\/\/.*|\/\*[^]*?\*\//g, "$1");
   return JSON.parse(plain.replace(/("(?:\\.|[^"\\])*")|,(?=\s*[}\]])/g, "$1"));
 }
