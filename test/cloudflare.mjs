@@ -9,6 +9,8 @@ const failed = (status, code, message) => ({
 });
 const listed = (list) =>
   found(list, { result_info: { page: 1, per_page: 100, count: list.length, total_count: list.length } });
+const added = (list, one) => list[list.push(one) - 1];
+const removed = (list, is) => list.splice(list.findIndex(is), 1);
 const noWorker = () => failed(404, 10007, "This Worker does not exist on your account.");
 const noBucket = () => failed(404, 10006, "The specified bucket does not exist.");
 
@@ -16,8 +18,10 @@ class Account {
   buckets = new Set();
   databases = [];
   queues = [];
-  secrets = null; // of the Worker; null if it does not exist
+  namespaces = [];
+  workers = new Map(); // by name: their secrets, and metadata and crons of what was deployed
   rules = null; // of the notification
+  migrations = []; // of the databases, by their names
 
   // By method and path; a group of the path is an argument.
   routes = [
@@ -43,19 +47,47 @@ class Account {
     ["DELETE /event_notifications/r2/[^/]+/configuration/queues/(.+)", () => found(void (this.rules = null))],
     [
       "POST /d1/database",
-      ({ body }) => found(this.databases[this.databases.push({ uuid: "d1", name: body.name }) - 1]),
+      ({ body }) => found(added(this.databases, { uuid: `d${this.databases.length + 1}`, name: body.name })),
     ],
+    ["POST /d1/database/([^/]+)/query", ({ body }) => this.#migrate(body.sql)],
     ["GET /d1/database/(.+)", ({ name }) => this.#database(name)],
-    ["DELETE /d1/database/(.+)", () => found(void (this.databases = []))],
+    ["DELETE /d1/database/(.+)", ({ name }) => found(void removed(this.databases, ({ uuid }) => uuid === name))],
     ["GET /queues", ({ query }) => listed(this.queues.filter((q) => q.queue_name === query.get("name")))],
     ["POST /queues", ({ body }) => found(this.#queue(body.queue_name))],
     ["DELETE /queues/(.+)", ({ name }) => found(void (this.queues = this.queues.filter((q) => q.queue_id !== name)))],
-    ["GET /workers/scripts/([^/]+)/secrets", () => (this.secrets ? found(this.secrets) : noWorker())],
-    ["PUT /workers/scripts/([^/]+)/secrets", ({ body }) => this.#secret(body)],
-    ["PUT /workers/scripts/([^/]+)", () => found(void (this.secrets = []))],
-    ["DELETE /workers/services/([^/]+)", () => found(void (this.secrets = null))],
+    ["GET /workers/subdomain", () => found({ subdomain: "acme" })],
+    ["GET /workers/scripts", () => listed([...this.workers.keys()].map((id) => ({ id })))],
+    ["GET /workers/services/([^/]+)", ({ name }) => this.#service(name)],
+    ["DELETE /workers/services/([^/]+)", ({ name }) => found(void this.workers.delete(name))],
+    ["PUT /workers/scripts/([^/]+)", ({ name, body }) => this.#deploy(name, body)],
+    ["GET /workers/scripts/([^/]+)/secrets", ({ name }) => this.#of(name, ({ secrets }) => secrets)],
+    [
+      "PUT /workers/scripts/([^/]+)/secrets",
+      ({ name, body }) => this.#of(name, (worker) => this.#secret(worker, body)),
+    ],
+    [
+      "GET /workers/scripts/([^/]+)/settings",
+      ({ name }) => this.#of(name, ({ metadata }) => metadata ?? { bindings: [] }),
+    ],
+    ["PATCH /workers/scripts/([^/]+)/script-settings", ({ name, body }) => this.#of(name, () => body)],
+    ["GET /workers/scripts/([^/]+)/deployments", ({ name }) => this.#of(name, () => ({ deployments: [] }))],
+    ["POST /workers/scripts/[^/]+/assets-upload-session", () => found({ jwt: "assets", buckets: [] })],
+    [
+      "PUT /workers/scripts/([^/]+)/schedules",
+      ({ name, body }) => this.#of(name, (worker) => this.#crons(worker, body)),
+    ],
+    ["GET /workers/workers/([^/]+)", ({ name }) => this.#of(name, () => ({ name, subdomain: {} }))],
+    ["PATCH /workers/workers/([^/]+)", ({ name, body }) => this.#of(name, () => ({ name, ...body }))],
+    ["GET /workers/scripts/([^/]+)/subdomain", ({ name }) => this.#of(name, () => ({ enabled: true }))],
+    ["POST /workers/scripts/([^/]+)/subdomain", ({ name, body }) => this.#of(name, () => body)],
+    ["GET /queues/([^/]+)/consumers", ({ name }) => listed(this.#consumers(name))],
+    ["POST /queues/([^/]+)/consumers", ({ name, body }) => found(added(this.#consumers(name), body))],
     ["GET /workers/durable_objects/namespaces", () => listed([])],
-    ["GET /storage/kv/namespaces", () => listed([])],
+    ["GET /storage/kv/namespaces", ({ query }) => listed(query.get("page") > 1 ? [] : this.namespaces)],
+    [
+      "POST /storage/kv/namespaces",
+      ({ body }) => found(added(this.namespaces, { id: `k${this.namespaces.length + 1}`, title: body.title })),
+    ],
   ];
 
   #notifications(bucket) {
@@ -72,6 +104,14 @@ class Account {
     return one ? found(one) : failed(404, 7404, `The database ${name} could not be found`);
   }
 
+  // Answers a statement of `d1 migrations apply`: which were applied, or one more.
+  #migrate(sql) {
+    for (const [, name] of sql.matchAll(/INSERT INTO "d1_migrations" \(name\)\s*values \('([^']+)'\)/g))
+      this.migrations.push(name);
+    const results = this.migrations.map((name, i) => ({ id: i + 1, name, applied_at: "2026-01-28 00:00:00" }));
+    return found([{ success: true, results: sql.startsWith("SELECT") ? results : [], meta: { duration: 1 } }]);
+  }
+
   #queue(queue_name) {
     const counts = { producers: [], producers_total_count: 0, consumers: [], consumers_total_count: 0 };
     const queue = { queue_id: `q${this.queues.length}`, queue_name, settings: {}, created_on: "2026-01-28", ...counts };
@@ -79,11 +119,35 @@ class Account {
     return queue;
   }
 
-  #secret({ name, text }) {
-    if (!this.secrets) return noWorker();
+  /** What a Worker says, if there is one. */
+  #of(name, says) {
+    const worker = this.workers.get(name);
+    return worker ? found(says(worker)) : noWorker();
+  }
+
+  #service(name) {
+    if (!this.workers.has(name)) return failed(404, 10090, "This Worker does not exist on your account.");
+    return found({ id: name, default_environment: { environment: "production", script: { id: name, tag: "t" } } });
+  }
+
+  // A secret makes a Worker without bindings, which a deployment replaces.
+  #deploy(name, metadata) {
+    this.workers.set(name, { secrets: [], crons: [], ...this.workers.get(name), metadata });
+    return found({ id: name, etag: "e", pipeline_hash: "p", mutable_pipeline_id: "m", startup_time_ms: 10 });
+  }
+
+  #crons(worker, schedules) {
+    worker.crons = schedules.map(({ cron }) => cron);
+    return { schedules };
+  }
+
+  #consumers(id) {
+    return this.queues.find(({ queue_id }) => queue_id === id).consumers;
+  }
+
+  #secret({ secrets }, { name, text }) {
     this.token = text;
-    this.secrets.push({ name, type: "secret_text" });
-    return found({ name, type: "secret_text" });
+    return added(secrets, { name, type: "secret_text" });
   }
 
   answer(method, url, body) {
@@ -104,7 +168,8 @@ export async function serveAccount() {
   const server = createServer(async (request, response) => {
     let text = "";
     for await (const chunk of request) text += chunk;
-    const json = text.startsWith("{") ? JSON.parse(text) : null; // others are Workers
+    const metadata = /name="metadata"[^]*?\r\n\r\n(.*)\r\n/.exec(text); // of a Worker
+    const json = /^[{[]/.test(text) ? JSON.parse(text) : metadata && JSON.parse(metadata[1]);
     const { status, body } = account.answer(request.method, request.url, json);
     response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
   });

@@ -1,7 +1,7 @@
 // make setup-…: each resource is created only if it is missing, and another failure does not count as missing.
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -263,12 +263,13 @@ describe("make teardown-staging", () => {
   });
 });
 
-// The texts above are wrangler's; this is wrangler itself, against the platform's API.
+// The texts above are wrangler's; this is wrangler itself, against the platform's API: the commands of README, from the set-up
+// to the deployment, on an account that is empty.
 describe("the project's own wrangler on a fresh account", () => {
-  const run = (variables, ...args) =>
+  const run = (variables, command, ...args) =>
     new Promise((ended) => {
       let output = "";
-      const child = spawn("make", ["-s", ...args], {
+      const child = spawn(command, args, {
         cwd: root,
         env: { ...process.env, API_TOKEN: "given-by-the-operator", ...variables },
         stdio: ["ignore", "pipe", "pipe"],
@@ -276,15 +277,53 @@ describe("the project's own wrangler on a fresh account", () => {
       for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (output += data));
       child.on("close", (status) => ended({ status, output }));
     });
+  const succeeds = async (...args) => {
+    const { status, output } = await run(...args);
+    assert.equal(status, 0, output);
+    assert.doesNotMatch(output, /WARNING|ERROR/);
+  };
 
-  test("sets up what is missing, and tears it down", async () => {
+  // A copy of a Worker's configuration whose program is a line of JavaScript, so that nothing is built: other tests build it.
+  function withoutProgram(file, from, name) {
+    const out = join(home, "fresh", name);
+    mkdirSync(join(out, "assets"), { recursive: true });
+    writeFileSync(join(out, "assets/index.html"), "a page");
+    writeFileSync(join(out, "entry.mjs"), "export class Frontier {}\nexport default { fetch() {} };\n");
+    const config = JSON.parse(readFileSync(file, "utf8").replace(/^\s*\/\/.*$/gm, ""));
+    delete config.build;
+    if (config.assets) config.assets.directory = "assets";
+    for (const place of [config, ...Object.values(config.env)]) {
+      place.main = "entry.mjs";
+      for (const database of place.d1_databases) database.migrations_dir = resolve(from, database.migrations_dir);
+    }
+    writeFileSync(join(out, "wrangler.json"), JSON.stringify(config));
+    return join(out, "wrangler.json");
+  }
+
+  /** Runs what make would run after the build, with other configurations. */
+  async function deploy(variables, target, configs) {
+    const commands = execFileSync("make", ["-n", target], { cwd: root, encoding: "utf8" })
+      .split("\n")
+      .map((line) => line.split("wrangler.js ")[1])
+      .filter(Boolean);
+    const node = join(root, "node_modules/.bin/node");
+    const wrangler = join(root, "node_modules/wrangler/bin/wrangler.js");
+    for (const command of commands) {
+      const [args, config = "wrangler.jsonc"] = command.split(" -c ");
+      await succeeds(variables, node, wrangler, ...args.split(" "), "-c", configs[config]);
+    }
+    return commands.length;
+  }
+
+  const migrations = (dir) => readdirSync(join(root, dir)).filter((name) => name.endsWith(".sql"));
+  const bindings = ({ metadata }) => metadata.bindings.map(({ name }) => name);
+
+  test("sets up what is missing, deploys the engine, and tears it down", async () => {
     const config = readFileSync(join(root, "wrangler.jsonc"), "utf8");
     const { account, variables, close } = await serveAccount();
     try {
-      const made = await run(variables, "setup-staging");
-      assert.equal(made.status, 0, made.output);
-      assert.doesNotMatch(made.output, /WARNING|ERROR/);
-      const { buckets, databases, queues, secrets, rules, token } = account;
+      await succeeds(variables, "make", "-s", "setup-staging");
+      const { buckets, databases, queues, workers, rules, token } = account;
       assert.deepEqual([...buckets], ["newsfork-datasets-staging"]);
       assert.deepEqual(
         databases.map(({ name }) => name),
@@ -294,15 +333,35 @@ describe("the project's own wrangler on a fresh account", () => {
         queues.map((q) => q.queue_name),
         ["newsfork-seed-staging", "newsfork-domain-staging", "newsfork-dlq-staging"],
       );
+      const { secrets } = workers.get("newsfork-seed-engine-staging");
       assert.deepEqual([secrets.map(({ name }) => name), token], [["API_TOKEN"], "given-by-the-operator"]);
       assert.deepEqual([rules[0].prefix, rules[0].suffix], ["raw/", ".json"]);
 
-      const gone = await run(variables, "teardown-staging", "DELETE=newsfork-seed-engine-staging");
-      assert.equal(gone.status, 0, gone.output);
-      assert.doesNotMatch(gone.output, /WARNING|ERROR/);
+      const copy = withoutProgram(join(root, "wrangler.jsonc"), root, "engine");
+      assert.equal(await deploy(variables, "deploy-staging", { "wrangler.jsonc": copy }), 2);
+      const worker = workers.get("newsfork-seed-engine-staging");
+      assert.deepEqual(account.migrations, migrations("ledger/migrations"));
+      for (const binding of [
+        "DATASETS_BUCKET",
+        "SEED_QUEUE",
+        "DOMAIN_QUEUE",
+        "DLQ",
+        "METADATA_DB",
+        "FRONTIER",
+        "ASSETS",
+      ])
+        assert.ok(bindings(worker).includes(binding), binding);
+      assert.deepEqual(worker.crons, ["* * * * *"]);
+      assert.equal(worker.secrets.length, 1, "the deployment lost the token");
       assert.deepEqual(
-        [account.buckets.size, account.databases, account.queues, account.secrets, account.rules],
-        [0, [], [], null, null],
+        queues.map(({ consumers: [{ script_name, settings }] }) => [script_name, settings.batch_size]),
+        [1, 5, 10].map((size) => ["newsfork-seed-engine-staging", size]),
+      );
+
+      await succeeds(variables, "make", "-s", "teardown-staging", "DELETE=newsfork-seed-engine-staging");
+      assert.deepEqual(
+        [account.buckets.size, account.databases, account.queues, workers.size, account.rules],
+        [0, [], [], 0, null],
       );
       assert.equal(readFileSync(join(root, "wrangler.jsonc"), "utf8"), config);
     } finally {
