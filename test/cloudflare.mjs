@@ -70,6 +70,8 @@ class Account {
       ({ name }) => this.#of(name, ({ metadata }) => metadata ?? { bindings: [] }),
     ],
     ["PATCH /workers/scripts/([^/]+)/script-settings", ({ name, body }) => this.#of(name, () => body)],
+    ["POST /workers/scripts/([^/]+)/versions", ({ name, body }) => this.#deploy(name, body)],
+    ["POST /workers/scripts/([^/]+)/deployments", ({ name }) => this.#of(name, () => ({ id: "deployment" }))],
     ["GET /workers/scripts/([^/]+)/deployments", ({ name }) => this.#of(name, () => ({ deployments: [] }))],
     ["POST /workers/scripts/[^/]+/assets-upload-session", () => found({ jwt: "assets", buckets: [] })],
     [
@@ -133,7 +135,8 @@ class Account {
   // A secret makes a Worker without bindings, which a deployment replaces.
   #deploy(name, metadata) {
     this.workers.set(name, { secrets: [], crons: [], ...this.workers.get(name), metadata });
-    return found({ id: name, etag: "e", pipeline_hash: "p", mutable_pipeline_id: "m", startup_time_ms: 10 });
+    const resources = { script: { etag: "e", handlers: ["fetch"] } }; // of a version
+    return found({ id: name, etag: "e", pipeline_hash: "p", mutable_pipeline_id: "m", startup_time_ms: 10, resources });
   }
 
   #crons(worker, schedules) {

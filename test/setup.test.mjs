@@ -263,9 +263,9 @@ describe("make teardown-staging", () => {
   });
 });
 
-// The texts above are wrangler's; this is wrangler itself, against the platform's API: the commands of README, from the set-up
-// to the deployment, on an account that is empty.
-describe("the project's own wrangler on a fresh account", () => {
+// The texts above are wrangler's; this is wrangler itself, against the platform's API: each command of README, from the set-up
+// to the deployments, on an account that is empty.
+describe("the project's own wrangler on a fresh account", { concurrency: true }, () => {
   const run = (variables, command, ...args) =>
     new Promise((ended) => {
       let output = "";
@@ -364,6 +364,41 @@ describe("the project's own wrangler on a fresh account", () => {
         [0, [], [], 0, null],
       );
       assert.equal(readFileSync(join(root, "wrangler.jsonc"), "utf8"), config);
+    } finally {
+      close();
+    }
+  });
+
+  test("sets up and deploys both Workers of the Info service", async () => {
+    const { account, variables, close } = await serveAccount();
+    const copies = join(home, "fresh-info");
+    const file = (worker) => join(copies, worker, "wrangler.jsonc");
+    try {
+      for (const worker of ["collector", "api"]) {
+        mkdirSync(join(copies, worker), { recursive: true });
+        writeFileSync(file(worker), readFileSync(join(root, "info", worker, "wrangler.jsonc"), "utf8"));
+      }
+      await succeeds(variables, "make", "-s", "setup-info-staging", `INFO_DIR=${copies}`);
+      const [database] = account.databases;
+      const [namespace] = account.namespaces;
+      assert.deepEqual([database.name, namespace.title], ["newsfork-info-staging", "newsfork-info-staging"]);
+
+      const configs = Object.fromEntries(
+        ["collector", "api"].map((worker) => [
+          `info/${worker}/wrangler.jsonc`,
+          withoutProgram(file(worker), join(root, "info", worker), `info-${worker}`),
+        ]),
+      );
+      assert.equal(await deploy(variables, "deploy-info-staging", configs), 3);
+      assert.deepEqual(account.migrations, migrations("info/store/migrations"));
+      for (const name of ["newsfork-info-collector-staging", "newsfork-info-api-staging"]) {
+        const { metadata } = account.workers.get(name);
+        const of = (binding) => metadata.bindings.find((b) => b.name === binding);
+        assert.deepEqual([of("INFO_DB").id, of("INFO_CACHE").namespace_id], [database.uuid, namespace.id], name);
+      }
+      const collector = account.workers.get("newsfork-info-collector-staging");
+      assert.deepEqual([collector.crons.length, collector.secrets.length], [3, 1]);
+      assert.deepEqual(account.workers.get("newsfork-info-api-staging").crons, []);
     } finally {
       close();
     }
