@@ -133,13 +133,13 @@ async function crawlTogether(scrapers) {
     const all = Promise.all(started.map(({ promise }) => promise));
     const scrape = async ({ example, command, env }, i) => {
       const received = []; // URLs of pages that were answered with 200
-      const robots = []; // hosts that were asked for their robots.txt
+      const robots = []; // URLs of robots.txt files that were asked for
       const proxy = await startProxy(async (url, init) => {
         // Nobody is answered before all ask something: the first to start would take everything.
         started[i].resolve();
         await Promise.race([all, sleep(10_000, null, { ref: false })]);
-        const { host, pathname } = new URL(url);
-        if (pathname === "/robots.txt") robots.push(host);
+        const { pathname } = new URL(url);
+        if (pathname === "/robots.txt") robots.push(url);
         const answer = await engine.web.fetch(url, init);
         if (answer.status === 200 && pathname !== "/robots.txt") received.push(url);
         return answer;
@@ -576,5 +576,53 @@ describe(
         return `node --input-type=module -e '${program}'`;
       });
     });
+  },
+);
+
+test(
+  "three scrapers of three kinds side by side: each page once, nothing forbidden, nothing early",
+  { timeout: 300_000, skip: !(scrapy && crawlee) && process.env.CI !== "true" && "run make packages" },
+  async () => {
+    const storage = join(scratch, "together");
+    const items = { node: join(scratch, "node.jsonl"), scrapy: join(scratch, "scrapy.jsonl") };
+    await Promise.all([installed(), built()]);
+    // Each takes few hosts, so that all have some.
+    const few = JSON.stringify({ hosts: 4, perHost: 1, untilIdle: true });
+    const show = "({ url, title }) => console.log(JSON.stringify({ url, title }))";
+    const forNode = `import { Frontier } from "newsfork"; await new Frontier(${few}).run(${show});`;
+    const forCrawlee = `
+      import { CheerioCrawler } from "@crawlee/cheerio";
+      import { Frontier } from "./frontier.ts";
+      const options = new Frontier(${few}).options(({ request, $, pushData, enqueueLinks }) =>
+        pushData({ url: request.url, title: $("title").text() }).then(() => enqueueLinks({ strategy: "all" })));
+      await new CheerioCrawler(options).run();`;
+    const settings = "-s NEWSFORK_HOSTS=4 -s NEWSFORK_PER_HOST=1 -s NEWSFORK_UNTIL_IDLE=1";
+    const result = await crawlTogether([
+      {
+        example: nodeDirectory,
+        command: `node --input-type=module -e '${forNode}' > ${items.node}`,
+        env: { NODE_TLS_REJECT_UNAUTHORIZED: "0" },
+      },
+      {
+        example: "scrapy",
+        command: `scrapy runspider news.py -o ${items.scrapy} ${settings}`,
+        env: { PYTHONPATH: wheel },
+      },
+      {
+        example: "crawlee",
+        command: `node --input-type=module -e '${forCrawlee}'`,
+        env: { CRAWLEE_STORAGE_DIR: storage },
+      },
+    ]);
+    const output = result.runs.map((one) => one.output).join("\n");
+    assertObedient({ ...result, output, code: Math.max(...result.runs.map((one) => one.code)) });
+    const found = [readLines(items.node), readLines(items.scrapy), readDataset(storage)];
+    for (const [i, run] of result.runs.entries()) {
+      assertItems(found[i], run, "");
+      // That of new-name.sg by http leads to that by https, so this is asked for twice.
+      const once = run.robots.filter((url) => url !== "https://new-name.sg/robots.txt");
+      assert.deepEqual([...new Set(once)].sort(), once.sort(), "robots.txt once a host");
+      assert.ok(!once.includes("https://www.mom.gov.sg/robots.txt"), "the engine's copy is used");
+    }
   },
 );
