@@ -205,6 +205,21 @@ func (c *Controls) Excluding(link string) *Exclusion {
 	return nil
 }
 
+// ExcludingDomain returns the exclusions that rule out a domain as a whole, or its effective host; see
+// Exclusions.Domain. effective may be "".
+func (c *Controls) ExcludingDomain(domain, effective string) []Exclusion {
+	list := []Exclusion{}
+	for _, host := range []string{domain, "www." + domain, effective} {
+		if host == "" {
+			continue
+		}
+		if e := c.Excluding("https://" + host + "/robots.txt"); e != nil && !slices.Contains(list, *e) {
+			list = append(list, *e)
+		}
+	}
+	return list
+}
+
 // splitURL returns the host of an absolute URL, and the rest, which begins with a slash.
 func splitURL(link string) (host, path string) {
 	link, _, _ = strings.Cut(link, "#")

@@ -181,12 +181,14 @@ type ListedURL struct {
 
 // DomainDetail answers GET /api/v1/seeds/domains/{domain}.
 type DomainDetail struct {
-	Domain    string          `json:"domain"`
-	Partition Partition       `json:"partition_info"`
-	Excluded  bool            `json:"excluded"` // by operators
-	Key       string          `json:"key"`      // of the document
-	Document  json.RawMessage `json:"document"` // domain_metadata.json; null before the first collection
-	Record    *DomainRecord   `json:"record"`   // null when the ledger has none
+	Domain    string    `json:"domain"`
+	Partition Partition `json:"partition_info"`
+	Excluded  bool      `json:"excluded"` // by operators
+	// ExcludedBy are the exclusions that rule out the domain as a whole.
+	ExcludedBy []Exclusion     `json:"excluded_by"`
+	Key        string          `json:"key"`      // of the document
+	Document   json.RawMessage `json:"document"` // domain_metadata.json; null before the first collection
+	Record     *DomainRecord   `json:"record"`   // null when the ledger has none
 	// Partitions are those selected by the query in which the ledger has the domain, newest first, at most 100.
 	Partitions []Partition `json:"partitions"`
 	// EntryPoints are the domain's entry points in the frontier; null if their shard does not answer.

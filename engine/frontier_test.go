@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -167,6 +168,10 @@ func TestExclusion_ShowsAtOnce(t *testing.T) {
 				detail := enginetest.Data[contract.DomainDetail](w, "GET", "/api/v1/seeds/domains/full-0.sg", "")
 				if got := shown(detail.Document); got != change.want || detail.Excluded != (change.method == "PUT") {
 					t.Errorf("%s %s: the API shows %s, excluded %v", change.method, x, got, detail.Excluded)
+				}
+				if by := detail.ExcludedBy; detail.Excluded != (len(by) == 1) ||
+					detail.Excluded && (by[0].CreatedBy != "development" || !strings.HasPrefix(x, by[0].Kind+"/")) {
+					t.Errorf("%s %s: excluded by %+v", change.method, x, by)
 				}
 				text, _ := w.Text(contract.DomainDir{Partition: day, Domain: "full-0.sg"}.Document())
 				if got := shown([]byte(text)); got != change.want {

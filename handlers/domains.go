@@ -139,7 +139,7 @@ func (a domainRoutes) domain(r *http.Request, f contract.Filter) (*contract.Doma
 	if detail.Document == nil && detail.Record == nil {
 		return nil, nil, unknownDomain(detail.Domain)
 	}
-	_, exclusions, err := a.Controls.Read(r.Context())
+	controls, exclusions, err := a.Controls.Read(r.Context())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -150,6 +150,11 @@ func (a domainRoutes) domain(r *http.Request, f contract.Filter) (*contract.Doma
 	}
 	if detail.Record != nil {
 		markExcluded(detail.Record, detail.Excluded)
+	}
+	detail.ExcludedBy = []contract.Exclusion{}
+	if detail.Excluded {
+		effective := gjson.GetBytes(detail.Document, "technical_metadata.server_info.effective_host").String()
+		detail.ExcludedBy = controls.ExcludingDomain(detail.Domain, effective)
 	}
 	return detail, exclusions, nil
 }

@@ -83,8 +83,8 @@ func TestDomains_Excluded(t *testing.T) {
 				t.Errorf("%s, want %s", got, want)
 			}
 			if d := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/a.sg",
-				""); d.Excluded != excluded || *d.Record.Excluded != excluded {
-				t.Errorf("one domain: %v, its record: %v", d.Excluded, *d.Record.Excluded)
+				""); d.Excluded != excluded || *d.Record.Excluded != excluded || len(d.ExcludedBy) > 0 != excluded {
+				t.Errorf("one domain: %v by %v, its record: %v", d.Excluded, d.ExcludedBy, *d.Record.Excluded)
 			}
 			if r := f.do(t, "POST", "/api/v1/seeds/domains/a.sg/collect", "{}"); (r.status == 409) != excluded {
 				t.Errorf("collected: %d", r.status)

@@ -170,6 +170,7 @@ function answerOf(fake, request, url, body, token, { tokens, reader, limit, rows
       ? orMissing(world.domain(domain, url.searchParams))
       : fail(400, "validation_error", `"${last}" is not a registrable domain`, "domain");
   }
+  if (method === "GET" && path.startsWith("/api/v1/frontier/hosts/")) return orMissing(world.frontier.detail(last));
   if (method === "POST" && path.startsWith("/api/v1/frontier/hosts/"))
     return orMissing(world.frontier.change(last, body));
   if (path.startsWith("/api/v1/dlq/")) return orMissing(world.letter(last));

@@ -146,6 +146,37 @@ class Frontier {
     };
   }
 
+  /** All about one host, or null. */
+  detail(name) {
+    const host = this.hosts.find((one) => one.host === name);
+    if (!host) return null;
+    return {
+      ...host,
+      failures: host.unresolved_until ? 3 : 0,
+      refusals: 0,
+      override_delay_seconds: null,
+      leased: host.leased_until ? [`https://${name}/news/leased`] : [],
+      revisits: {
+        scheduled: host.done,
+        next_at: iso(this.now + 3_600_000),
+        lastmod_trusted: true,
+        per_day: 12_500,
+        made: 51,
+        shard_scheduled: 910,
+        threshold: 0.0021,
+      },
+      of_domain: {
+        urls: host.urls,
+        limit: 500,
+        more_stored: [],
+        owned_until: null,
+        mirror_of: null,
+        collected_at: iso(this.now - 3_600_000),
+      },
+      patterns: [],
+    };
+  }
+
   /** Changes a host, and reports whether there is one. */
   change(name, { block_until, delay_seconds, empty }) {
     const host = this.hosts.find((one) => one.host === name);

@@ -7,6 +7,7 @@ import Ajv2020 from "ajv/dist/2020.js";
 import { roundUp } from "../../dashboard/public/dashboard/charts.js";
 import * as i18n from "../../dashboard/public/dashboard/i18n.js";
 import en from "../../dashboard/public/dashboard/lang/en.js";
+import { readableHost, readableURL } from "../../dashboard/public/dashboard/names.js";
 import { Poller, wait } from "../../dashboard/public/dashboard/poll.js";
 import { languages } from "../../dashboard/public/dashboard/preferences.js";
 import { parse, to } from "../../dashboard/public/dashboard/routes.js";
@@ -212,6 +213,27 @@ test("addresses survive a round trip", () => {
   assert.equal(parse("#/domain/a/b").view, "?", "too many parts");
 });
 
+test("international names and paths are readable, and only where that is certain", () => {
+  for (const name of [
+    "한국뉴스.kr",
+    "정책브리핑.한국",
+    "www.bücher.example:8080",
+    "ドメイン名例.jp",
+    "россия.рф",
+    "faß.de",
+    "почемужеонинеговорятпорусски.com",
+    "ليهمابتكلموشعربي.eg",
+    "💩.la",
+  ])
+    assert.equal(readableHost(new URL(`https://${name}`).host), name);
+  const odd = ["a.example", "xn--.kr", "xn--a.kr", "xn--www-hfa.kr", "xn--\u{e9}.kr", `xn--${"z".repeat(5_000)}.kr`];
+  for (const host of odd) assert.equal(readableHost(host), host);
+  assert.equal(
+    readableURL("https://xn--3e0bj9ghtquur.kr/%EC%A0%95%EC%B1%85/a%20b%2F%E2%80%AE?q=%ed%95%9c%ff#%EC%A0%95"),
+    "https://한국뉴스.kr/정책/a%20b%2F%E2%80%AE?q=%ed%95%9c%ff#정",
+  );
+});
+
 describe("polling", () => {
   test("failures back off, and respect Retry-After", () => {
     assert.deepEqual(
@@ -324,6 +346,7 @@ test("the fake API conforms to openapi.json", async (t) => {
     for (const { host } of engine.frontier.hosts.slice(0, 1)) {
       const changed = await call("POST", `/api/v1/frontier/hosts/${host}`, { delay_seconds: 2 });
       valid("FrontierHostChanged", changed.data);
+      valid("FrontierHostDetail", await get(`/api/v1/frontier/hosts/${host}`));
     }
     valid("AlarmTrial", (await call("POST", "/api/v1/alarms/test", {})).data);
     valid("Pipeline", (await call("POST", "/api/v1/pipeline/pause", { reason: "x" })).data);

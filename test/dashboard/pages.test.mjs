@@ -354,6 +354,28 @@ describe("the dashboard", { skip }, () => {
     assert.match(await said(page.locator("tbody")), /attempt 2 of 4 failed[\s\S]+Storage[\s\S]+next attempt in/);
   });
 
+  test("what may be done with a domain stands under its heading", async () => {
+    await open("#/domain/city-council-2.example");
+    const { y } = await button("Collect again…").boundingBox();
+    assert.ok(y < 450, `${y} px`);
+  });
+
+  test("an exclusion says who, when and why where its domain is shown, and is taken back there", async () => {
+    const engine = world();
+    const made = { created_at: "2026-01-28T10:00:00Z", created_by: "kim", reason: "its publisher asked" };
+    engine.exclusions.push({ kind: "domain", value: "city-council-2.example", ...made });
+    await open("#/domain/city-council-2.example", { engine });
+    await page.getByText("This domain is excluded and not fetched.").waitFor();
+    assert.match(
+      await text(".banner"),
+      /domain city-council-2\.example, by kim, .*28.* 10:00:00: its publisher asked Allow again/i,
+    );
+    await button("Allow city-council-2.example again").click();
+    await dialog().getByRole("button", { name: "Take back" }).click();
+    await notice("city-council-2.example is not excluded any more.");
+    await page.getByText("This domain is excluded").waitFor({ state: "detached" });
+  });
+
   test("a contract is readable, and can be saved as JSON", async () => {
     await open("#/domain/city-council-2.example");
     const entries = page.getByRole("table", { name: "Entry points" });
@@ -755,6 +777,41 @@ describe("the dashboard", { skip }, () => {
       await dialog().getByRole("button", { name: "Empty queue" }).click();
       await notice(`The queue of ${host} is empty.`);
       assert.deepEqual(sent("POST", path).slice(1), [{ block_until: null }, { delay_seconds: 7.5 }, { empty: true }]);
+    });
+
+    test("a host is found by its name or a URL of it, and says when it is asked again", async () => {
+      const engine = world();
+      const korean = "xn--3e0bj9ghtquur.kr"; // 한국뉴스.kr
+      const [first] = engine.frontier.hosts;
+      Object.assign(first, { host: `www.${korean}`, domain: korean, ready_at: null, leased_until: null });
+      first.unresolved_until = new Date(Date.now() + 58.5 * 60_000).toISOString();
+      await open("#/frontier", { engine });
+      const find = page.getByRole("textbox", { name: "Find a host" });
+      const found = card("Host");
+      await find.fill("https://www.한국뉴스.kr/정책");
+      await page.keyboard.press("Enter");
+      await found.getByText("does not resolve").waitFor();
+      assert.match(
+        await said(found),
+        /Host www\.한국뉴스\.kr www\.xn--3e0bj9ghtquur\.kr does not resolve asked again in 58 minutes Domain 한국뉴스\.kr xn--3e0bj9ghtquur\.kr URLs/,
+      );
+      await found.getByRole("button", { name: `Block www.${korean}` }).click();
+      await dialog().getByRole("button", { name: "Block" }).click();
+      await notice(`www.${korean} is blocked.`);
+      await found.getByText("blocked", { exact: true }).waitFor();
+      await find.fill("www.elsewhere.example");
+      await page.keyboard.press("Enter");
+      await found.getByText("The frontier does not know www.elsewhere.example.").waitFor();
+      await page.getByRole("link", { name: "Clear" }).click();
+      await found.waitFor({ state: "detached" });
+    });
+
+    test("on a phone 36 hosts take a few screens", async () => {
+      const engine = world();
+      engine.frontier.hosts.splice(36);
+      await open("#/frontier", { engine, width: 390, height: 844 });
+      const { height } = await card("Hosts").boundingBox();
+      assert.ok(height < 6_000, `${height} px`);
     });
 
     test("a URL is looked up, with the actions for its host", async () => {

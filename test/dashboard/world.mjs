@@ -381,11 +381,13 @@ export class World {
     return {
       domain: name,
       partition_info: p,
+      excluded: this.exclusions.some(({ kind, value }) => kind === "domain" && value === name),
       key: `prod/country=${p.country}/category=${p.category}/date=${p.date}/${name}/domain_metadata.json`,
       document: record.state === "pending" ? (this.#before.get(record) ?? null) : this.document(record),
       record,
       partitions: records.map((one) => one.partition_info),
       entry_points: entryPoints(),
+      excluded_by: this.exclusions.filter(({ kind, value }) => kind === "domain" && value === name),
     };
   }
 

@@ -2,6 +2,7 @@
 import { token } from "./api.js";
 import { h } from "./dom.js";
 import { ago, date, label, t } from "./i18n.js";
+import { readableHost, readableURL } from "./names.js";
 import { partitionOf, to } from "./routes.js";
 
 export const card = (title, ...children) =>
@@ -29,20 +30,39 @@ export const stateBadge = (state) =>
   badge(Object.hasOwn(stateTones, state) ? stateTones[state] : "quiet", label("state", state));
 
 export const yesNo = (value) =>
-  typeof value !== "boolean" ? muted("–") : value ? badge("good", t("yes")) : badge("quiet", t("no"));
+  typeof value !== "boolean" ? nothing() : value ? badge("good", t("yes")) : badge("quiet", t("no"));
+
+/** Stands for what is missing. */
+const nothing = () => h("span", { class: "muted nothing" }, "–");
 
 export const muted = (...children) => h("span", { class: "muted" }, children);
 
 /** Text from a site, in any script and direction, or missing. */
 export const foreign = (text) =>
-  text === null || text === undefined || text === "" ? muted("–") : h("bdi", null, String(text));
+  text === null || text === undefined || text === "" ? nothing() : h("bdi", null, String(text));
 
 export const code = (text) => h("code", null, h("bdi", null, String(text)));
 
 /** A time relative to now, with the date as its title. */
-export const since = (time) => (time ? h("time", { datetime: time, title: date(time) }, ago(time)) : muted("–"));
+export const since = (time) => (time ? h("time", { datetime: time, title: date(time) }, ago(time)) : nothing());
 
-export const moment = (time) => (time ? h("time", { datetime: time }, date(time)) : muted("–"));
+/** A date and a time of day. A line breaks only between the two. */
+export const moment = (time) =>
+  time ? h("time", { datetime: time }, date(time).replaceAll(/ (?=.* )/g, "\u00a0")) : nothing();
+
+/** A host or domain, decoded if it is international, with its A-labels beside. */
+export const hostText = (host) => withOriginal(readableHost(host), host);
+
+/** A URL, its host and path decoded, with the A-labels of an international host beside. */
+export function urlText(url) {
+  const host = String(url ?? "").match(/^https?:\/\/([^/?#]+)/)?.[1];
+  return host ? withOriginal(readableURL(url), readableHost(host) === host ? null : host) : foreign(url);
+}
+
+const withOriginal = (readable, original) => [
+  h("bdi", null, readable),
+  original && original !== readable && [" ", h("bdi", { class: "muted small" }, original)],
+];
 
 /** A link to a site if it is a URL, else its text. */
 export function outside(url) {
@@ -50,7 +70,7 @@ export function outside(url) {
   return h(
     "a",
     { href: url, target: "_blank", rel: "noopener noreferrer", class: "outside" },
-    h("bdi", null, url),
+    urlText(url),
     h("span", { class: "unseen" }, ` ${t("newTab")}`),
   );
 }
@@ -58,7 +78,7 @@ export function outside(url) {
 export const partitionText = (p) => (p ? [p.country, p.category, p.date].filter(Boolean).join(" / ") : "–");
 
 export const domainLink = (domain, partition) =>
-  h("a", { href: to("domain", partitionOf(partition), domain) }, h("bdi", null, domain));
+  h("a", { href: to("domain", partitionOf(partition), domain) }, hostText(domain));
 
 /** The cells for a row's domain and partition, and the row's key. */
 export const domainCell = (row) => [

@@ -6,9 +6,11 @@ import {
   actionButton,
   badge,
   card,
+  code,
   domainLink,
   empty,
   foreign,
+  hostText,
   moment,
   partitionText,
   properties,
@@ -21,6 +23,7 @@ import { nearest } from "../nearest.js";
 import { partitionOf, to } from "../routes.js";
 import { table } from "../table.js";
 import { contract } from "./contract.js";
+import { takeBack } from "./exclusions.js";
 import { offered, summary } from "./deadletters.js";
 import { freshness } from "./freshness.js";
 
@@ -32,7 +35,7 @@ const nameOf = (route, data) => data?.found?.domain ?? route.id;
 export default {
   one: true,
   title: (route, data) => `${t("domain")} ${nameOf(route, data)}`,
-  heading: (route, data) => h("bdi", null, nameOf(route, data)),
+  heading: (route, data) => hostText(nameOf(route, data)),
 
   async load({ route, state, signal }) {
     const { found, invalid } = await find(route, signal);
@@ -48,31 +51,6 @@ export default {
     const { document: doc, record } = found;
     return [
       lead(found, route),
-      doc &&
-        record?.state === "pending" &&
-        h(
-          "div",
-          { class: "banner", key: "pending" },
-          h("p", null, t("domain.underWay"), " ", record.queued_at && since(record.queued_at)),
-        ),
-      failure(found, open, app),
-      isExcluded(found) &&
-        h(
-          "div",
-          { class: "banner", key: "excluded" },
-          h("p", null, t("domain.excluded"), " ", h("a", { href: to("exclusions") }, t("nav.exclusions"))),
-        ),
-      doc?.blocked &&
-        !isExcluded(found) &&
-        h("div", { class: "banner", key: "blocked" }, h("p", null, t("domain.blocked.how"))),
-      doc
-        ? contract(doc, state, app, isExcluded(found))
-        : empty(
-            t("domain.pending"),
-            record?.queued_at && h("p", { class: "muted" }, t("domain.queued"), " ", since(record.queued_at)),
-          ),
-      doc && !isExcluded(found) && freshness(found.entry_points),
-      deadLettersCard(deadLetters, isExcluded(found), app),
       h(
         "div",
         { class: "toolbar actions", key: "actions" },
@@ -87,12 +65,60 @@ export default {
           actionButton(t("domain.collect"), () => collectDomain(app, found.domain, found.partition_info)),
         actionButton(t("domain.queue"), () => queueFiles(app, found.partition_info)),
       ),
+      doc &&
+        record?.state === "pending" &&
+        h(
+          "div",
+          { class: "banner", key: "pending" },
+          h("p", null, t("domain.underWay"), " ", record.queued_at && since(record.queued_at)),
+        ),
+      failure(found, open, app),
+      isExcluded(found) &&
+        h(
+          "div",
+          { class: "banner", key: "excluded" },
+          h("p", null, t("domain.excluded"), " ", h("a", { href: to("exclusions") }, t("nav.exclusions"))),
+          (found.excluded_by ?? []).map((exclusion) => excludedBy(exclusion, app)), // missing in earlier versions
+        ),
+      doc?.blocked &&
+        !isExcluded(found) &&
+        h("div", { class: "banner", key: "blocked" }, h("p", null, t("domain.blocked.how"))),
+      doc
+        ? contract(doc, state, app, isExcluded(found))
+        : empty(
+            t("domain.pending"),
+            record?.queued_at && h("p", { class: "muted" }, t("domain.queued"), " ", since(record.queued_at)),
+          ),
+      doc && !isExcluded(found) && freshness(found.entry_points),
+      deadLettersCard(deadLetters, isExcluded(found), app),
     ];
   },
 };
 
 const isExcluded = ({ document: doc, excluded, record }) =>
   Boolean(excluded || record?.excluded || record?.state === "excluded" || doc?.excluded);
+
+/** An exclusion that rules the domain out: what it excludes, who decided that, when, and why. */
+const excludedBy = (exclusion, app) =>
+  h(
+    "div",
+    { class: "actions", key: `${exclusion.kind} ${exclusion.value}` },
+    h(
+      "p",
+      null,
+      label("kind", exclusion.kind),
+      " ",
+      code(exclusion.value),
+      `, ${t("domain.excludedBy")} `,
+      foreign(exclusion.created_by),
+      ", ",
+      moment(exclusion.created_at),
+      exclusion.reason && [": ", foreign(exclusion.reason)],
+    ),
+    actionButton(t("domain.allow"), () => takeBack(exclusion, app), {
+      label: t("domain.allow.of", exclusion.value),
+    }),
+  );
 
 /** The engine's data on a domain, or on the domain of a host: {found}, which may be null, and whether the name is invalid. */
 async function find(route, signal) {

@@ -117,7 +117,8 @@ function form(route, state, app) {
   );
 }
 
-const takeBack = async (row, app) =>
+/** Asks whether to take an exclusion back, and does. */
+export const takeBack = async (row, app) =>
   app.announce(
     await ask({
       title: t("exclusions.remove.title"),

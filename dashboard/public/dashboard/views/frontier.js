@@ -5,7 +5,7 @@ import { foundChart, tile } from "../charts.js";
 import { ask } from "../dialog.js";
 import { h } from "../dom.js";
 import { choice, filterForm } from "../filters.js";
-import { duration, label, number, t } from "../i18n.js";
+import { ago, date, duration, label, number, t } from "../i18n.js";
 import {
   actionButton,
   badge,
@@ -14,11 +14,13 @@ import {
   empty,
   failureText,
   foreign,
+  hostText,
   moment,
   muted,
   properties,
   since,
   stateBadge,
+  urlText,
   yesNo,
 } from "../pieces.js";
 import { pick, to, urlOf } from "../routes.js";
@@ -35,15 +37,16 @@ export default {
   every: 15_000,
 
   async load({ route, signal }) {
-    const [stats, hosts, url] = await Promise.all([
+    const [stats, hosts, url, host] = await Promise.all([
       get("/api/v1/frontier/stats", {}, signal),
       orFailure(get("/api/v1/frontier/hosts", pick(route.query, "sort", "blocked", "cursor"), signal)),
       route.query.url ? orFailure(get("/api/v1/frontier/url", { url: route.query.url }, signal)) : null,
+      route.query.host ? orFailure(get(hostPath(route.query.host), {}, signal)) : null,
     ]);
-    return { stats, hosts, url };
+    return { stats, hosts, url, host };
   },
 
-  render({ data: { stats, hosts, url }, route, state, app }) {
+  render({ data: { stats, hosts, url, host }, route, state, app }) {
     return [
       stats.unavailable.length > 0 &&
         h(
@@ -53,8 +56,14 @@ export default {
         ),
       totals(stats),
       stats.found && found(stats.found, state, app), // missing in earlier versions of the engine
-      finder(route, app),
+      h(
+        "div",
+        { class: "grid halves", key: "finders" },
+        finder(route, app, { name: "url", read: urlOf, example: "https://www.example.com/news/1" }),
+        finder(route, app, { name: "host", read: hostIn, example: "www.example.com" }),
+      ),
       route.query.url && urlCard(url, hosts, app),
+      route.query.host && hostCard(route.query.host, host, app),
       hostsCard(hosts, route, app),
       shards(stats),
     ].filter(Boolean);
@@ -123,35 +132,77 @@ const shards = (stats) =>
     }),
   );
 
-/** Opens the state of a URL. */
-function finder(route, app) {
+/** Looks up a URL or a host: read returns what is looked up from what was typed. */
+function finder(route, app, { name, read, example }) {
+  const title = t(name === "url" ? "frontier.url" : "frontier.findHost");
   const submit = (event) => {
     event.preventDefault();
-    const url = urlOf(new FormData(event.currentTarget).get("url"));
-    app.go(to("frontier", { ...route.query, url }));
+    const value = read(new FormData(event.currentTarget).get(name));
+    app.go(to("frontier", { ...route.query, [name]: value }));
   };
   return h(
     "form",
-    { class: "filters", role: "search", "aria-label": t("frontier.url"), key: "finder", on: { submit } },
+    { class: "filters finder", role: "search", "aria-label": title, key: `find ${name}`, on: { submit } },
     h(
       "div",
       { class: "field grow" },
-      h("label", { for: "frontier-url" }, t("frontier.url")),
+      h("label", { for: `frontier-${name}` }, title),
       h("input", {
-        id: "frontier-url",
-        name: "url",
+        id: `frontier-${name}`,
+        name,
         type: "text",
         inputmode: "url",
-        value: route.query.url ?? "",
-        placeholder: "https://www.example.com/news/1",
+        value: route.query[name] ?? "",
+        placeholder: example,
         autocomplete: "off",
         spellcheck: "false",
         autocapitalize: "none",
       }),
     ),
     h("button", { type: "submit" }, t("frontier.url.do")),
-    route.query.url &&
-      h("a", { class: "button plain", href: to("frontier", { ...route.query, url: "" }) }, t("filter.clear")),
+    route.query[name] &&
+      h("a", { class: "button plain", href: to("frontier", { ...route.query, [name]: "" }) }, t("filter.clear")),
+  );
+}
+
+/** The host, with its port, in a pasted host or URL. */
+const hostIn = (text) => hostOf(urlOf(text)) || text.trim();
+
+/** All about one host. */
+function hostCard(name, host, app) {
+  const title = t("frontier.host");
+  if (!host) return card(title, muted(t("loading")));
+  if (host.failure)
+    return card(title, host.failure.status === 404 ? empty(t("frontier.host.unknown", name)) : failed(host.failure));
+  return card(
+    title,
+    h("p", null, h("strong", null, hostText(host.host)), " ", hostState(host)),
+    properties(
+      [t("domain"), domainLink(host.domain)],
+      [t("frontier.urls"), number(host.urls)],
+      [t("frontier.due"), number(host.due)],
+      [t("frontier.done"), number(host.done)],
+      [t("frontier.failed"), number(host.failed)],
+      [t("frontier.traps"), number(host.traps)],
+      [t("frontier.delay"), duration(host.delay_seconds * 1_000)],
+      [t("frontier.dueAt"), moment(host.due_at)],
+      host.failures > 0 && [t("frontier.failures"), number(host.failures)],
+      host.refusals > 0 && [t("frontier.refusals"), number(host.refusals)],
+      [t("frontier.revisited"), t("frontier.scheduled", host.revisits.scheduled)],
+      host.of_domain.mirror_of && [t("frontier.mirrorOf"), domainLink(host.of_domain.mirror_of)],
+    ),
+    host.leased.length > 0 &&
+      h(
+        "details",
+        null,
+        h("summary", null, t("frontier.leasedOf", host.leased.length)),
+        h(
+          "ul",
+          { class: "names" },
+          host.leased.map((url) => h("li", null, urlText(url))),
+        ),
+      ),
+    h("div", { class: "actions" }, actions(host, app)),
   );
 }
 
@@ -163,7 +214,7 @@ function urlCard(url, hosts, app) {
   const row = hosts.hosts?.find((one) => one.host === host) ?? { host };
   return card(
     title,
-    h("p", null, stateBadge(url.state), " ", foreign(url.url)),
+    h("p", null, stateBadge(url.state), " ", urlText(url.url)),
     h("p", { class: "muted" }, label("frontier.about", url.state)),
     properties(
       url.why && [t("frontier.why"), h("span", { lang: "en" }, url.why)],
@@ -225,7 +276,18 @@ function hostsCard(hosts, route, app) {
             {
               head: t("frontier.host"),
               wide: true,
-              cell: (row) => [h("bdi", null, row.host), h("div", { class: "muted small" }, domainLink(row.domain))],
+              cell: (row) => [
+                h(
+                  "a",
+                  { class: "alone", href: to("frontier", { ...route.query, host: row.host }) },
+                  hostText(row.host),
+                ),
+                h(
+                  "div",
+                  { class: "small" },
+                  h("a", { class: "alone", href: to("domain", {}, row.domain) }, hostText(row.domain)),
+                ),
+              ],
             },
             { head: t("state"), cell: hostState },
             { head: t("frontier.urls"), number: true, cell: (row) => number(row.urls) },
@@ -245,14 +307,15 @@ const isBlocked = (row) => ahead(row.blocked_until);
 
 /** Who or what keeps a host from being fetched, and until when. */
 function hostState(row) {
-  const until = (tone, name, time) => [
+  const until = (tone, name, time, words = (when) => when) => [
     badge(tone, label("frontier.is", name)),
     " ",
-    h("span", { class: "small" }, since(time)),
+    h("time", { class: "small", datetime: time, title: date(time) }, words(ago(time))),
   ];
   if (row.excluded) return badge("quiet", label("state", "excluded"));
   if (isBlocked(row)) return until("bad", "blocked", row.blocked_until);
-  if (ahead(row.unresolved_until)) return until("bad", "unresolved", row.unresolved_until);
+  if (ahead(row.unresolved_until))
+    return until("bad", "unresolved", row.unresolved_until, (when) => t("frontier.again", when));
   if (ahead(row.leased_until)) return until("good", "leased", row.leased_until);
   if (ahead(row.ready_at)) return until("quiet", "resting", row.ready_at);
   return badge(row.due > 0 ? "waiting" : "quiet", label("frontier.is", row.due > 0 ? "due" : "idle"));
