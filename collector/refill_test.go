@@ -12,6 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/epoch"
+	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard"
@@ -137,25 +138,30 @@ func TestRefill_FinishesADomain(t *testing.T) {
 	})
 }
 
+// indexedSite returns a site whose sitemap is an index of three, with 700 pages each.
+func indexedSite() map[string]fetchtest.Page {
+	site := newsSite(10)
+	var index strings.Builder
+	for part := range 3 {
+		child := fmt.Sprintf("https://example.com/part-%d.xml", part)
+		fmt.Fprintf(&index, "<sitemap><loc>%s</loc></sitemap>", child)
+		var urls strings.Builder
+		for i := range 700 {
+			fmt.Fprintf(&urls, "<url><loc>https://example.com/news/2026/01/part-%d-story-%d</loc></url>", part, i)
+		}
+		site[child] = fetchtest.Page{Body: "<urlset>" + urls.String() + "</urlset>",
+			Header: map[string]string{"Content-Type": "application/xml"}}
+	}
+	site["https://example.com/sitemap.xml"] = fetchtest.Page{
+		Body:   "<sitemapindex>" + index.String() + "</sitemapindex>",
+		Header: map[string]string{"Content-Type": "application/xml", "ETag": `"i1"`}}
+	return site
+}
+
 // TestRefill_SitemapIndex: a domain whose sitemap is an index is finished as well.
 func TestRefill_SitemapIndex(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newsSite(10)
-		var index strings.Builder
-		for part := range 3 {
-			child := fmt.Sprintf("https://example.com/part-%d.xml", part)
-			fmt.Fprintf(&index, "<sitemap><loc>%s</loc></sitemap>", child)
-			var urls strings.Builder
-			for i := range 700 {
-				fmt.Fprintf(&urls, "<url><loc>https://example.com/news/2026/01/part-%d-story-%d</loc></url>", part, i)
-			}
-			site[child] = fetchtest.Page{Body: "<urlset>" + urls.String() + "</urlset>",
-				Header: map[string]string{"Content-Type": "application/xml"}}
-		}
-		site["https://example.com/sitemap.xml"] = fetchtest.Page{
-			Body:   "<sitemapindex>" + index.String() + "</sitemapindex>",
-			Header: map[string]string{"Content-Type": "application/xml"}}
-		w := newWorld(site, nil)
+		w := newWorld(indexedSite(), nil)
 		w.frontier.open(t)
 		if err := w.collect(t, message(1), false); err != nil {
 			t.Fatal(err)
@@ -178,6 +184,62 @@ func TestRefill_SitemapIndex(t *testing.T) {
 			t.Errorf("%d requests", n-asked)
 		}
 	})
+}
+
+// TestRefill_UnchangedSitemap: a site that answers 304 when its sitemap is looked at again, or with the same sitemap,
+// leaves the stored pages as they are: those that wait behind the others are fetched all the same.
+func TestRefill_UnchangedSitemap(t *testing.T) {
+	const root = "https://example.com/sitemap.xml"
+	for _, status := range []int{304, 200} {
+		synctest.Test(t, func(t *testing.T) {
+			site := indexedSite()
+			w := newWorld(site, nil)
+			w.frontier.open(t)
+			if err := w.collect(t, message(1), false); err != nil {
+				t.Fatal(err)
+			}
+			places := w.fetchable(t)
+			conditional := 0
+			w.web.Serve = func(r *fetch.Request, _ int) (fetchtest.Page, bool) {
+				if r.URL != root {
+					return fetchtest.Page{}, false
+				}
+				if r.Header.Get("If-None-Match") == `"i1"` {
+					conditional++
+				}
+				return fetchtest.Page{Status: status, Body: site[root].Body, Header: site[root].Header}, true
+			}
+			look := func() {
+				if due := w.state(t, "example.com", root).DueAt; due > epoch.Now() {
+					time.Sleep(time.Until(due.Time()) + time.Second)
+				}
+				if done, err := w.NewBatch(nil).Refresh(t.Context(), &contract.Refresh{Domain: "example.com", URL: root,
+					Method: "sitemap", Partition: partition, QueuedAt: epoch.Now()}); err != nil || done.Again > 0 {
+					t.Fatalf("%+v, %v", done, err)
+				}
+			}
+			look()
+			times := map[string]int{}
+			for _, url := range w.fetchAll(t) {
+				times[url]++
+			}
+			look()
+			if conditional != 2 {
+				t.Errorf("%d: %d conditional requests", status, conditional)
+			}
+			for _, url := range w.fetchAll(t) {
+				times[url]++
+			}
+			for url := range places {
+				if times[url] != 1 {
+					t.Errorf("%d: %s was fetched %d times", status, url, times[url])
+				}
+			}
+			if len(places) < 2100 {
+				t.Errorf("%d URLs may be fetched", len(places))
+			}
+		})
+	}
 }
 
 // TestRefill_DocumentIsGone: nothing is asked for again and again.

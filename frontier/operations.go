@@ -199,6 +199,7 @@ type Result struct {
 	SHA256       string        // of the body, in hexadecimal
 	TextSHA256   string        `json:",omitempty"` // of the text, which is the same when only an advertisement changed
 	Copy         bool          `json:",omitempty"` // the scraper found that another page has the same content
+	CopyOf       string        `json:",omitempty"` // that page's URL, with Copy; previous versions do not send it
 	RedirectedTo string        // final URL of the redirects
 	Title        string        `json:",omitempty"` // that the page has itself
 	Type         string        `json:",omitempty"` // content type by who fetched it

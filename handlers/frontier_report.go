@@ -184,7 +184,7 @@ func (p *reportResult) result(field string, urls []json.RawMessage, assess asses
 	}
 	result = frontier.Result{
 		ID: p.ID, ETag: p.ETag, LastModified: p.LastModified, SHA256: p.SHA256, TextSHA256: p.TextSHA256,
-		RedirectedTo: p.RedirectedTo, Copy: p.DuplicateOf != "", Type: p.Type,
+		RedirectedTo: p.RedirectedTo, Copy: p.DuplicateOf != "", CopyOf: p.DuplicateOf, Type: p.Type,
 	}
 	if p.Page != nil {
 		result.Title = p.Page.title()

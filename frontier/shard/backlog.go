@@ -167,6 +167,18 @@ func collected(c *call, m *store.Domain) error {
 	return nil
 }
 
+// putAgain has the stored pages of a domain put again, from the first one on.
+func putAgain(c *call, m *store.Domain) error {
+	for i := range m.Backlogs {
+		m.Backlogs[i].Next, m.Backlogs[i].Again = "", false
+	}
+	if len(m.Backlogs) == 0 && m.Evidence.At > 0 {
+		m.Backlogs = []frontier.Backlog{{Partition: m.Evidence.Partition}}
+	}
+	m.Change()
+	return wantMore(c, []*store.Domain{m})
+}
+
 // crowded reports whether a domain has nine tenths of the pages that may wait. A collection rarely fills the rest,
 // since some of its pages are entry points, or known already.
 func crowded(c *call, m *store.Domain) bool { return 10*m.Pages() >= 9*c.settings.URLsPerDomain }

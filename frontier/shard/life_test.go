@@ -245,7 +245,7 @@ func TestLife_NewerDate(t *testing.T) {
 		s.scrape(10*minute, always(200))
 		s.expectAll(what, want)
 	}
-	put("of the hour of the fetch", 20, -5, 0)
+	put("of the hour of the fetch, before it", 20, -15*60, 0)
 	s.now += 3 * hour
 	put("nothing new", 0, 0, 0)
 	put("newer dates", 20, -3600, 20)

@@ -93,15 +93,7 @@ func forget(c *call, h *store.Host, what string) error {
 	if err := store.Forget(h); err != nil {
 		return err
 	}
-	m := h.Domain
-	for i := range m.Backlogs {
-		m.Backlogs[i].Next, m.Backlogs[i].Again = "", false
-	}
-	if len(m.Backlogs) == 0 && m.Evidence.At > 0 {
-		m.Backlogs = []frontier.Backlog{{Partition: m.Evidence.Partition}}
-	}
-	m.Change()
-	return wantMore(c, []*store.Domain{m})
+	return putAgain(c, h.Domain)
 }
 
 // maxPatterns is the number of patterns of URLs a shard takes.

@@ -29,7 +29,8 @@ func (p *reporter) isCopy(h *store.Host, q *store.Page, r *frontier.Result) bool
 		return false
 	}
 	digest, _ := digestOf(r)
-	copied := h.Texts.Saw(store.Hash48(q.Path), digest) || r.Copy
+	copied := h.Texts.Saw(store.Hash48(q.Path), digest)
+	copied = p.isSaidCopy(h, q, r, digest) || copied
 	k := h.Patterns.Find(link.Pattern(q.Path))
 	switch {
 	case k == nil || q.Visit != nil: // others were given since, or it was counted
@@ -40,6 +41,29 @@ func (p *reporter) isCopy(h *store.Host, q *store.Page, r *frontier.Result) bool
 		k.Fetched, k.Copied = 1, 0
 	}
 	return copied
+}
+
+// isSaidCopy reports whether the scraper calls a page a copy of another one. Not of itself, nor of a page that is said
+// to be a copy of this one: then neither would be looked at again.
+func (p *reporter) isSaidCopy(h *store.Host, q *store.Page, r *frontier.Result, digest uint32) bool {
+	hash := store.Hash48(q.Path)
+	if !r.Copy {
+		h.Copies.Remove(hash)
+		return false
+	}
+	if r.CopyOf == "" { // the previous version sent it
+		return true
+	}
+	l, ok := p.c.link(r.CopyOf)
+	if !ok || l.Host != h.Name {
+		return ok
+	}
+	original := store.Hash48(l.Path)
+	if !h.Copies.Add(hash, original) {
+		return false
+	}
+	h.Texts.Own(original, digest)
+	return true
 }
 
 // isBarren reports whether a new page is refused since nearly all others of its pattern are copies. One a day is not.

@@ -2,6 +2,7 @@ package shard_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -242,24 +243,57 @@ func hash(text string) (h uint32) {
 	return h
 }
 
-// TestCopies_Said: what the scraper calls a copy is one, whatever its text.
+// TestCopies_Said: what the scraper calls a copy of another page is one, whatever its text, but not of itself, nor in a
+// circle: one of the pages is looked at again.
 func TestCopies_Said(t *testing.T) {
-	s := newSite(t)
-	s.shard.Settings.VisitsPerDay = 10_000
-	s.put("a.example", pagesLike("https://a.example/print?id=%d&x=1", 0, 3))
-	l, _ := s.lease(frontier.LeaseRequest{Max: 3, PerHost: 3})
-	r := frontier.Report{Lease: l.ID}
-	for i, item := range l.Items {
-		r.Results = append(r.Results,
-			frontier.Result{ID: item.ID, Status: 200, TextSHA256: textOf(1000 * i), Copy: i > 0})
+	const other, unnamed, invalid = "https://b.example/1", "-", "no URL"
+	for _, c := range []struct {
+		name   string
+		said   []string // what each page is a copy of: the place of another one, a URL, or "" for none
+		same   bool     // all have one text
+		copies int64
+	}{
+		{"two of the first", []string{"", "0", "0"}, false, 2},
+		{"of the same text", []string{"", "0", "0"}, true, 2},
+		{"of another host", []string{other, other, ""}, false, 2},
+		{"as the version before says it", []string{"", unnamed, unnamed}, false, 2},
+		{"of itself", []string{"0", "1", "2"}, false, 0},
+		{"of no page", []string{invalid, invalid, ""}, false, 0},
+		{"of each other", []string{"1", "0", ""}, false, 1},
+		{"of each other, with one text", []string{"1", "0", "0"}, true, 2},
+		{"in a circle", []string{"1", "2", "0"}, false, 2},
+		{"in a circle, with one text", []string{"1", "2", "0"}, true, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSite(t)
+			s.shard.Settings.VisitsPerDay = 10_000
+			s.put("a.example", pagesLike("https://a.example/print?id=%d&x=1", 0, 3))
+			l, _ := s.lease(frontier.LeaseRequest{Max: 3, PerHost: 3})
+			r := frontier.Report{Lease: l.ID}
+			for i, item := range l.Items {
+				result := frontier.Result{ID: item.ID, Status: 200, Copy: c.said[i] != "", CopyOf: c.said[i]}
+				if at, err := strconv.Atoi(c.said[i]); err == nil {
+					result.CopyOf = l.Items[at].URL
+				} else if c.said[i] == unnamed {
+					result.CopyOf = ""
+				}
+				if result.TextSHA256 = textOf(1000 * i); c.same {
+					result.TextSHA256 = textOf(0)
+				}
+				r.Results = append(r.Results, result)
+			}
+			s.do(func() error {
+				_, err := s.shard.Report(s.now, r)
+				return err
+			})
+			d, copied := s.host("a.example"), int64(0)
+			for _, p := range d.Patterns {
+				copied += p.Copied
+			}
+			if d.Scheduled != 3-c.copies || copied != c.copies {
+				t.Errorf("%d are looked at again, %+v", d.Scheduled, d.Patterns)
+			}
+			s.invariants()
+		})
 	}
-	s.do(func() error {
-		_, err := s.shard.Report(s.now, r)
-		return err
-	})
-	d := s.host("a.example")
-	if d.Scheduled != 1 || s.pattern("print?id&x").Copied != 2 {
-		t.Errorf("%d are looked at again, %+v", d.Scheduled, d.Patterns)
-	}
-	s.invariants()
 }

@@ -380,18 +380,24 @@ const goneFor = 30 * day
 
 // comesBack reports whether a known page is to be fetched that is put once more.
 func (p *putBatch) comesBack(h *store.Host, k store.Known, n *frontier.NewPage, foreign bool) bool {
-	// A date that lies ahead would always be newer than the last fetch.
-	dated := n.LastMod > 0 && n.LastMod <= p.c.now.Add(time.Hour).Seconds()
+	dated := n.LastMod > 0 && n.LastMod <= p.c.latestDate()
 	switch k.Life {
 	case store.Idle:
 		return true
 	case store.Fetched:
 		return !foreign && dated && n.LastMod >= k.Until() && believes(h)
 	case store.Gone: // it may have been linked before it was published
+		if k.Disallowed {
+			return allowedAgain(h, k) <= p.c.seconds()
+		}
 		return p.c.seconds() >= k.Until().Add(goneFor) || !foreign && (dated && n.LastMod >= k.Since() || n.Fresh)
 	}
 	return false
 }
+
+// latestDate is the latest date that a site may give a page now. One that lies further ahead says nothing: it would be
+// newer than each fetch.
+func (c *call) latestDate() epoch.Seconds { return c.now.Add(time.Hour).Seconds() }
 
 // testedDates is the number of looks at pages with newer dates after which a host must have shown that they are true.
 const testedDates = 8

@@ -319,12 +319,12 @@ func (p *reporter) end(h *store.Host, q *store.Page, r *frontier.Result) error {
 	case gone:
 		return p.gone(h, q, r)
 	case fetched:
-		first, listed := q.Visit == nil, q.Lastmod
+		first, listed, now := q.Visit == nil, q.Lastmod, p.fetchedAs(q, r, before)
 		differs := correct(c, q, r)
 		fetchedNow(c, h, q)
 		known, _ := h.Known(store.Hash48(q.Path))
 		c.done(h, q, &h.Done, &c.tx.State().Done)
-		if err := h.End(store.Hash48(q.Path), store.Fetched); err != nil {
+		if err := h.Remember(store.Hash48(q.Path), now); err != nil {
 			return err
 		}
 		copied := p.look(h, q, r, before)
@@ -336,6 +336,25 @@ func (p *reporter) end(h *store.Host, q *store.Page, r *frontier.Result) error {
 		}
 	}
 	return nil
+}
+
+// leasedAt returns when the lease was given. Its pages were fetched at an unknown time since then; what a site says to
+// have happened in between may not be in them.
+func (p *reporter) leasedAt() epoch.Seconds { return min(epoch.Millis(p.number), p.c.now).Seconds() }
+
+// fetchedAs returns what is remembered of a page that was fetched. Its time is the one after which dates are newer. The
+// date with which the page was leased never is, even if it lies ahead; and one that brought a page back in vain counts
+// for all of its hour, since some sites always say now. before is the status of the fetch before.
+func (p *reporter) fetchedAs(q *store.Page, r *frontier.Result, before uint16) store.Known {
+	at := p.leasedAt()
+	if q.Lastmod <= p.c.latestDate() {
+		at = max(at, q.Lastmod)
+	}
+	known := store.Known{Life: store.Fetched, Foreign: true}.On(at)
+	if q.Reason == store.Redated && !hasChanged(q.Visit, r, before) {
+		known.Part = 0
+	}
+	return known
 }
 
 // deferPage puts a page back that got no useful answer. While its host rests, that is probed with other pages first. If
@@ -358,7 +377,11 @@ func (p *reporter) gone(h *store.Host, q *store.Page, r *frontier.Result) error 
 	if q.Visit != nil && (r.Status == 404 || r.Status == 410) {
 		announceEvent(p.c, h, q, store.EventRemoved, frontier.FoundByScraper)
 	}
-	return h.End(store.Hash48(q.Path), store.Gone)
+	known := store.Known{Life: store.Gone, Foreign: true}.On(p.leasedAt())
+	if r.Forbidden {
+		known.Disallowed, known.Listed, known.Foreign = true, true, false
+	}
+	return h.Remember(store.Hash48(q.Path), known)
 }
 
 // fetchedForeign notes that a page exists which only other domains had named, and announces it if it is new. A copy of
@@ -367,7 +390,8 @@ func (p *reporter) fetchedForeign(h *store.Host, q *store.Page, r *frontier.Resu
 	if r.Status >= 300 {
 		return nil
 	}
-	k := store.Known{Life: store.Fetched, At: p.c.hour()}
+	k, _ := h.Known(store.Hash48(q.Path))
+	k.Foreign = false
 	if r.RedirectedTo == "" && !copied && p.c.isFresh(q.Lastmod, 0) && h.Domain.Announce(p.c.settings.Announcements) {
 		k.Listed = true
 		class := h.PageClass(q)

@@ -1,15 +1,18 @@
 package shard
 
 import (
+	"strings"
+
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 	"github.com/newsfork/seed-engine/robots"
 )
 
 // A host's row has the rules of its robots.txt, as collectors and refreshes read it. What they forbid is not queued,
-// whoever names it, and what waits when they change is dropped; it may be put again when they allow it. Pages that were
-// fetched stay on the schedule, and are not given while they are forbidden.
+// whoever names it, and what waits when they change is dropped. When they change again, the stored pages of the domain
+// are put again. Pages that were fetched stay on the schedule, and are not given while they are forbidden.
 
 // rule sets the rules of a host's robots.txt.
 func rule(c *call, h *store.Host, rules string) error {
@@ -19,16 +22,42 @@ func rule(c *call, h *store.Host, rules string) error {
 	if h.Rules == rules {
 		return nil
 	}
+	before := strings.TrimPrefix(h.Rules, frontier.PartialRules)
+	changed, forbade := before != strings.TrimPrefix(rules, frontier.PartialRules), before != ""
 	h.Rules = rules
+	if changed {
+		h.RulesAt = c.seconds()
+	}
 	delete(c.rules, h.ID)
 	h.Change()
-	if rules == "" {
+	if rules != "" {
+		if err := store.Drop(h, func(path string) bool { return isForbidden(c, h, path) }); err != nil {
+			return err
+		}
+		if err := c.queue(h); err != nil {
+			return err
+		}
+	}
+	if !changed || !forbade {
 		return nil
 	}
-	if err := store.Drop(h, func(path string) bool { return isForbidden(c, h, path) }); err != nil {
-		return err
+	return putAgain(c, h.Domain) // some may be allowed now
+}
+
+// disallowedFor is the time after which a page may be put again that a scraper found to be disallowed, though the engine
+// has not seen the host's rules change.
+const disallowedFor = ruledOutWait
+
+// allowedAgain returns when a page that a scraper found to be disallowed may be put again: as soon as the rules have
+// changed since, or a day later if they changed up to a day before, as the scraper may have had the old ones.
+func allowedAgain(h *store.Host, k store.Known) epoch.Seconds {
+	switch {
+	case h.RulesAt >= k.Until():
+		return h.RulesAt
+	case h.RulesAt.Add(day) >= k.Since():
+		return k.Until().Add(day)
 	}
-	return c.queue(h)
+	return k.Until().Add(disallowedFor)
 }
 
 // isForbidden reports whether the host's robots.txt forbids a page.

@@ -226,6 +226,9 @@ func (x *explainer) over(k store.Known, visit *store.Page, scheduled bool) {
 			instant(visit.Due.Millis()))
 	case k.Life == store.Fetched:
 		x.say("it was fetched, and is not worth another look until its site gives it a newer date")
+	case k.Life == store.Gone && k.Disallowed:
+		x.say("a scraper read in robots.txt that it is disallowed; it comes back when it is put after the rules have "+
+			"changed, or after %s", instant(allowedAgain(x.host, k).Millis()))
 	case k.Life == store.Gone:
 		x.say("it does not exist, was refused, or was taken out; it comes back when its site lists it with a newer "+
 			"date, or when it is put after %s",

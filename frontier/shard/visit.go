@@ -263,6 +263,13 @@ func digestOf(r *frontier.Result) (digest uint32, ofText bool) {
 	return binary.BigEndian.Uint32(b), r.TextSHA256 != ""
 }
 
+// hasChanged reports whether a look is known to have found a change.
+func hasChanged(v *store.Visit, r *frontier.Result, before uint16) bool {
+	digest, ofText := digestOf(r)
+	changed, known := changed(v, r, digest, ofText, before)
+	return known && changed
+}
+
 // changed reports whether a page changed since the last look, which got the status before, if that is known.
 func changed(v *store.Visit, r *frontier.Result, digest uint32, ofText bool, before uint16) (changed, known bool) {
 	switch {

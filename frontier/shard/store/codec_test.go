@@ -62,7 +62,11 @@ func randomPages(r *rand.Rand, n int) []Page {
 }
 
 func randomKnown(r *rand.Rand) Known {
-	return Known{Life: Life(r.IntN(4)), Listed: r.IntN(2) == 0, Foreign: r.IntN(2) == 0, At: r.Int64N(1e6)}
+	k := unpackKnown(Life(r.IntN(4)), r.IntN(2) == 0, r.IntN(2) == 0)
+	if k.At = r.Int64N(1e6); r.IntN(2) == 0 {
+		return k
+	}
+	return k.On(epoch.Seconds(r.Int64N(1 << 32)))
 }
 
 func randomHost(r *rand.Rand) *Host {
@@ -81,7 +85,8 @@ func randomHost(r *rand.Rand) *Host {
 	h.LastLease = r.Int64N(1e6)
 	for range r.IntN(30) {
 		h.Texts.Saw(r.Uint64()>>16, r.Uint32N(5))
-		h.Rules = "User-agent:*\nDisallow:/private/\n"
+		h.Copies.Add(uint64(r.IntN(30)), uint64(r.IntN(30)))
+		h.Rules, h.RulesAt = "User-agent:*\nDisallow:/private/\n", epoch.Seconds(r.Int64N(1<<32))
 		h.Patterns.Give(fmt.Sprintf("a/0/%d*", r.IntN(30)), r.Int64N(20_000))
 		h.Patterns[0].Fetch(epoch.Seconds(r.Int64N(1e6) - 1e5))
 		h.Patterns[0].Look(epoch.Seconds(r.Int64N(1e6)), r.IntN(2) == 0)
@@ -126,7 +131,9 @@ func TestRecord_Survives(t *testing.T) {
 			!reflect.DeepEqual(append([]Page{}, got.buffer...), append([]Page{}, h.buffer...)) ||
 			!reflect.DeepEqual(append([]Page{}, got.Schedule.buffer...), append([]Page{}, h.Schedule.buffer...)) ||
 			got.Scheduled != h.Scheduled || got.Trust != h.Trust || !reflect.DeepEqual(got.Texts, h.Texts) ||
-			!reflect.DeepEqual(got.Patterns, h.Patterns) || got.Rules != h.Rules ||
+			!reflect.DeepEqual(got.Patterns, h.Patterns) || got.Rules != h.Rules || got.RulesAt != h.RulesAt ||
+			!reflect.DeepEqual(got.Copies, h.Copies) ||
+			!slices.Equal(got.recent, h.recent) ||
 			!reflect.DeepEqual(got.segments, append([]segment{}, h.segments...)) ||
 			!slices.EqualFunc(got.Entries, h.Entries, func(a, b Entry) bool { return reflect.DeepEqual(a, b) }) ||
 			got.tail != h.tail || got.places != h.places {

@@ -94,9 +94,11 @@ type hostEntries struct {
 
 // hostRules decide which new URLs of a host are worth fetching.
 type hostRules struct {
-	Rules    string // of its robots.txt, see frontier.Visit
-	Traps    int64  // URLs that were refused because their shape is a trap's, or all pages like them are copies
+	Rules    string        // of its robots.txt, see frontier.Visit
+	RulesAt  epoch.Seconds // when Rules changed last; 0 if they never did
+	Traps    int64         // URLs that were refused because their shape is a trap's, or all pages like them are copies
 	Texts    Texts
+	Copies   Copies
 	Patterns Patterns
 }
 
@@ -208,16 +210,20 @@ func (h *Host) append(b []byte) []byte {
 	}
 	b = appendUint(h.appendSchedule(b), h.LastLease)
 	b = appendString(h.Patterns.append(h.Texts.append(b)), h.Rules)
-	return append(b, h.tail...)
+	return append(h.Copies.append(appendUint(b, h.RulesAt)), h.tail...)
 }
+
+// partShift is the first of the bits of a recent URL's flags that hold its part of an hour.
+const partShift = 4
 
 // append packs a URL of the host's row.
 func (r *recentURL) append(b []byte) []byte {
-	flags := int64(r.Life)
-	if r.Listed {
+	flags := int64(r.Life) | int64(r.Part)<<partShift
+	listed, foreign := r.packed()
+	if listed {
 		flags |= 4
 	}
-	if r.Foreign {
+	if foreign {
 		flags |= 8
 	}
 	return appendUint(append(appendHash(b, r.hash), byte(flags)), r.At)
@@ -265,8 +271,9 @@ func (d *decoder) recentURLs() []recentURL {
 	list := make([]recentURL, d.count(minRecent))
 	for i := range list {
 		hash, flags := d.hash(), d.byte()
-		list[i] = recentURL{hash,
-			Known{Life: Life(flags & 3), Listed: flags&4 != 0, Foreign: flags&8 != 0, At: d.int()}}
+		k := unpackKnown(Life(flags&3), flags&4 != 0, flags&8 != 0)
+		k.At, k.Part = d.int(), flags>>partShift
+		list[i] = recentURL{hash, k}
 	}
 	return list
 }
@@ -356,6 +363,9 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 		}
 		if d.at < len(d.text) {
 			h.Rules = d.string()
+		}
+		if d.at < len(d.text) {
+			h.RulesAt, h.Copies = d.seconds(), d.copies()
 		}
 	}
 	h.tail = d.text[d.at:]

@@ -37,9 +37,25 @@ type Known struct {
 	Listed bool
 	// Foreign: only pages of other domains have named it.
 	Foreign bool
+	// Disallowed: it is gone because a scraper read in robots.txt that it must not be fetched. It counts as listed.
+	Disallowed bool
 	// At is the hour of the last fetch or refusal, else of the first sight; hours since 1970. What is older than
 	// keptHours counts as so old.
 	At int64
+	// Part is the part of that hour, from 1 to hourParts; 0 if it is unknown. Chunks do not keep it.
+	Part uint8
+}
+
+const (
+	hourParts   = 15
+	partSeconds = 3600 / hourParts
+)
+
+// On returns k with an instant as its time.
+func (k Known) On(at epoch.Seconds) Known {
+	at = max(at, 0)
+	k.At, k.Part = int64(at/3600), uint8(1+at%3600/partSeconds)
+	return k
 }
 
 // over returns what is known when k became known after before: nothing makes a URL that was listed new again, or one
@@ -49,9 +65,17 @@ func (k Known) over(before Known) Known {
 	return k
 }
 
-// Since and Until return the beginning and the end of the hour of At.
-func (k Known) Since() epoch.Seconds { return epoch.Seconds(k.At * 3600) }
-func (k Known) Until() epoch.Seconds { return epoch.Seconds((k.At + 1) * 3600) }
+// Since and Until return the beginning and the end of the hour of At, or of its part if that is known.
+func (k Known) Since() epoch.Seconds {
+	return epoch.Seconds(k.At*3600 + partSeconds*max(int64(k.Part)-1, 0))
+}
+
+func (k Known) Until() epoch.Seconds {
+	if k.Part == 0 {
+		return k.Since() + 3600
+	}
+	return k.Since() + partSeconds
+}
 
 // keptHours is the age, in hours, beyond which a chunk does not distinguish times. 12 bits also have to hold the hours
 // after the chunk is written.
@@ -73,8 +97,8 @@ type knownURLs struct {
 }
 
 // A chunk begins with a mark that no list of hashes has, and the hour from which its entries count: that of the oldest
-// one, or keptHours before the chunk was written. An entry is a hash, two bits for its life, one for each flag, and 12
-// for its hour.
+// one, or keptHours before the chunk was written. An entry is a hash, two bits for its life, one for Listed and Foreign
+// each, and 12 for its hour. A URL that is gone has both bits if it is disallowed.
 const (
 	chunkMark  = 1<<48 - 1
 	chunkHead  = hashBytes + 4
@@ -104,8 +128,19 @@ func (c chunk) base() int64 {
 func (c chunk) known(i int) Known {
 	at := chunkHead + i*knownBytes + hashBytes
 	bits := int64(c[at])<<8 | int64(c[at+1])
-	return Known{Life: Life(bits >> 14), Listed: bits&listedBit != 0, Foreign: bits&foreignBit != 0,
-		At: c.base() + bits&maxHour}
+	k := unpackKnown(Life(bits>>14), bits&listedBit != 0, bits&foreignBit != 0)
+	k.At = c.base() + bits&maxHour
+	return k
+}
+
+// packed returns the two flags that are stored for k.
+func (k Known) packed() (listed, foreign bool) {
+	disallowed := k.Life == Gone && k.Disallowed
+	return k.Listed || disallowed, k.Foreign && !k.Listed || disallowed
+}
+
+func unpackKnown(life Life, listed, foreign bool) Known {
+	return Known{Life: life, Listed: listed, Foreign: foreign && !listed, Disallowed: life == Gone && listed && foreign}
 }
 
 func (c chunk) find(hash uint64) (int, bool) {
@@ -137,10 +172,11 @@ func newChunk(list []recentURL, now int64) chunk {
 	for i := range list {
 		k := &list[i]
 		bits := int64(k.Life)<<14 | min(max(k.At-base, 0), maxHour)
-		if k.Listed {
+		listed, foreign := k.packed()
+		if listed {
 			bits |= listedBit
 		}
-		if k.Foreign {
+		if foreign {
 			bits |= foreignBit
 		}
 		c = append(appendHash(c, k.hash), byte(bits>>8), byte(bits))
@@ -180,6 +216,7 @@ func (s *knownURLs) Remember(hash uint64, k Known) error {
 		return err
 	}
 	s.host.Change()
+	k.Disallowed = k.Disallowed && k.Life == Gone
 	if i := s.recently(hash); i >= 0 {
 		s.recent[i].Known = k.over(s.recent[i].Known)
 		return nil
@@ -197,7 +234,7 @@ func (s *knownURLs) crowded() bool {
 
 // End notes what became now of a URL that waited. LoadKnown need not have loaded it.
 func (s *knownURLs) End(hash uint64, life Life) error {
-	return s.Remember(hash, Known{Life: life, Foreign: true, At: hourOf(s.host.tx.now)})
+	return s.Remember(hash, Known{Life: life, Foreign: true}.On(s.host.tx.seconds()))
 }
 
 // drop notes that pages, which were not fetched, left the queue; life is Idle or Gone. Idle pages that were fetched
@@ -214,9 +251,10 @@ func (s *knownURLs) drop(pages []Page, life Life) error {
 		k, _ := s.Known(hash)
 		switch k.Life = life; {
 		case life == Gone:
-			k.At = hourOf(s.host.tx.now)
+			k = k.On(s.host.tx.seconds())
 		case pages[i].Visit != nil:
-			k.Life, k.At = Fetched, hourOf(pages[i].Visit.Fetched.Millis())
+			k.Life = Fetched
+			k = k.On(pages[i].Visit.Fetched)
 		}
 		if err := s.Remember(hash, k); err != nil {
 			return err

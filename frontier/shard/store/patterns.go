@@ -36,6 +36,60 @@ func (t *Texts) Saw(page uint64, digest uint32) (copied bool) {
 	return seen.page != page
 }
 
+// Own notes that a text belongs to a page, whichever page showed it before.
+func (t *Texts) Own(page uint64, digest uint32) {
+	if digest == 0 {
+		return
+	}
+	*t = slices.DeleteFunc(*t, func(s seenText) bool { return s.digest == digest })
+	t.Saw(page, digest)
+}
+
+// Copies are the pages of a host that scrapers called copies of other pages of it, the latest last.
+type Copies []copyOf
+
+// copyOf is a page and its original, by the hashes of their paths.
+type copyOf struct{ page, original uint64 }
+
+const maxCopies = 16
+
+// Add notes that a page is a copy of another one. It reports false, and notes nothing, if that one is a copy of the
+// page, or of another copy of it: one of them is looked at again.
+func (c *Copies) Add(page, original uint64) bool {
+	for at := original; at != page; {
+		i := slices.IndexFunc(*c, func(k copyOf) bool { return k.page == at })
+		if i < 0 {
+			c.Remove(page)
+			if *c = append(*c, copyOf{page, original}); len(*c) > maxCopies {
+				*c = slices.Delete(*c, 0, 1)
+			}
+			return true
+		}
+		at = (*c)[i].original
+	}
+	return false
+}
+
+// Remove notes that a page is no copy.
+func (c *Copies) Remove(page uint64) {
+	*c = slices.DeleteFunc(*c, func(k copyOf) bool { return k.page == page })
+}
+
+func (c Copies) append(b []byte) []byte {
+	b = appendUint(b, int64(len(c)))
+	for _, k := range c {
+		b = appendHash(appendHash(b, k.page), k.original)
+	}
+	return b
+}
+
+func (d *decoder) copies() (c Copies) {
+	for range d.count(2 * hashBytes) {
+		c.Add(d.hash(), d.hash())
+	}
+	return c
+}
+
 // Pattern counts what scrapers saw of the pages of a host whose paths are alike. All counts are halved when they grow
 // large, so that old observations count less.
 type Pattern struct {
