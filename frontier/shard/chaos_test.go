@@ -177,7 +177,7 @@ func (x *chaos) report() error {
 			continue
 		}
 		result := frontier.Result{ID: item.ID,
-			Status:     []int{200, 200, 200, 301, 404, 500, 503, 429, 0}[x.random.IntN(9)],
+			Status:     []int{200, 200, 200, 301, 304, 403, 404, 500, 503, 429, 0}[x.random.IntN(11)],
 			RetryAfter: x.random.Int64N(3) * 50, Unresolved: x.random.IntN(40) == 0}
 		host, domain := x.host()
 		found := x.pages(host)
@@ -186,6 +186,14 @@ func (x *chaos) report() error {
 		}
 		if x.random.IntN(5) == 0 {
 			result.RedirectedTo = item.URL + "/moved"
+		}
+		switch x.random.IntN(8) {
+		case 0:
+			result.TextSHA256, result.ETag = textOf(x.random.IntN(4)), `"1"`
+		case 1:
+			result.Copy, result.CopyOf = true, l.Items[x.random.IntN(len(l.Items))].URL
+		case 2:
+			result.Status, result.Forbidden = 0, true
 		}
 		r.Results = append(r.Results, result)
 	}
