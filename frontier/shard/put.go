@@ -380,7 +380,7 @@ const goneFor = 30 * day
 
 // comesBack reports whether a known page is to be fetched that is put once more.
 func (p *putBatch) comesBack(h *store.Host, k store.Known, n *frontier.NewPage, foreign bool) bool {
-	dated := n.LastMod > 0 && n.LastMod <= p.c.latestDate()
+	dated := n.LastMod > 0 && n.LastMod <= latestDate(p.c)
 	switch k.Life {
 	case store.Idle:
 		return true
@@ -397,7 +397,7 @@ func (p *putBatch) comesBack(h *store.Host, k store.Known, n *frontier.NewPage, 
 
 // latestDate is the latest date that a site may give a page now. One that lies further ahead says nothing: it would be
 // newer than each fetch.
-func (c *call) latestDate() epoch.Seconds { return c.now.Add(time.Hour).Seconds() }
+func latestDate(c *call) epoch.Seconds { return c.now.Add(time.Hour).Seconds() }
 
 // testedDates is the number of looks at pages with newer dates after which a host must have shown that they are true.
 const testedDates = 8

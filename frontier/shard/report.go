@@ -347,7 +347,7 @@ func (p *reporter) leasedAt() epoch.Seconds { return min(epoch.Millis(p.number),
 // for all of its hour, since some sites always say now. before is the status of the fetch before.
 func (p *reporter) fetchedAs(q *store.Page, r *frontier.Result, before uint16) store.Known {
 	at := p.leasedAt()
-	if q.Lastmod <= p.c.latestDate() {
+	if q.Lastmod <= latestDate(p.c) {
 		at = max(at, q.Lastmod)
 	}
 	known := store.Known{Life: store.Fetched, Foreign: true}.On(at)

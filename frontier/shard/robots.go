@@ -44,8 +44,8 @@ func rule(c *call, h *store.Host, rules string) error {
 	return putAgain(c, h.Domain) // some may be allowed now
 }
 
-// disallowedFor is the time after which a page may be put again that a scraper found to be disallowed, though the engine
-// has not seen the host's rules change.
+// disallowedFor is the time after which a page may be put again that a scraper found to be disallowed, though the
+// engine has not seen the host's rules change.
 const disallowedFor = ruledOutWait
 
 // allowedAgain returns when a page that a scraper found to be disallowed may be put again: as soon as the rules have
