@@ -10,5 +10,6 @@ const frontier = new Frontier({
   untilIdle: process.argv.includes("--until-idle"),
 });
 await frontier.run(({ item, url, title, body, sha256 }) => {
-  console.log(JSON.stringify({ url, type: item.type, title, bytes: body.length, sha256 }));
+  const { type, reason, visit } = item; // why it was given, and how often it was
+  console.log(JSON.stringify({ url, type, reason, visit, title, bytes: body.length, sha256 }));
 });

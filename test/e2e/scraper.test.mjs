@@ -209,10 +209,11 @@ test("it reports an invalid token", async () => {
   assert.match(errors, /lease: .*the token is not valid here; send the API_TOKEN/);
 });
 
-test("it renews a lease that runs short, sends conditions, and names copies", { timeout: 60_000 }, async () => {
+test("it renews a short lease, sends conditions, reports 304, and names copies", { timeout: 60_000 }, async () => {
   const words = "The same story, word by word. ".repeat(10);
   const body = (path) => `<nav>${path} ${asked(`twice.example${path}`)}</nav><p>${words}</p>`;
   for (const path of ["/a", "/b"]) sites[`twice.example${path}`] = () => [200, { etag: `"${path}"` }, body(path)];
+  sites["twice.example/d"] = [304, { etag: '"old"' }, ""];
   const conditions = [];
   const note = (request) => conditions.push([request.headers["x-url"], request.headers["if-none-match"]]);
   web.on("request", note);
@@ -225,7 +226,8 @@ test("it renews a lease that runs short, sends conditions, and names copies", { 
     last_modified: "Wed, 28 Jan 2026 09:00:00 GMT",
     last_fetched_at: "2026-01-28T10:00:00Z",
   };
-  const items = [item("/a"), item("/b", again), item("/c")];
+  const items = [item("/a", { visit: 1, reason: "new" }), item("/b", { ...again, visit: 2, reason: "lastmod" })];
+  items.push(item("/c"), item("/d", { ...again, visit: 3, reason: "revisit" }));
   const calls = [];
   let leased = false;
   // The engine gives a lease of 31 s, by a clock that is an hour ahead, and renews it once.
@@ -254,7 +256,7 @@ test("it renews a lease that runs short, sends conditions, and names copies", { 
   await new Promise((listening) => short.listen(0, "127.0.0.1", listening));
   sites["twice.example/robots.txt"] = [200, {}, "User-agent: *\nCrawl-delay: 1\n"];
   try {
-    const { errors, code } = await scrape("reader", `http://127.0.0.1:${short.address().port}`, {
+    const { out, errors, code } = await scrape("reader", `http://127.0.0.1:${short.address().port}`, {
       LEASE_SECONDS: "31",
     });
     assert.equal(code, 0, errors);
@@ -263,14 +265,31 @@ test("it renews a lease that runs short, sends conditions, and names copies", { 
       ["/a", 200],
       ["/b", 200],
       ["/c", 404],
+      ["/d", 304],
     ]);
+    const { sha256, text_sha256, urls } = results.find(({ id }) => id === "/d");
+    assert.deepEqual([sha256, text_sha256, urls], [undefined, undefined, undefined], "nothing was read");
+    const printed = out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    assert.deepEqual(
+      printed.map(({ url, reason, visit }) => [url, reason, visit]),
+      [
+        ["https://twice.example/a", "new", 1],
+        ["https://twice.example/b", "lastmod", 2],
+      ],
+    );
     const [a, b] = ["/a", "/b"].map((id) => results.find((one) => one.id === id));
     assert.equal(a.text_sha256, b.text_sha256, "the navigation differs, the text does not");
     assert.notEqual(a.sha256, b.sha256);
     assert.deepEqual([a.duplicate_of, b.duplicate_of], [undefined, "https://twice.example/a"]);
     assert.deepEqual(
-      conditions.filter(([url]) => url.endsWith("/b")),
-      [["https://twice.example/b", '"old"']],
+      conditions.filter(([url]) => /\/[bd]$/.test(url)),
+      [
+        ["https://twice.example/b", '"old"'],
+        ["https://twice.example/d", '"old"'],
+      ],
     );
     assert.ok(
       calls.some(([one]) => one === "renew"),
