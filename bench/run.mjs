@@ -45,6 +45,11 @@ run("A shard of the frontier on workerd", process.execPath, [
   ...(quick ? ["--quick"] : []),
 ]);
 
+run("What a page costs a shard of the frontier", process.execPath, [
+  join(here, "frontier/pages.mjs"),
+  ...(quick ? ["--quick"] : []),
+]);
+
 run("What operators ask, with a million domains in D1", process.execPath, [
   join(here, "status/run.mjs"),
   ...(quick ? ["--quick"] : []),
