@@ -24,8 +24,8 @@ func (c *call) availableHosts(m *store.Domain) int {
 	return max(0, c.settings.HostsPerDomain-len(m.Active)-len(m.Claimed(c.now)))
 }
 
-// list begins to list the hosts of a domain that has become large which are leased or belong to refreshes.
-func (c *call) list(m *store.Domain) error {
+// trackLeased makes a domain with more hosts than may be leased at once list those that are leased or claimed.
+func (c *call) trackLeased(m *store.Domain) error {
 	if m.Listed || len(m.Hosts) <= c.settings.HostsPerDomain {
 		return nil
 	}
@@ -56,8 +56,8 @@ func park(m *store.Domain, h *store.Host, kind int) {
 	m.Change()
 }
 
-// admits returns when a domain lets its parked hosts in again that a collector or refreshes keep out; 0 if it has none,
-// or if that is not known.
+// admits returns when the collector or the refreshes that keep a domain's parked hosts out end at the latest; 0 if it
+// has none.
 func admits(c *call, m *store.Domain) epoch.Millis {
 	if len(m.Parked) == 0 {
 		return 0
@@ -65,7 +65,7 @@ func admits(c *call, m *store.Domain) epoch.Millis {
 	return cmp.Or(m.Closed(c.now), store.FirstEnd(m.Claims))
 }
 
-// unpark returns parked hosts to their places, as many as the domain admits. It forgets hosts that have moved or have
+// unpark puts parked hosts back into the queues, as many as the domain admits. It drops hosts that have moved or have
 // nothing left. While a collector or refreshes keep hosts out, it schedules a wake-up at the end of that time, since
 // they might never return.
 func (c *call) unpark(m *store.Domain) error {
@@ -106,8 +106,8 @@ func (c *call) unparkAll() error {
 	return nil
 }
 
-// leave takes a host off a list of the domain.
-func leave(m *store.Domain, list *[]store.ActiveHost, id int64) {
+// removeActive takes a host off one of the domain's lists.
+func removeActive(m *store.Domain, list *[]store.ActiveHost, id int64) {
 	if i := slices.IndexFunc(*list, func(a store.ActiveHost) bool { return a.ID == id }); i >= 0 {
 		*list = slices.Delete(*list, i, i+1)
 		m.Change()
@@ -132,8 +132,8 @@ func (c *call) domainNamed(name string) (*store.Domain, error) {
 	return domains[0], nil
 }
 
-// hostOf returns a host of a domain, or makes it, or nil if the domain has too many.
-func (c *call) hostOf(m *store.Domain, name string) (*store.Host, error) {
+// makeHost returns a host of a domain, and makes it if it is missing. It returns nil if the domain has too many.
+func (c *call) makeHost(m *store.Domain, name string) (*store.Host, error) {
 	h, added, err := m.MakeHost(name, c.settings.Delay)
 	if err == nil && !added && h != nil {
 		_, err = c.settle(h)
@@ -141,5 +141,5 @@ func (c *call) hostOf(m *store.Domain, name string) (*store.Host, error) {
 	if err != nil || !added {
 		return h, err
 	}
-	return h, c.list(m)
+	return h, c.trackLeased(m)
 }

@@ -13,14 +13,14 @@ import (
 )
 
 // waitGrace is the time for which a domain that became free is reserved for a collector that found it busy. The
-// collector's message is delivered a little later, in a batch that may wait for a minute.
+// collector's message is redelivered a little later, in a batch that might wait for a minute.
 const waitGrace = 3 * time.Minute
 
-// claimLook is after how long a collector looks again at a host that a refresh has: most take seconds, and until
-// the collector had its turn nobody else begins.
-const claimLook = 10 * time.Second
+// claimRetry is the longest wait of a collector for a refresh, before it tries again. Most refreshes take seconds, and
+// none begins while a collector waits.
+const claimRetry = 10 * time.Second
 
-// Acquire returns a domain to a collector, or says when to ask again.
+// Acquire leases a domain to a collector, or returns when to try again.
 func (s *Shard) Acquire(now epoch.Millis, r frontier.AcquireRequest) (answer frontier.Acquired, err error) {
 	if err := validateAcquire(&r); err != nil {
 		return answer, err
@@ -79,7 +79,7 @@ func busyUntil(c *call, m *store.Domain, owner string) (until epoch.Millis, err 
 	if m.Owner != "" && m.Owner != owner && m.OwnerEnds > c.now {
 		return m.OwnerEnds, nil
 	}
-	if err := c.list(m); err != nil {
+	if err := c.trackLeased(m); err != nil {
 		return 0, err
 	}
 	ids := m.Hosts
@@ -95,7 +95,7 @@ func busyUntil(c *call, m *store.Domain, owner string) (until epoch.Millis, err 
 			until = max(until, h.LeaseEnds, c.now+1)
 		}
 		if h != nil && h.ClaimEnds > c.now { // a refresh has it
-			until = max(until, min(h.ClaimEnds, c.now.Add(claimLook)))
+			until = max(until, min(h.ClaimEnds, c.now.Add(claimRetry)))
 		}
 	}
 	return until, err
@@ -121,8 +121,8 @@ func hostStates(c *call, m *store.Domain, names []string) ([]frontier.HostState,
 	return states, nil
 }
 
-// Renew prolongs a collector's time and reports whether it still has the domain. One that has lost
-// it must stop: others may be asking the hosts by now.
+// Renew prolongs a collector's lease of a domain, and reports whether it still has it. A collector that has lost it
+// must stop: others might be fetching from the hosts.
 func (s *Shard) Renew(now epoch.Millis, domain, owner string, seconds int64) (kept bool, err error) {
 	if err := frontier.CheckRange("seconds", seconds, 1, frontier.MaxOwnership); err != nil {
 		return false, err
@@ -143,8 +143,8 @@ func (s *Shard) Renew(now epoch.Millis, domain, owner string, seconds int64) (ke
 	return kept, err
 }
 
-// Release frees a domain, and reports whether the owner still had it.
-// When another has taken it since, nothing changes but the contracts that were rewritten.
+// Release ends a collector's lease of a domain, and reports whether it still had it. If another collector has the
+// domain, it only records the contracts that were rewritten.
 func (s *Shard) Release(now epoch.Millis, r frontier.ReleaseRequest) (released bool, err error) {
 	if err := validateAcquire(&frontier.AcquireRequest{Domain: r.Domain, Owner: r.Owner, Seconds: 1}); err != nil {
 		return false, err
@@ -177,13 +177,13 @@ func (s *Shard) Release(now epoch.Millis, r frontier.ReleaseRequest) (released b
 		}
 		if at := min(r.Evidence.At, c.now); at > m.Evidence.At {
 			m.Evidence = frontier.Evidence{Partition: r.Evidence.Partition, At: at}
-			if err := collected(c, m); err != nil {
+			if err := noteCollected(c, m); err != nil {
 				return err
 			}
 		}
 		m.Change()
 		for i := range r.Hosts {
-			if err := c.visited(m, &r.Hosts[i]); err != nil {
+			if err := c.recordVisit(m, &r.Hosts[i]); err != nil {
 				return err
 			}
 		}
@@ -192,15 +192,15 @@ func (s *Shard) Release(now epoch.Millis, r frontier.ReleaseRequest) (released b
 	return released, err
 }
 
-// crawlDelay returns the delay to be kept where robots.txt asks for some ms.
+// crawlDelay returns the delay to keep for the Crawl-delay of a robots.txt, in ms.
 func crawlDelay(ms int64) time.Duration { return min(millis(ms), contract.MaxObeyed) }
 
-// visited keeps what a collector learned of a host.
-func (c *call) visited(m *store.Domain, v *frontier.Visit) error {
+// recordVisit updates a host with what a collector or a refresh learned about it.
+func (c *call) recordVisit(m *store.Domain, v *frontier.Visit) error {
 	if !link.ValidHost(v.Host) || !link.Within(v.Host, m.Name) {
 		return contract.Invalid("hosts", "%.80q is not a host of %s", v.Host, m.Name)
 	}
-	h, err := c.hostOf(m, v.Host)
+	h, err := c.makeHost(m, v.Host)
 	if err != nil || h == nil || h.Domain != m {
 		return err
 	}
@@ -209,19 +209,19 @@ func (c *call) visited(m *store.Domain, v *frontier.Visit) error {
 		read := v.RobotsExpires != h.RobotsEnds
 		h.Delay, h.RobotsEnds = delay, v.RobotsExpires
 		if v.Rules != nil {
-			if err := rule(c, h, *v.Rules); err != nil {
+			if err := setRules(c, h, *v.Rules); err != nil {
 				return err
 			}
 		} else if read && !strings.HasPrefix(h.Rules, frontier.PartialRules) {
 			h.Rules = frontier.PartialRules + h.Rules
 		}
-	} else { // nothing says that the host asks for less than before
+	} else { // without a new robots.txt, the delay does not shrink
 		h.Delay = max(h.Delay, delay)
 	}
 	switch {
 	case v.Unresolved && h.Unresolved <= c.now:
 		h.Unresolved = c.now.Add(frontier.UnresolvedFor)
-	case !v.Unresolved && v.AskedAt > h.AskedAt: // an operator had it asked before the hour was over
+	case !v.Unresolved && v.AskedAt > h.AskedAt: // an operator had it fetched before the hour was over
 		h.Unresolved = 0
 	}
 	if v.AskedAt > 0 {

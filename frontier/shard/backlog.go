@@ -11,24 +11,24 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// Only the best pages of a domain wait, at most Settings.URLsPerDomain. The other pages that its collections stored are
-// its backlog. When half of the waiting pages are fetched, the domain wants more: the next tick sends a message,
-// and its consumer puts the next best pages, until the backlog is empty.
+// Only the best pages of a domain wait, at most Settings.URLsPerDomain. The other pages that its collections stored
+// are its backlog. When half of the waiting pages are fetched, the domain needs a refill: the next tick sends a
+// message, and its consumer puts the next best pages, until the backlog is empty.
 
 const (
-	maxWanting = 64               // domains that want more at once; see want
-	wantAgain  = 10 * time.Minute // after which a domain asks again that was given nothing, or had to wait
+	maxRefills  = 64               // domains that want more at once; see scheduleRefill
+	refillRetry = 10 * time.Minute // after which a domain asks again that was given nothing, or had to wait
 )
 
-// wants reports whether a domain should be given more pages; CountPages must have been called.
-func wants(c *call, m *store.Domain) bool {
+// needsRefill reports whether a domain needs more pages. CountPages must have been called.
+func needsRefill(c *call, m *store.Domain) bool {
 	return len(m.Backlogs) > 0 && !m.Excluded && m.MirrorOf == "" && 2*m.Pages() <= c.settings.URLsPerDomain
 }
 
-// wantMore notes which of some domains want more pages.
-func wantMore(c *call, domains []*store.Domain) error {
+// scheduleRefills schedules refills for those of some domains that need one.
+func scheduleRefills(c *call, domains []*store.Domain) error {
 	domains = slices.DeleteFunc(domains, func(m *store.Domain) bool {
-		return len(m.Backlogs) == 0 || wanting(c, m.Name) >= 0
+		return len(m.Backlogs) == 0 || refillIndex(c, m.Name) >= 0
 	})
 	if len(domains) == 0 {
 		return nil
@@ -37,28 +37,28 @@ func wantMore(c *call, domains []*store.Domain) error {
 		return err
 	}
 	for _, m := range domains {
-		if wants(c, m) {
-			want(c, m, c.now)
+		if needsRefill(c, m) {
+			scheduleRefill(c, m, c.now)
 		}
 	}
 	return nil
 }
 
-// wanting returns the place of a domain among those that want more pages, or -1.
-func wanting(c *call, domain string) int {
+// refillIndex returns the index of a domain's scheduled refill, or -1.
+func refillIndex(c *call, domain string) int {
 	return slices.IndexFunc(c.tx.State().Wanting, func(w store.Wanting) bool { return w.Domain == domain })
 }
 
-// want makes a domain ask for more pages at an instant. If too many others do, it says so again: with its next report,
-// or after a time if none will come.
-func want(c *call, m *store.Domain, at epoch.Millis) {
+// scheduleRefill schedules the refill of a domain, or moves it. If too many are scheduled, the domain is considered
+// again with its next report, or after refillRetry if it has nothing to report.
+func scheduleRefill(c *call, m *store.Domain, at epoch.Millis) {
 	s := c.tx.State()
-	if i := wanting(c, m.Name); i >= 0 {
+	if i := refillIndex(c, m.Name); i >= 0 {
 		s.Wanting[i].Ask = at
-	} else if len(s.Wanting) < maxWanting {
+	} else if len(s.Wanting) < maxRefills {
 		s.Wanting = append(s.Wanting, store.Wanting{Domain: m.Name, Ask: at})
 	} else if m.Pages() == 0 {
-		again := c.now.Add(wantAgain)
+		again := c.now.Add(refillRetry)
 		if ends := admits(c, m); ends > 0 {
 			again = min(again, ends)
 		}
@@ -68,7 +68,7 @@ func want(c *call, m *store.Domain, at epoch.Millis) {
 	c.alarm = min(cmp.Or(c.alarm, alarm), alarm)
 }
 
-// queueRefills adds messages for the domains that want more pages.
+// queueRefills adds messages for the refills that are due.
 func queueRefills(c *call, tick *Tick) error {
 	s := c.tx.State()
 	if len(s.Wanting) == 0 {
@@ -94,7 +94,7 @@ func queueRefills(c *call, tick *Tick) error {
 			continue
 		}
 		if w.Ask <= c.now {
-			w.Ask = c.now.Add(wantAgain)
+			w.Ask = c.now.Add(refillRetry)
 			refill := contract.Refresh{
 				Domain: m.Name, URL: "https://" + m.Name + "/", Method: frontier.MethodRefill,
 				From: m.Backlogs[0].Next, Want: room(c, m), Partition: m.Backlogs[0].Partition, QueuedAt: c.now,
@@ -109,12 +109,12 @@ func queueRefills(c *call, tick *Tick) error {
 	return nil
 }
 
-// room returns how many more pages of a domain may wait.
+// room returns the number of pages by which a domain is below its limit.
 func room(c *call, m *store.Domain) int {
 	return int(max(c.settings.URLsPerDomain-m.Pages(), 0))
 }
 
-// backlog notes how far the stored pages of the domain were put, and whether it wants more.
+// backlog records how far the stored pages of the domain were put, and schedules the next refill or cancels it.
 func (p *putBatch) backlog(s *frontier.StoredPages, partition contract.Partition) (left int) {
 	m, progress := p.domain, p.added > 0
 	at := slices.IndexFunc(m.Backlogs, func(b frontier.Backlog) bool { return b.Partition == partition })
@@ -125,10 +125,10 @@ func (p *putBatch) backlog(s *frontier.StoredPages, partition contract.Partition
 		if at >= 0 {
 			m.Backlogs = slices.Delete(m.Backlogs, at, at+1)
 		}
-		if s.More || p.crowded {
+		if s.More || p.surplus {
 			addBacklog(m, partition)
 		}
-		if at >= 0 || s.More || p.crowded {
+		if at >= 0 || s.More || p.surplus {
 			m.Change()
 		}
 	case at < 0 || m.Backlogs[at].Next != s.From: // another put was faster
@@ -142,11 +142,11 @@ func (p *putBatch) backlog(s *frontier.StoredPages, partition contract.Partition
 		m.Backlogs = slices.Delete(m.Backlogs, at, at+1)
 		m.Change()
 	}
-	switch i := wanting(p.c, m.Name); {
-	case wants(p.c, m) && (i < 0 || progress):
-		want(p.c, m, p.c.now)
-	case wants(p.c, m):
-		want(p.c, m, p.c.now.Add(wantAgain))
+	switch i := refillIndex(p.c, m.Name); {
+	case needsRefill(p.c, m) && (i < 0 || progress):
+		scheduleRefill(p.c, m, p.c.now)
+	case needsRefill(p.c, m):
+		scheduleRefill(p.c, m, p.c.now.Add(refillRetry))
 	case i >= 0:
 		state := p.c.tx.State()
 		state.Wanting = slices.Delete(state.Wanting, i, i+1)
@@ -154,8 +154,8 @@ func (p *putBatch) backlog(s *frontier.StoredPages, partition contract.Partition
 	return room(p.c, m)
 }
 
-// collected notes after a collection that more of the domain may be stored than waits.
-func collected(c *call, m *store.Domain) error {
+// noteCollected adds a backlog after a collection that probably stored more pages than may wait.
+func noteCollected(c *call, m *store.Domain) error {
 	if err := c.tx.CountPages([]*store.Domain{m}); err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func putAgain(c *call, m *store.Domain) error {
 		m.Backlogs = []frontier.Backlog{{Partition: m.Evidence.Partition}}
 	}
 	m.Change()
-	return wantMore(c, []*store.Domain{m})
+	return scheduleRefills(c, []*store.Domain{m})
 }
 
 // crowded reports whether a domain has nine tenths of the pages that may wait. A collection rarely fills the rest,
@@ -190,11 +190,11 @@ func addBacklog(m *store.Domain, partition contract.Partition) {
 	m.Backlogs = append(m.Backlogs, frontier.Backlog{Partition: partition})
 }
 
-// displaced notes that pages of the domain lost their places, or got none. They are put again when what is stored of it
-// has been gone through.
+// displaced records that pages of the domain were dropped or refused. They are put again after the rest of the
+// backlog.
 func (p *putBatch) displaced() {
 	m := p.domain
-	p.crowded = true
+	p.surplus = true
 	switch {
 	case len(m.Backlogs) > 0:
 		if b := &m.Backlogs[0]; !b.Again {

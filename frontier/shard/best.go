@@ -10,28 +10,28 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// A domain has at most Settings.URLsPerDomain pages. When a put brings more, the pages with the lowest
-// scores go, be they fresh or waiting. What that costs is bounded: pages are taken only from the hosts
-// that the put is about, which are written anyway, and from the other host that has the most.
-// For the few URLs that a report finds it is not worth it each time: it lets a domain grow by an eighth first.
+// A domain has at most Settings.URLsPerDomain pages. When a put brings more, those with the lowest scores are dropped,
+// fresh or waiting. To bound the cost, waiting pages are dropped only from hosts of the put, which are written anyway,
+// and from the largest of the domain's other hosts. A report finds few URLs, so it lets a domain grow by an eighth
+// first.
 const (
-	maxThinned    = 1  // others
-	maxThinnings  = 32 // domains of one operation; further ones wait for the next, until they have twice as many
-	thinningSlack = 8  // a report lets a domain have one part in so many more
+	maxThinned    = 1  // other hosts
+	maxThinnings  = 32 // domains of one operation; further ones may grow to twice the limit
+	thinningSlack = 8  // reports let a domain exceed the limit by this fraction of it
 )
 
 // rival is a page that competes for a place.
 type rival struct {
 	rank    int           // see rank
-	lastmod epoch.Seconds // of those of equal rank the oldest goes
-	fresh   *freshPage    // nil: it waits
+	lastmod epoch.Seconds // among rivals of equal rank, the oldest is dropped first
+	fresh   *freshPage    // nil for a waiting page
 	host    *store.Host
 	hash    uint64
 }
 
-// rank orders rivals: by their scores, but pages that only other domains named behind those that the site named, and
-// those that operators requested before all others. Of
-// equal ones the fresh one goes, so one that waits has one more.
+// rank orders rivals: first pages that operators requested, then pages that the site named, then those that only other
+// domains named; by score within each group. rivals adds one to the rank of a waiting page, so that it wins against an
+// equal fresh one.
 func rank(p *store.Page, now epoch.Seconds) int {
 	n := 2 * p.Score(now)
 	if !p.Foreign {
@@ -43,9 +43,8 @@ func rank(p *store.Page, now epoch.Seconds) int {
 	return n
 }
 
-// choose drops the surplus: fresh pages, which are refused and may be put again, and waiting ones, which are dropped
-// until they are put again.
-func (p *putBatch) choose() error {
+// dropSurplus drops the pages of lowest rank: it refuses fresh ones and removes waiting ones. All may be put again.
+func (p *putBatch) dropSurplus() error {
 	over := p.domain.Pages() + int64(len(p.fresh)) - p.c.settings.URLsPerDomain
 	if over <= p.allowance() || len(p.fresh) == 0 {
 		return nil
@@ -83,7 +82,7 @@ func (p *putBatch) choose() error {
 	return nil
 }
 
-// allowance is by how many pages the domain may be above its limit.
+// allowance returns the number of pages by which the domain may exceed its limit.
 func (p *putBatch) allowance() int64 {
 	limit := p.c.settings.URLsPerDomain
 	switch {
@@ -117,7 +116,7 @@ func (p *putBatch) rivals() (list []rival, err error) {
 	return list, nil
 }
 
-// thinnable returns the hosts of the fresh pages, and those of the domain's others that have the most.
+// thinnable returns the hosts of the fresh pages, and the largest of the domain's other hosts.
 func (p *putBatch) thinnable() ([]*store.Host, error) {
 	var hosts []*store.Host
 	for i := range p.fresh {

@@ -10,7 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// Changed takes contracts that were rewritten. It may be told of them twice, and in any order.
+// Changed records contracts that were rewritten. It may be called twice for a contract, and in any order.
 func (s *Shard) Changed(now epoch.Millis, r frontier.Changed) error {
 	if err := contract.CheckDomain("domain", r.Domain); err != nil {
 		return err
@@ -39,14 +39,14 @@ func checkChanges(list []frontier.Change) error {
 	return nil
 }
 
-// hasContract reports whether a domain has a contract in a partition that this version, or a later one, has written.
+// hasContract reports whether a domain has a contract in a partition.
 func hasContract(c *call, m *store.Domain, p contract.Partition) (bool, error) {
 	records, err := m.Contracts()
 	return slices.ContainsFunc(records, func(r store.Contract) bool { return c.partitionOf(r.Class, r.Day) == p }), err
 }
 
-// contractsChanged records that contracts of a domain were rewritten. One that is known in this revision, or a
-// later one, has not changed.
+// contractsChanged records that contracts of a domain were rewritten. It ignores revisions that are not newer than the
+// recorded one.
 func contractsChanged(c *call, m *store.Domain, changes []frontier.Change) error {
 	if len(changes) == 0 {
 		return nil

@@ -14,8 +14,8 @@ import (
 // zone of their own.
 const sameDate = 36 * time.Hour
 
-// correct takes over what a page says about itself, and the type by whoever fetched it. It reports whether title, date
-// or type differ from what the page was listed with.
+// correct sets title and date to what the page says about itself, and the type to what its scraper found. It reports
+// whether any of them differs from what the page was listed with.
 func correct(c *call, p *store.Page, r *frontier.Result) (differs bool) {
 	if r.Status < 200 || r.Status > 299 {
 		return false
@@ -32,7 +32,8 @@ func correct(c *call, p *store.Page, r *frontier.Result) (differs bool) {
 	return correctDate(c, p, r) || differs
 }
 
-// correctDate takes over the last date that a page states. A newer date of its site, which brought it back, stands.
+// correctDate sets the date to the last one that the page states. A newer date of its site, which brought it back,
+// stands.
 func correctDate(c *call, p *store.Page, r *frontier.Result) (differs bool) {
 	own := max(r.Published, r.Modified)
 	apart := max(own, p.Lastmod).Sub(min(own, p.Lastmod))
@@ -44,8 +45,8 @@ func correctDate(c *call, p *store.Page, r *frontier.Result) (differs bool) {
 	return differs
 }
 
-// isSameTitle reports whether two titles are the same, but for spaces, signs, case, and what one adds to the other:
-// mostly the name of the site.
+// isSameTitle reports whether the letters and digits of one title contain those of the other: many pages add the name
+// of the site.
 func isSameTitle(a, b string) bool {
 	a, b = bare(a), bare(b)
 	return a == b || a != "" && b != "" && (strings.Contains(a, b) || strings.Contains(b, a))
@@ -61,16 +62,16 @@ func bare(title string) string {
 	}, title)
 }
 
-// wasAnnounced reports whether the feed has a page that is fetched for the first time, as far as that can be told: it
-// was listed, and new when it was.
+// wasAnnounced reports whether the feed probably has a page that is fetched for the first time: its site listed it,
+// and it was new then.
 func wasAnnounced(known store.Known, lastmod epoch.Seconds) bool {
 	return known.Listed && !known.Foreign &&
 		(lastmod == 0 || lastmod.Millis() >= known.Since().Millis().Add(-frontier.FreshFor))
 }
 
-// corrected tells readers of the feed what differs on a page from its announcement, and keeps a page that states an
-// old date from being announced when its site lists it with a new one.
-func (p *reporter) corrected(
+// announceCorrection announces an update if a page differs from its announcement. A page that states an old date is
+// marked as listed, so that it is not announced when its site lists it with a new date.
+func (p *reporter) announceCorrection(
 	h *store.Host, q *store.Page, known store.Known, listed epoch.Seconds, differs bool,
 ) error {
 	switch {

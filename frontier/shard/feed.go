@@ -10,17 +10,15 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// The feed is a log of new URLs, in the order in which the shard was given them. What is added to it is
-// written in the transaction that adds the page, so that a page is in the feed once, and not without
-// being remembered.
+// The feed is a log of new URLs, in the order in which they were put. An item is written in the transaction that
+// remembers its page, so that each page is in the feed once.
 //
-// Not every page that the frontier has not seen is new: the first collection of a site brings years of
-// archive. New is what is dated after the site or entry point was looked at before, or within the last
-// frontier.FreshFor; what has no date is new if the caller says so (NewPage.Fresh), because it was not listed
-// when its entry point was read before.
+// Not every page that the frontier has not seen is new: the first collection of a site brings years of archive. A page
+// is new if its date is after the last look at the site or entry point, or within frontier.FreshFor. A page without a
+// date is new if the caller says so (NewPage.Fresh), because its entry point did not list it when it was last read.
 
-// maxUndated is the number of pages without a date one put may announce. More of them are an archive that was
-// not seen before, not what was published since.
+// maxUndated caps the pages without a date that one put announces. If there are more, they are an archive that was not
+// seen before.
 const maxUndated = 50
 
 // Limits of an item.
@@ -72,7 +70,7 @@ func eventName(i *store.FeedItem) string {
 	return frontier.FeedEvents[min(int(i.Event), len(frontier.FeedEvents)-1)]
 }
 
-// announceEvent adds a page that was fetched to the feed, because it changed, is gone, or is not as it was announced.
+// announceEvent adds a fetched page to the feed because it changed, is gone, or differs from its announcement.
 func announceEvent(c *call, h *store.Host, p *store.Page, event uint8, foundBy string) {
 	if !h.Domain.AnnounceUpdate(c.settings.Announcements) {
 		return
@@ -88,8 +86,8 @@ func (p *putBatch) isNew(n *frontier.NewPage) bool {
 	return n.Fresh || p.c.isFresh(n.LastMod, p.since)
 }
 
-// isFresh reports whether a page of a site was published within frontier.FreshFor, or since the site was looked at if
-// that is longer ago; 0 is never.
+// isFresh reports whether a page was published within frontier.FreshFor, or since the last look at its site if that is
+// longer ago. looked is 0 if there was none.
 func (c *call) isFresh(lastmod epoch.Seconds, looked epoch.Millis) bool {
 	since := c.now.Add(-frontier.FreshFor)
 	if looked > 0 {
@@ -99,7 +97,7 @@ func (c *call) isFresh(lastmod epoch.Seconds, looked epoch.Millis) bool {
 	return lastmod > 0 && at >= since && at <= c.now.Add(frontier.FreshFor)
 }
 
-// announced is a page that belongs in the feed.
+// announced is a page that the put may announce.
 type announced struct {
 	freshKey
 	host  *store.Host
@@ -116,19 +114,19 @@ func (p *putBatch) announce(h *store.Host, l link.URL, n *frontier.NewPage) {
 	if len(n.Image) <= frontier.MaxURL {
 		item.Image = n.Image
 	}
-	p.news = append(p.news, announced{freshKey{h.ID, store.Hash48(l.Path)}, h, q.Lastmod > 0, item})
+	p.announcements = append(p.announcements, announced{freshKey{h.ID, store.Hash48(l.Path)}, h, q.Lastmod > 0, item})
 }
 
-// publish adds announced pages to the feed. A page that did not fit into the queues is announced all the same, and
-// only once. A page in neither can be put again.
+// publish adds announced pages to the feed, even those that did not fit into the queues. It remembers them, so that
+// each is announced once.
 func (p *putBatch) publish() error {
 	undated := 0
-	for _, n := range p.news {
+	for _, n := range p.announcements {
 		if !n.dated {
 			undated++
 		}
 	}
-	for _, n := range p.news {
+	for _, n := range p.announcements {
 		if !n.dated && undated > maxUndated {
 			continue
 		}
@@ -151,7 +149,7 @@ func (p *putBatch) publish() error {
 	return nil
 }
 
-// thousandths is a priority from 0 to 1 as it is stored.
+// thousandths returns a priority from 0 to 1 as it is stored.
 func thousandths(priority float64) int {
 	if priority > 0 { // not NaN
 		return int(math.Round(min(priority, 1) * 1000))

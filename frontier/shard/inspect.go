@@ -15,8 +15,7 @@ import (
 // maxListedHosts caps the hosts of a domain whose entry points are listed.
 const maxListedHosts = 64
 
-// Entries lists the entry points of a domain, host by host. The one that stands for the domain itself is among
-// them.
+// Entries lists the entry points of a domain, including the one that stands for the whole domain.
 func (s *Shard) Entries(now epoch.Millis, domain string) (answer frontier.EntryList, err error) {
 	if err := contract.CheckDomain("domain", domain); err != nil {
 		return answer, err
@@ -49,8 +48,8 @@ func (s *Shard) Entries(now epoch.Millis, domain string) (answer frontier.EntryL
 	return answer, err
 }
 
-// Stats counts. Due may count a host twice that has moved to another queue. OldestDue looks at a bounded number of
-// hosts, and is 0 until a later call gets past those that have moved.
+// Stats returns the shard's counters. Due might count a host twice that has moved to another queue. OldestDue examines
+// a bounded number of hosts, and is 0 until a later call gets past those that have moved.
 func (s *Shard) Stats(now epoch.Millis) (stats frontier.Stats, err error) {
 	err = s.run(now, func(c *call) error {
 		n := c.tx.State()
@@ -91,7 +90,7 @@ func (s *Shard) Hosts(now epoch.Millis, r frontier.HostsRequest) (page frontier.
 		return page, err
 	}
 	if !store.IsHostOrder(r.Sort) {
-		return page, contract.Invalid("sort", "%.80q is no order; send due or size", r.Sort)
+		return page, contract.Invalid("sort", "%.80q is not an order; send due or size", r.Sort)
 	}
 	after := store.FirstPosition
 	if r.Cursor != "" {
@@ -136,8 +135,7 @@ func hostInfos(c *call, hosts []*store.Host) ([]frontier.HostInfo, error) {
 	return infos, nil
 }
 
-// maxListedBytes is about how much of URLs and titles Pages lists: some 30,000 pages as sites usually name them. What
-// is beyond it is left out.
+// maxListedBytes caps the URLs and titles that Pages returns: some 30,000 pages. Further pages are left out.
 const maxListedBytes = 4 << 20
 
 // Pages lists the unfinished pages of a domain in no particular order. A shard has only hashes of finished ones.
@@ -175,7 +173,7 @@ func (s *Shard) Pages(now epoch.Millis, r frontier.PagesRequest) (answer frontie
 	return answer, err
 }
 
-// busyHosts returns the hosts of a domain that have pages which are not done.
+// busyHosts returns the hosts of a domain that have unfinished pages.
 func busyHosts(c *call, m *store.Domain) ([]*store.Host, error) {
 	ids, err := m.LargestHosts(store.MaxHosts)
 	if err != nil {

@@ -61,29 +61,29 @@ func (l *leaser) serveAll() error {
 	return nil
 }
 
-// leaser returns out the items of one lease.
+// leaser collects the items of one lease.
 type leaser struct {
-	c       *call
-	request *frontier.LeaseRequest
-	queue   *store.QueueReader // of the lanes that are served
-	filter  *store.Filter
-	number  int64
-	seal    seal // once there is an item
-	ends    epoch.Millis
-	items   []frontier.Item
-	hosts   []int64      // ids
-	again   epoch.Millis // when the first host that was passed over can be asked
-	lanes   []int        // that were served
-	vain    int          // hosts that were looked at and gave nothing
-	partial bool         // only a part of the lanes was looked at
-	most    int          // items, now
-	visits  int          // that may be given now
+	c         *call
+	request   *frontier.LeaseRequest
+	queue     *store.QueueReader // of the lanes that are served
+	filter    *store.Filter
+	number    int64
+	seal      seal // once there is an item
+	ends      epoch.Millis
+	items     []frontier.Item
+	hosts     []int64      // ids
+	again     epoch.Millis // when the first host that was passed over is free
+	lanes     []int        // that were served
+	fruitless int          // hosts that were examined and had no item
+	partial   bool         // only a part of the lanes was read
+	limit     int          // items, now
+	visits    int          // that may be leased now
 }
 
 func newLeaser(c *call, r *frontier.LeaseRequest, f *store.Filter) *leaser {
 	// Numbers grow with the clock, so that they are not given twice after a restore.
 	number := max(c.tx.State().Lease+1, int64(c.now))
-	return &leaser{c: c, request: r, filter: f, number: number, ends: c.now.Add(seconds(r.Seconds)), most: r.Max}
+	return &leaser{c: c, request: r, filter: f, number: number, ends: c.now.Add(seconds(r.Seconds)), limit: r.Max}
 }
 
 // servePages adds new pages and visits. While new pages wait, at most a third of the items are visits.
@@ -95,25 +95,25 @@ func (l *leaser) servePages() error {
 		return err
 	}
 	all := l.request.Max
-	// What a third leaves over goes to visits by turns: of single items, each third.
+	// Turns decide about the remainder: of leases of one item, every third is a visit.
 	turn := int(l.c.tx.State().Turn % visitShare)
 	l.visits = (all - len(l.items) + turn) / visitShare
-	if l.most = all - l.visits; l.missing() > 0 {
+	if l.limit = all - l.visits; l.remaining() > 0 {
 		if err := l.serve(store.KindPage, l.filter.Lanes()...); err != nil {
 			return err
 		}
 	}
-	more := l.missing() == 0 // new pages may wait
+	more := l.remaining() == 0 // new pages may wait
 	if !more {
 		l.visits = all
 	}
-	l.most = min(all, len(l.items)+l.visits)
+	l.limit = min(all, len(l.items)+l.visits)
 	if l.c.tx.State().Visits.Allowed >= aVisit {
 		if err := l.serve(store.KindVisit, frontier.VisitLane); err != nil {
 			return err
 		}
 	}
-	if l.most, l.visits = all, 0; more && l.missing() > 0 {
+	if l.limit, l.visits = all, 0; more && l.remaining() > 0 {
 		return l.serve(store.KindPage, l.filter.Lanes()...)
 	}
 	return nil
@@ -121,13 +121,13 @@ func (l *leaser) servePages() error {
 
 // serve takes hosts from lanes until the lease is full or the lanes are at their end.
 func (l *leaser) serve(kind int, numbers ...int) error {
-	selector, err := newSelector(l.c, numbers, l.filter, l.request.Wants(), l.missing())
+	selector, err := newSelector(l.c, numbers, l.filter, l.request.Wants(), l.remaining())
 	if err != nil {
 		return err
 	}
 	l.queue, l.lanes = selector.queue, append(l.lanes, numbers...)
-	for l.missing() > 0 && !l.spent() {
-		candidates, err := selector.next(min((l.missing()+l.request.PerHost-1)/l.request.PerHost, maxCandidates))
+	for l.remaining() > 0 && !l.spent() {
+		candidates, err := selector.next(min((l.remaining()+l.request.PerHost-1)/l.request.PerHost, maxCandidates))
 		if err != nil {
 			return err
 		}
@@ -139,23 +139,23 @@ func (l *leaser) serve(kind int, numbers ...int) error {
 		}
 	}
 	l.partial = l.partial || l.spent() || selector.queue.Resumed()
-	selector.queue.Finish(l.missing() > 0 && l.spent())
+	selector.queue.Finish(l.remaining() > 0 && l.spent())
 	return nil
 }
 
-// Bounds of what one lease looks at, besides the bytes that it loads.
+// Bounds of what one lease reads, besides the bytes that it loads.
 const (
-	maxCandidates = 64   // hosts that are loaded at once: between two loads a lease sees how many bytes it has
-	maxVain       = 1000 // hosts that give nothing
+	maxCandidates = 64   // hosts that are loaded at once; the bytes are checked between two loads
+	maxFruitless  = 1000 // hosts without an item for the lease
 )
 
-// spent reports whether the lease must not look at more hosts.
-func (l *leaser) spent() bool { return l.vain >= maxVain || l.queue.Full() }
+// spent reports whether the lease has reached these bounds.
+func (l *leaser) spent() bool { return l.fruitless >= maxFruitless || l.queue.Full() }
 
-func (l *leaser) missing() int { return l.most - len(l.items) }
+func (l *leaser) remaining() int { return l.limit - len(l.items) }
 
-// consider returns out what candidates have. The ones that cannot be asked now stay in their queue,
-// are parked at their domain, or move to when they can be asked.
+// consider leases pages of candidates. Those that are not free stay in their queue, are parked at their domain, or are
+// queued for when they are.
 func (l *leaser) consider(kind int, candidates []store.Candidate) error {
 	ids := make([]int64, len(candidates))
 	for i := range candidates {
@@ -177,12 +177,12 @@ func (l *leaser) consider(kind int, candidates []store.Candidate) error {
 		}
 	}
 	for i, h := range hosts {
-		if l.missing() > 0 && l.spent() {
+		if l.remaining() > 0 && l.spent() {
 			candidates[i].Skip()
 			continue
 		}
 		items := len(l.items)
-		keep, err := l.try(h, kind, &candidates[i])
+		keep, err := l.tryHost(h, kind, &candidates[i])
 		if err != nil {
 			return err
 		}
@@ -190,7 +190,7 @@ func (l *leaser) consider(kind int, candidates []store.Candidate) error {
 			candidates[i].Keep()
 		}
 		if len(l.items) == items {
-			l.vain++
+			l.fruitless++
 		}
 	}
 	return nil
@@ -199,8 +199,8 @@ func (l *leaser) consider(kind int, candidates []store.Candidate) error {
 // nearMiss is the wait up to which a host stays in its queue.
 const nearMiss = 16 * time.Second
 
-// try returns out what a host has, and reports whether its pointer must stay in the queue.
-func (l *leaser) try(h *store.Host, kind int, at *store.Candidate) (keep bool, err error) {
+// tryHost leases pages of a host if it is free, and reports whether its pointer must stay in the queue.
+func (l *leaser) tryHost(h *store.Host, kind int, at *store.Candidate) (keep bool, err error) {
 	c := l.c
 	if stands, err := at.Stands(h, kind); !stands || err != nil {
 		return false, err // it has moved
@@ -213,7 +213,7 @@ func (l *leaser) try(h *store.Host, kind int, at *store.Candidate) (keep bool, e
 		l.passOver(h.LeaseEnds)
 		return true, nil
 	}
-	if l.missing() == 0 {
+	if l.remaining() == 0 {
 		return true, nil
 	}
 	if free := c.freeAt(h); free > c.now {
@@ -246,7 +246,7 @@ func (l *leaser) try(h *store.Host, kind int, at *store.Candidate) (keep bool, e
 
 // available reports whether another host of a domain may be leased.
 func (l *leaser) available(m *store.Domain) (bool, error) {
-	if err := l.c.list(m); err != nil {
+	if err := l.c.trackLeased(m); err != nil {
 		return false, err
 	}
 	if l.c.availableHosts(m) > 0 {
@@ -258,7 +258,7 @@ func (l *leaser) available(m *store.Domain) (bool, error) {
 	return false, nil
 }
 
-// give leases what a host has of a kind.
+// give leases items of one kind from a host, and reports whether its pointer must stay in the queue.
 func (l *leaser) give(h *store.Host, m *store.Domain, kind int) (keep bool, err error) {
 	switch kind {
 	case store.KindEntry:
@@ -287,11 +287,11 @@ func (l *leaser) givePages(h *store.Host, m *store.Domain) (keep bool, err error
 			break
 		}
 		h.Leased = append(h.Leased, p)
-		give(c, h, &p)
+		countGiven(c, h, &p)
 		l.items = append(l.items, l.item(h, m, &p, frontier.KindPage))
 	}
 	if len(h.Leased) > 0 {
-		if err := l.fill(h, m); err != nil {
+		if err := l.addVisits(h, m); err != nil {
 			return false, err
 		}
 		l.take(h, m, len(h.Leased))
@@ -305,22 +305,22 @@ func (l *leaser) givePages(h *store.Host, m *store.Domain) (keep bool, err error
 	return false, c.queue(h)
 }
 
-// fill adds visits to the new pages of a host, if it gives fewer than may be asked for.
-func (l *leaser) fill(h *store.Host, m *store.Domain) error {
+// addVisits adds visits to the new pages of a host, if there are fewer of those than may be leased.
+func (l *leaser) addVisits(h *store.Host, m *store.Domain) error {
 	room := min(l.perHost(h)-len(h.Leased), l.visits)
 	if room <= 0 || !h.Schedule.HasPages() {
 		return nil
 	}
 	n, err := l.visit(h, m, room, false)
 	l.visits -= n
-	l.most += n // they take no place of new pages
+	l.limit += n // they do not replace new pages
 	return err
 }
 
-// share is the number of pages that the lease takes of a host.
-func (l *leaser) share(h *store.Host) int { return min(l.perHost(h), l.missing()) }
+// share returns the number of pages that the lease takes from a host.
+func (l *leaser) share(h *store.Host) int { return min(l.perHost(h), l.remaining()) }
 
-// perHost is the number of pages of a host that can be fetched one by one within the lease.
+// perHost returns the number of pages of a host that can be fetched one by one within the lease.
 func (l *leaser) perHost(h *store.Host) int {
 	n := l.request.PerHost
 	if probed(h) {
@@ -332,7 +332,7 @@ func (l *leaser) perHost(h *store.Host) int {
 	return n
 }
 
-// giveEntry leases the entry point of a host that has been due longest.
+// giveEntry leases the entry point of a host that has been due for longest.
 func (l *leaser) giveEntry(h *store.Host, m *store.Domain) (keep bool, err error) {
 	c := l.c
 	if err := h.UnpackEntries(); err != nil {
@@ -365,7 +365,7 @@ func (l *leaser) giveEntry(h *store.Host, m *store.Domain) (keep bool, err error
 	return false, nil
 }
 
-// take notes that a host is leased.
+// take records that n items of a host are leased.
 func (l *leaser) take(h *store.Host, m *store.Domain, n int) {
 	c := l.c
 	h.Lease, h.LeaseEnds, h.LastLease = l.number, l.ends, 0
@@ -390,7 +390,7 @@ func (l *leaser) finish() (frontier.Lease, error) {
 	c.tx.State().Lease = l.number
 	c.tx.PutLease(l.number, l.ends, l.hosts)
 	return frontier.Lease{ID: l.seal.leaseID(l.number), ExpiresAt: l.ends, Items: l.items,
-		More: l.partial && l.missing() > 0}, nil
+		More: l.partial && l.remaining() > 0}, nil
 }
 
 // retryAfter returns the seconds until a lane has something, a host that was passed over becomes free, or a
@@ -438,11 +438,11 @@ func (l *leaser) item(h *store.Host, m *store.Domain, p *store.Page, kind string
 	return item
 }
 
-// reasons are the names of why a page is given.
+// reasons are the names of the reasons for which a page is leased.
 var reasons = [...]string{store.New: "new", store.Requested: "requested", store.Redated: "lastmod",
 	store.Scheduled: "revisit"}
 
-// partition returns the newest partition of a page's class.
+// partition returns the partition of a page: the newest one of its class.
 func (c *call) partition(h *store.Host, p *store.Page) contract.Partition {
 	class := h.PageClass(p)
 	return c.partitionOf(class.ID, class.Day)

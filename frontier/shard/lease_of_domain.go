@@ -7,8 +7,8 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// serveHosts leases what the hosts of one domain have, or one host. It looks at the hosts themselves, not at the
-// queues, in which they keep their places.
+// serveHosts leases pages of one domain or host. It loads the hosts directly; those without an item keep their places
+// in the queues.
 func (l *leaser) serveHosts() error {
 	ids, err := l.hostIDs()
 	if err != nil {
@@ -21,7 +21,7 @@ func (l *leaser) serveHosts() error {
 	}
 	for _, kind := range l.kinds() {
 		for part := range slices.Chunk(ids, maxCandidates) {
-			if l.missing() == 0 {
+			if l.remaining() == 0 {
 				return nil
 			}
 			hosts, err := l.c.tx.Hosts(part)
@@ -29,7 +29,7 @@ func (l *leaser) serveHosts() error {
 				return err
 			}
 			for _, h := range hosts {
-				if h == nil || l.missing() == 0 {
+				if h == nil || l.remaining() == 0 {
 					continue
 				}
 				if err := l.serveHost(h, kind); err != nil {
@@ -57,7 +57,7 @@ func (l *leaser) hostIDs() ([]int64, error) {
 	return m.Hosts, nil
 }
 
-// kinds returns what is leased, in the order in which a host is asked for it.
+// kinds returns the kinds of items to lease, in the order of precedence.
 func (l *leaser) kinds() (kinds []int) {
 	if slices.Contains(l.request.Kinds, frontier.KindEntry) {
 		kinds = append(kinds, store.KindEntry)
@@ -68,7 +68,7 @@ func (l *leaser) kinds() (kinds []int) {
 	return kinds
 }
 
-// serveHost leases what a host has of a kind, if it may be asked now.
+// serveHost leases items of a kind from a host, if it is free.
 func (l *leaser) serveHost(h *store.Host, kind int) error {
 	c := l.c
 	switch {

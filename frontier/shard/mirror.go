@@ -11,19 +11,18 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// The table mirrors remembers which domain showed a digest of its home page and sitemap first, so that
-// the pages of sites with several domains are fetched once. Digests lie in buckets by their first 16 bits,
-// one row each, which bounds what is remembered: a bucket that is full loses the digest that was not
-// seen for longest.
+// The table mirrors keeps which domain first showed a digest of its home page and sitemap, so that the pages of a site
+// with several domains are fetched once. A row is a bucket of digests with the same first 16 bits. A full bucket loses
+// the digest that has not been seen for longest.
 const (
-	maxMirrors   = 64 // of a bucket
+	maxMirrors   = 64 // digests of a bucket
 	mirrorDays   = 90 // after which a domain that was not seen with the digest loses it to the next
-	mirrorWeek   = 7  // days after which it is noted that the domain was seen with it again
+	mirrorWeek   = 7  // days between two updates of when the domain was seen with the digest
 	mirrorSHA256 = 64 // hexadecimal digits
 )
 
-// Mirror returns the domain of which another is a mirror, and remembers the first one. A domain that was
-// not seen with the digest for mirrorDays has lost it. Ask the shard of the digest; client.Frontier.Mirror does.
+// Mirror returns the domain that showed the digest first, or "" if the request's domain did. A domain that has not
+// been seen with the digest for mirrorDays loses it. The shard of the digest decides; client.Frontier.Mirror finds it.
 func (s *Shard) Mirror(now epoch.Millis, r frontier.MirrorRequest) (answer frontier.MirrorAnswer, err error) {
 	if err := contract.CheckDomain("domain", r.Domain); err != nil {
 		return answer, err
@@ -69,7 +68,7 @@ func setMirror(c *call, m *store.Domain, of string) error {
 	m.MirrorOf = of
 	m.Change()
 	if of != "" {
-		return nil // the hosts leave the queues when their turn comes
+		return nil // its hosts leave the queues when their turn comes
 	}
 	hosts, err := c.tx.Hosts(m.Hosts)
 	if err != nil {

@@ -21,7 +21,7 @@ func (s *Shard) SetHost(now epoch.Millis, name string, change frontier.HostChang
 	switch change.Forget {
 	case "", frontier.ForgetFailures, frontier.ForgetAll:
 	default:
-		return false, contract.Invalid("forget", "%.80q is nothing that can be forgotten; send failures or all",
+		return false, contract.Invalid("forget", "%.80q cannot be forgotten; send failures or all",
 			change.Forget)
 	}
 	if change.BlockUntil != nil && change.BlockUntil.Seconds() > store.MaxSlot {
@@ -60,8 +60,8 @@ func (s *Shard) SetHost(now epoch.Millis, name string, change frontier.HostChang
 	return found, err
 }
 
-// setDelay sets the delay of a host in place of what it asks for, or 0 for that. It counts from the last request, and
-// the host is no longer slowed down.
+// setDelay overrides the crawl delay of a host; 0 restores it. The delay counts from the last request, and the host is
+// no longer slowed down.
 func setDelay(c *call, h *store.Host, delay time.Duration) {
 	before := h.Interval()
 	h.Override, h.Slow, h.Calm = max(delay, 0), 0, 0
@@ -71,8 +71,8 @@ func setDelay(c *call, h *store.Host, delay time.Duration) {
 	}
 }
 
-// setBlock blocks a host, or ends its block, and with that what its answers had led to: a Retry-After, the slowing
-// down, and the rest after failures.
+// setBlock blocks a host until an instant, or ends its block. The end of a block also clears a Retry-After, the
+// slowing down, and the rest after failures.
 func setBlock(c *call, h *store.Host, until epoch.Millis) {
 	if h.Blocked = max(until, 0); h.Blocked <= c.now {
 		forgetFailures(c, h)
@@ -84,7 +84,7 @@ func forgetFailures(c *call, h *store.Host) {
 	h.Ready = min(h.Ready, c.now.Add(h.Interval()))
 }
 
-// forget forgets the failures of a host, or also the fate of its pages, which are then put again from what is stored.
+// forget clears the failures of a host, or also what is known of its pages, which are then put again from the backlog.
 func forget(c *call, h *store.Host, what string) error {
 	forgetFailures(c, h)
 	if what != frontier.ForgetAll {
@@ -96,12 +96,11 @@ func forget(c *call, h *store.Host, what string) error {
 	return putAgain(c, h.Domain)
 }
 
-// maxPatterns is the number of patterns of URLs a shard takes.
+// maxPatterns caps the excluded patterns of URLs.
 const maxPatterns = 1000
 
-// Exclude rules something out, or allows it again. The pages of an excluded domain or host stay
-// where they are and come back when it is allowed again. Pages that match a pattern are dropped when
-// their turn comes.
+// Exclude excludes a domain, a host or a pattern of URLs, or allows it again. The pages of an excluded domain or host
+// stay stored, and are leased again when it is allowed. Pages that match a pattern are dropped when their turn comes.
 func (s *Shard) Exclude(now epoch.Millis, x frontier.Exclusion, excluded bool) error {
 	value, err := contract.CheckExclusion(x.Kind, x.Value)
 	if err != nil {
@@ -121,7 +120,7 @@ func (s *Shard) Exclude(now epoch.Millis, x frontier.Exclusion, excluded bool) e
 	})
 }
 
-// excludeDomain also ends a collector's time: it loses the domain at once.
+// excludeDomain excludes a domain or allows it again. A collector loses an excluded domain at once, see Renew.
 func excludeDomain(c *call, name string, excluded bool) error {
 	m, err := c.domainNamed(name)
 	if err != nil || m == nil && !excluded {
@@ -145,7 +144,7 @@ func excludeHost(c *call, name, domain string, excluded bool) error {
 		return err
 	}
 	if h == nil {
-		if h, err = c.hostOf(m, name); h == nil {
+		if h, err = c.makeHost(m, name); h == nil {
 			return err
 		}
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// A host remembers of each pattern of paths what became of its pages. Much of the web is a copy of something else: a
-// page whose text another of its host showed before is not looked at again, and where most pages of a pattern are
-// copies, others of it are worth less; where nearly all are, they are refused as a trap, but for one a day: a wall in
-// front of the site, which answers every page with the same text, may fall.
+// A host counts the outcomes of its pages by pattern of their paths. Much of the web is a copy of something else. A
+// page that shows the text of another page of its host is not scheduled again. If most pages of a pattern are copies,
+// its new pages score less. If nearly all are, new pages are refused as a trap, except one a day, since the cause
+// might end: a login wall shows the same text on every page.
 const (
 	fewCopies  = 8  // pages of a pattern of which more than half must be copies before it is worth less
 	manyCopies = 20 // pages of a pattern of which nine in ten must be copies before it is a trap
@@ -22,8 +22,8 @@ const (
 	minLooks = 8 // of a pattern before its rate of change is known
 )
 
-// isCopy notes the text of a page that was fetched, and reports whether another page of the host has it. Only pages
-// that were fetched for the first time count for their pattern.
+// isCopy records the text of a fetched page, and reports whether another page of the host has the same. Only first
+// fetches count for the pattern.
 func (p *reporter) isCopy(h *store.Host, q *store.Page, r *frontier.Result) bool {
 	if r.Status >= 300 { // 304 says nothing new, and a redirect has no text
 		return false
@@ -33,11 +33,11 @@ func (p *reporter) isCopy(h *store.Host, q *store.Page, r *frontier.Result) bool
 	copied = p.isSaidCopy(h, q, r, digest) || copied
 	k := h.Patterns.Find(link.Pattern(q.Path))
 	switch {
-	case k == nil || q.Visit != nil: // others were given since, or it was counted
+	case k == nil || q.Visit != nil: // the pattern was evicted, or the page was counted
 	case copied:
 		k.Copied = min(k.Copied+1, k.Fetched)
 		k.Probed = p.c.today()
-	case barren(k) && digest != 0: // the wall has fallen
+	case barren(k) && digest != 0: // its pages are not copies any more
 		k.Fetched, k.Copied = 1, 0
 	}
 	return copied
@@ -66,7 +66,8 @@ func (p *reporter) isSaidCopy(h *store.Host, q *store.Page, r *frontier.Result, 
 	return true
 }
 
-// isBarren reports whether a new page is refused since nearly all others of its pattern are copies. One a day is not.
+// isBarren reports whether to refuse a new page because nearly all others of its pattern are copies. It lets one page
+// a day through.
 func isBarren(c *call, h *store.Host, path string) bool {
 	if len(h.Patterns) == 0 {
 		return false
@@ -96,15 +97,15 @@ func yield(h *store.Host, path string) float64 {
 	return float64(k.Fetched-k.Copied+1) / float64(k.Fetched+2)
 }
 
-// give counts a page that is leased.
-func give(c *call, h *store.Host, p *store.Page) {
+// countGiven counts a page that is leased.
+func countGiven(c *call, h *store.Host, p *store.Page) {
 	if p.Visit == nil {
 		h.Patterns.Give(link.Pattern(p.Path), c.today())
 	}
 }
 
-// fetchedNow counts a page that was fetched.
-func fetchedNow(c *call, h *store.Host, p *store.Page) {
+// countFetched counts a page that was fetched.
+func countFetched(c *call, h *store.Host, p *store.Page) {
 	if p.Visit != nil {
 		return
 	}

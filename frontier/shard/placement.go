@@ -9,8 +9,8 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// slot is the second at which a host is checked that may be fetched from from at on. What is near is
-// exact; the longer it takes, the coarser, by an eighth at most, so that blocks fill.
+// slot returns the second at which to check a host that becomes ready at an instant. Longer waits are rounded up, by
+// an eighth at most, so that hosts share blocks.
 func (c *call) slot(at epoch.Millis) epoch.Seconds {
 	at = max(at, c.now)
 	second := at.Seconds()
@@ -21,9 +21,9 @@ func (c *call) slot(at epoch.Millis) epoch.Seconds {
 	return min(second, store.MaxSlot)
 }
 
-// queue returns a host its places, if it is in none that are as good.
+// queue puts a host into the queues that it belongs in, unless it has places there that are as good.
 func (c *call) queue(h *store.Host) error {
-	if h.Lease != 0 || h.Excluded { // its places come when the lease ends, or the exclusion
+	if h.Lease != 0 || h.Excluded { // it is queued when the lease or the exclusion ends
 		return nil
 	}
 	lane, at := h.NextPage(c.seconds())
@@ -49,7 +49,7 @@ func (c *call) queue(h *store.Host) error {
 // visitSlots is the precision with which hosts are queued for visits. Hosts of the same hour share blocks.
 const visitSlots = time.Hour
 
-// queueVisits returns a host its place among those with pages to be fetched again.
+// queueVisits queues a host that has pages to be fetched again.
 func queueVisits(c *call, h *store.Host) {
 	lane, at := h.Schedule.NextPage(c.seconds())
 	if lane < 0 || h.Domain.MirrorOf != "" {
@@ -63,8 +63,8 @@ func queueVisits(c *call, h *store.Host) {
 	c.moveTo(h, store.KindVisit, frontier.VisitLane, at)
 }
 
-// moveTo queues a host in a lane for at, unless it stands as well already. It takes the host out of the
-// queues if the lane is negative.
+// moveTo queues a host in a lane for a second, unless its place there is as good. If the lane is negative, the host
+// leaves the queues of the kind.
 func (c *call) moveTo(h *store.Host, kind, lane int, at epoch.Seconds) {
 	if lane >= 0 {
 		h.QueueAt(kind, lane, c.slot(max(at.Millis(), c.freeAt(h))))

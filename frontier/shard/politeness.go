@@ -7,33 +7,31 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// How a host's answers change when it may be fetched from again.
+// These rules derive a host's next ready time from its answers.
 //
-// Its interval is the delay it asks for. A 429 or 503 doubles it, from slowBase up to maxSlow, once for all
-// that was asked under one lease; every calmAnswers other answers halve it again. A Retry-After is obeyed
-// besides: it may ask for more, and one that always asks for less does not keep the host from slowing down.
-// A host whose name does not resolve is left alone for an hour.
+// A host's interval is its crawl delay. A 429 or 503 doubles it, from one second up to one hour, and once for each
+// lease. Every calmAnswers other answers halve it again. A Retry-After is obeyed as well, but a short one does not
+// keep the interval from doubling. A host whose name does not resolve is left alone for an hour.
 //
-// Failures are the host's, not its pages': one that does not answer, or as a broken server, rests for longer each
-// time, and is probed with one page. So does one that refuses several pages in a row.
+// Failures count for the host, not for its pages. A host that does not answer, or answers as a broken server, rests
+// for longer each time, and is then probed with one page. So does a host that refuses several pages in a row.
 const (
 	calmAnswers = 8
 
-	// noRobotsFor is the time that a host is left alone whose robots.txt cannot be read: everything is forbidden then
-	// (RFC 9309, 2.3.1.4), which is no fault of its pages.
+	// noRobotsFor is the rest of a host whose robots.txt cannot be read. Everything is forbidden then (RFC 9309,
+	// 2.3.1.4), which is not the fault of its pages.
 	noRobotsFor = time.Hour
 
 	// maxTries is the number of times that the server may be broken for a page but not for others.
 	maxTries = 3
-	// retryBase is the time after which such a page is tried again; each time it is 2^retryShift times as long, up to
-	// maxRetry.
+	// retryBase is the wait before such a page is tried again. It grows by 2^retryShift each time, up to maxRetry.
 	retryBase  = time.Minute
 	retryShift = 3
 	maxRetry   = day
 
-	// refusing is the number of pages in a row from which on not the pages but the host refuses.
+	// refusing is the number of refused pages in a row from which refusals count for the host, not the pages.
 	refusing = 3
-	// maxRefusals is the number of times that a page is asked for which is refused; see refusedWaits.
+	// maxRefusals is the number of refusals after which a page is given up; see refusedWaits.
 	maxRefusals = 8
 )
 
@@ -62,16 +60,16 @@ func restAfter(failures int64) time.Duration {
 type outcome int
 
 const (
-	fetched   outcome = iota
-	gone              // for as long as nothing says that it is back
-	refused           // it, or all of the host
-	broken            // the server failed, for this page or for all
-	missing           // there was no response, to this request or to all
-	postponed         // to be asked for later, which is no fault of the page
+	fetched    outcome = iota
+	gone               // the page does not exist, or must not be fetched
+	refused            // this page, or all pages of the host
+	broken             // the server failed, for this page or for all
+	unanswered         // no response, to this request or to all
+	postponed          // to be tried later; not the fault of the page
 )
 
-// outcomeOf returns what a response means for the page. Statuses 408 and 425 are no answer: RFC 9110, 15.5.9, and
-// RFC 8470, 5.2.
+// outcomeOf returns what a response means for the page. Statuses 408 and 425 ask for a repetition: RFC 9110, 15.5.9,
+// and RFC 8470, 5.2.
 func outcomeOf(r *frontier.Result) outcome {
 	switch {
 	case r.NotFetched, r.NoRobots, throttled(r), r.Status == 408, r.Status == 425:
@@ -79,7 +77,7 @@ func outcomeOf(r *frontier.Result) outcome {
 	case r.Forbidden:
 		return gone
 	case r.Unresolved, r.Status == 0:
-		return missing
+		return unanswered
 	case r.Status >= 500:
 		return broken
 	case r.Status == 401, r.Status == 403, r.Status == 451:
@@ -90,8 +88,8 @@ func outcomeOf(r *frontier.Result) outcome {
 	return fetched
 }
 
-// answered updates the host from a response.
-func (c *call) answered(h *store.Host, r *frontier.Result) {
+// recordResponse updates the host from a response.
+func (c *call) recordResponse(h *store.Host, r *frontier.Result) {
 	h.Change()
 	switch o := outcomeOf(r); {
 	case r.NoRobots:
@@ -102,12 +100,12 @@ func (c *call) answered(h *store.Host, r *frontier.Result) {
 		h.Ready = max(h.Ready, c.now.Add(wait))
 	case throttled(r):
 		h.Ready = max(h.Ready, c.now.Add(seconds(r.RetryAfter)))
-	case o == postponed || r.Forbidden: // nobody asked
-	case o == missing || o == broken:
+	case o == postponed || r.Forbidden: // no request was sent
+	case o == unanswered || o == broken:
 		if r.Unresolved {
 			h.Unresolved = c.now.Add(frontier.UnresolvedFor)
 		}
-		if h.Failures == 0 || h.Ready <= c.now { // else it is one of a lease that has counted
+		if h.Failures == 0 || h.Ready <= c.now { // otherwise its lease has already counted one
 			h.Failures++
 			h.Ready = max(h.Ready, c.now.Add(restAfter(h.Failures)))
 		}
@@ -123,7 +121,7 @@ func (c *call) answered(h *store.Host, r *frontier.Result) {
 	}
 }
 
-// probed reports whether a host is probed with one page only.
+// probed reports whether a lease takes only one page of a host, to probe it.
 func probed(h *store.Host) bool { return h.Slow > 0 || h.Failures > 0 || h.Refusals >= refusing }
 
 // throttled reports whether the answer asks for fewer requests.

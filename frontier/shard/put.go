@@ -14,8 +14,8 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// looked reports whether the caller has just looked at an entry point, and as what that counts.
-func looked(n *frontier.NewEntry) (result frontier.Result, ok bool) {
+// checkResult returns the result of the caller's own look at an entry point; ok is false if it has not looked.
+func checkResult(n *frontier.NewEntry) (result frontier.Result, ok bool) {
 	r := frontier.Result{Status: n.Status, ETag: n.ETag, LastModified: n.LastModified, SHA256: n.SHA256}
 	seen := n.ETag != "" || n.LastModified != "" || n.SHA256 != ""
 	if seen && r.Status == 0 {
@@ -33,8 +33,7 @@ func (s *Shard) Put(now epoch.Millis, r frontier.Put) (answer frontier.PutAnswer
 	return answers[0], nil
 }
 
-// PutAll does several puts, one after the other, and gives their answers in the same order. There are at most
-// MaxPut URLs in all of them.
+// PutAll performs several puts in order, and returns their answers. Together they have at most frontier.MaxPut URLs.
 func (s *Shard) PutAll(now epoch.Millis, r frontier.PutAll) (answers []frontier.PutAnswer, err error) {
 	urls := 0
 	for i := range r.Puts {
@@ -71,28 +70,28 @@ func (s *Shard) PutAll(now epoch.Millis, r frontier.PutAll) (answers []frontier.
 	return answers, err
 }
 
-// putBatch is a put at work: the same for found URLs of a report.
+// putBatch is a put under way, also of the URLs that a report found on a domain.
 type putBatch struct {
-	c         *call
-	name      string
-	expected  []string // URLs that will be put, for preparePuts
-	domain    *store.Domain
-	class     int64
-	day       int64
-	since     epoch.Millis // see Put
-	found     bool         // the URLs are those that a report found
-	collected bool         // they are those of a collection
-	news      []announced
-	announced int // of them, those in the feed
-	fresh     []freshPage
-	met       map[freshKey]bool         // the fresh ones
-	perHost   map[int64]int64           // how many of them are of a host
-	visits    map[freshKey]*store.Visit // of pages that were fetched and come back
-	fetched   map[int64]int             // by host: listed pages with a date that were fetched before
-	renewed   map[int64]int             // by host: those of them with a newer date
-	touched   []*store.Host             // that have to be queued
-	crowded   bool                      // pages of the domain lost their places, or got none
-	added     int
+	c             *call
+	name          string
+	expected      []string // URLs that will be put, for preparePuts
+	domain        *store.Domain
+	class         int64
+	day           int64
+	since         epoch.Millis // see Put
+	found         bool         // the URLs are from a report
+	collected     bool         // the URLs are from a collection
+	announcements []announced
+	announced     int // of announcements: those added to the feed
+	fresh         []freshPage
+	seen          map[freshKey]bool         // the fresh ones
+	perHost       map[int64]int64           // number of fresh ones, by host
+	visits        map[freshKey]*store.Visit // of fetched pages that are queued again
+	fetched       map[int64]int             // by host: listed pages with a date that were fetched before
+	redated       map[int64]int             // by host: those of them with a newer date
+	touched       []*store.Host             // that have to be queued
+	surplus       bool                      // pages of the domain were dropped or refused
+	added         int
 }
 
 // freshPage is a page that the frontier does not have yet.
@@ -111,8 +110,8 @@ type freshKey struct {
 }
 
 func newPutBatch(c *call, domain string, partition contract.Partition) *putBatch {
-	return &putBatch{c: c, name: domain, met: map[freshKey]bool{}, perHost: map[int64]int64{},
-		fetched: map[int64]int{}, renewed: map[int64]int{},
+	return &putBatch{c: c, name: domain, seen: map[freshKey]bool{}, perHost: map[int64]int64{},
+		fetched: map[int64]int{}, redated: map[int64]int{},
 		class: c.tx.State().Class(frontier.Class{Country: partition.Country, Category: partition.Category}),
 		day:   dayOf(partition)}
 }
@@ -126,7 +125,8 @@ func (p *putBatch) expect(r *frontier.Put) {
 	}
 }
 
-// preparePuts loads and makes the domains of puts, and loads what is needed to see which URLs the frontier has.
+// preparePuts loads what puts need: their domains, which it makes if they are missing, and what is known of their
+// URLs.
 func preparePuts(c *call, puts []*putBatch) error {
 	if _, err := loadExpected(c, puts); err != nil {
 		return err
@@ -142,8 +142,8 @@ func preparePuts(c *call, puts []*putBatch) error {
 	return c.tx.CountPages(counted)
 }
 
-// loadExpected loads the domains, the hosts and what is known of the URLs that are expected. It returns the hosts
-// by name.
+// loadExpected loads the domains and hosts of puts, and what is known of the expected URLs. It returns the hosts by
+// name.
 func loadExpected(c *call, puts []*putBatch) (map[string]*store.Host, error) {
 	domains := map[string]bool{}
 	hashes := map[string][]uint64{}
@@ -176,7 +176,7 @@ func loadExpected(c *call, puts []*putBatch) (map[string]*store.Host, error) {
 	return named, c.tx.LoadKnown(urls)
 }
 
-// do puts what was expected.
+// do performs a put that was prepared.
 func (p *putBatch) do(r *frontier.Put) (answer frontier.PutAnswer, err error) {
 	answer.Pages, answer.Entries = make([]frontier.Verdict, len(r.Pages)), make([]frontier.Verdict, len(r.Entries))
 	if err := p.learn(r); err != nil {
@@ -232,14 +232,14 @@ func (p *putBatch) states(entries []frontier.NewEntry) []frontier.EntryState {
 	return states
 }
 
-// learn keeps what a collector has learned of the domain, if it still has it.
+// learn records what a collector learned about its domain, if it still has the lease.
 func (p *putBatch) learn(r *frontier.Put) error {
 	m := p.domain
 	if r.Owner == "" || m.Owner != r.Owner || m.OwnerEnds <= p.c.now {
 		return nil
 	}
 	for i := range r.Visits {
-		if err := p.c.visited(m, &r.Visits[i]); err != nil {
+		if err := p.c.recordVisit(m, &r.Visits[i]); err != nil {
 			return err
 		}
 	}
@@ -249,7 +249,7 @@ func (p *putBatch) learn(r *frontier.Put) error {
 	return setMirror(p.c, m, r.MirrorOf)
 }
 
-// admit returns the host of a URL, or why the URL is refused.
+// admit returns the host of a URL, or nil with the verdict that refuses the URL.
 func (p *putBatch) admit(url string) (*store.Host, link.URL, frontier.Verdict, error) {
 	l, ok := p.c.link(url)
 	switch {
@@ -274,14 +274,14 @@ func (p *putBatch) admit(url string) (*store.Host, link.URL, frontier.Verdict, e
 	return h, l, "", nil
 }
 
-// maxFoundHosts is the number of hosts the reports of scrapers add to a shard in a day (UTC): strangers' pages must
-// not decide what is crawled.
+// maxFoundHosts caps the hosts that scrapers' reports add to a shard in a day (UTC): strangers' pages must not decide
+// what is crawled.
 const maxFoundHosts = 1000
 
-// host returns a host of the domain, or makes it; nil when there are too many.
+// host is like makeHost, but a report only makes maxFoundHosts a day.
 func (p *putBatch) host(name string) (*store.Host, error) {
 	if !p.found {
-		return p.c.hostOf(p.domain, name)
+		return p.c.makeHost(p.domain, name)
 	}
 	if h, err := p.c.hostNamed(name); h != nil || err != nil {
 		if h != nil {
@@ -297,11 +297,11 @@ func (p *putBatch) host(name string) (*store.Host, error) {
 		return nil, nil
 	}
 	s.Found++
-	return p.c.hostOf(p.domain, name)
+	return p.c.makeHost(p.domain, name)
 }
 
-// page judges a page, which is foreign if a page of another domain names it. What it accepts may still turn out to be
-// one too many; see finish.
+// page decides whether to accept a page, which is foreign if a page of another domain named it. finish might still
+// refuse an accepted page, if the domain has too many.
 func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Verdict) (err error) {
 	h, l, refused, err := p.admit(n.URL)
 	if h == nil {
@@ -314,11 +314,11 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 	back := !ok || requested || p.comesBack(h, known, n, foreign)
 	if known.Life == store.Fetched && n.LastMod > 0 && !requested {
 		if p.fetched[h.ID]++; back {
-			p.renewed[h.ID]++
+			p.redated[h.ID]++
 		}
 	}
 	switch {
-	case p.met[key] || !back && foreign:
+	case p.seen[key] || !back && foreign:
 		*verdict = frontier.Duplicate
 		return nil
 	case !ok && isTrap(h.Name, l.Path, p.c.seconds()):
@@ -326,14 +326,14 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 		h.Traps++
 		h.Change()
 		return nil
-	case back && known.Life == store.Idle && isBarren(p.c, h, l.Path): // its site may announce it all the same
-		*verdict, p.met[key] = frontier.Trapped, true
+	case back && known.Life == store.Idle && isBarren(p.c, h, l.Path): // but noteListed might announce it
+		*verdict, p.seen[key] = frontier.Trapped, true
 		h.Traps++
 		h.Change()
 		if foreign {
 			return nil
 		}
-		return p.list(h, l, n, known, ok)
+		return p.noteListed(h, l, n, known, ok)
 	case back && isForbidden(p.c, h, l.Path):
 		*verdict = frontier.Disallowed
 		return nil
@@ -341,9 +341,9 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 		*verdict = frontier.Mirrored
 		return nil
 	}
-	p.met[key] = true
+	p.seen[key] = true
 	if !foreign {
-		if err := p.list(h, l, n, known, ok); err != nil {
+		if err := p.noteListed(h, l, n, known, ok); err != nil {
 			return err
 		}
 	}
@@ -378,14 +378,14 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 // goneFor is the time after which a page that was refused for good may be put again.
 const goneFor = 30 * day
 
-// comesBack reports whether a known page is to be fetched that is put once more.
+// comesBack reports whether a known page that is put again should be fetched.
 func (p *putBatch) comesBack(h *store.Host, k store.Known, n *frontier.NewPage, foreign bool) bool {
 	dated := n.LastMod > 0 && n.LastMod <= latestDate(p.c)
 	switch k.Life {
 	case store.Idle:
 		return true
 	case store.Fetched:
-		return !foreign && dated && n.LastMod >= k.Until() && believes(h)
+		return !foreign && dated && n.LastMod >= k.Until() && trustsDates(h)
 	case store.Gone: // it may have been linked before it was published
 		if k.Disallowed {
 			return allowedAgain(h, k) <= p.c.seconds()
@@ -399,15 +399,15 @@ func (p *putBatch) comesBack(h *store.Host, k store.Known, n *frontier.NewPage, 
 // newer than each fetch.
 func latestDate(c *call) epoch.Seconds { return c.now.Add(time.Hour).Seconds() }
 
-// testedDates is the number of looks at pages with newer dates after which a host must have shown that they are true.
+// testedDates is the number of pages fetched for their newer dates after which it counts how many had really changed.
 const testedDates = 8
 
-// believes reports whether the newer dates of a host bring its pages back. Some always say today.
-func believes(h *store.Host) bool { return h.Trust.Newer < testedDates || h.Trust.Belief() > 0 }
+// trustsDates reports whether newer dates bring pages of a host back. Some hosts date every page today.
+func trustsDates(h *store.Host) bool { return h.Trust.Newer < testedDates || h.Trust.Belief() > 0 }
 
-// list notes that the site itself has listed a page, and announces it if it is new. So is one that was known, if it
-// has a date for the first time.
-func (p *putBatch) list(h *store.Host, l link.URL, n *frontier.NewPage, k store.Known, known bool) error {
+// noteListed records that the site itself has listed a page, and announces the page if it is new. A known page can be
+// new as well, when it gets its first date.
+func (p *putBatch) noteListed(h *store.Host, l link.URL, n *frontier.NewPage, k store.Known, known bool) error {
 	dated := n.LastMod > 0
 	first := dated && !k.Listed
 	if p.domain.MirrorOf == "" && p.isNew(n) && (!known || k.Foreign || first && p.c.isFresh(k.Since(), p.since)) {
@@ -436,7 +436,7 @@ func (p *putBatch) entry(n *frontier.NewEntry) (frontier.Verdict, error) {
 	if h == nil {
 		return verdict, err
 	}
-	if long(h.Name, l.Path) {
+	if isTooLong(h.Name, l.Path) {
 		return frontier.InvalidURL, nil
 	}
 	if err := h.UnpackEntries(); err != nil {
@@ -460,7 +460,7 @@ func (p *putBatch) entry(n *frontier.NewEntry) (frontier.Verdict, error) {
 		return frontier.HostFull, nil
 	case at < 0:
 		k, ok := h.Known(hash)
-		if k.Life = store.Waiting; !ok { // it is no page
+		if k.Life = store.Waiting; !ok { // it is not known as a page
 			k.At = p.c.hour()
 		}
 		if err := h.Remember(hash, k); err != nil {
@@ -478,7 +478,7 @@ func (p *putBatch) entry(n *frontier.NewEntry) (frontier.Verdict, error) {
 	return verdict, nil
 }
 
-// forget notes that a URL is no entry point any more: it can be put as a page, unless it waits as one.
+// forget records that a URL is not an entry point any more. It can be put as a page, unless it waits as one.
 func (p *putBatch) forget(h *store.Host, hash uint64) error {
 	_, waits, err := h.Find(hash)
 	if err != nil || waits || h.LeasedPage(hash) >= 0 {
@@ -489,7 +489,7 @@ func (p *putBatch) forget(h *store.Host, hash uint64) error {
 	return h.Remember(hash, k)
 }
 
-// update takes over what is given of an entry point. A caller that has just looked at it sets its clock.
+// update overwrites an entry point. The caller's own look at it counts as a check, and sets its next one.
 func (p *putBatch) update(h *store.Host, e *store.Entry, l link.URL, n *frontier.NewEntry) {
 	due, known := e.Due, e.Method != ""
 	e.Page = p.newPage(h, l, &n.NewPage)
@@ -500,18 +500,18 @@ func (p *putBatch) update(h *store.Host, e *store.Entry, l link.URL, n *frontier
 	if e.Due = due; due == 0 {
 		e.Due = p.c.seconds().Add(e.Interval)
 	}
-	result, looked := looked(n)
+	result, looked := checkResult(n)
 	if !looked {
 		return
 	}
 	interval, awaited := e.Interval, e.Method == frontier.MethodCollect && e.Tried > 0
-	p.c.check(e, &result, store.Unknown)
+	p.c.recordCheck(e, &result, store.Unknown)
 	if !known && !store.FailedStatus(result.Status) { // there is nothing that it could have changed from
 		e.Interval, e.Due, e.ChangedAt, e.Rhythm = interval, p.c.seconds().Add(interval), 0, store.Rhythm{}
 		e.Checks[len(e.Checks)-1].Changed = false
 	}
-	if first := p.c.first(h, nil); awaited && first != nil {
-		p.c.lookAt(h, p.c.slot(p.c.goesAt(first).Millis()))
+	if first := p.c.firstEntry(h, nil); awaited && first != nil {
+		p.c.scheduleCheck(h, p.c.slot(p.c.refreshableAt(first).Millis()))
 	}
 }
 
@@ -522,15 +522,16 @@ func (p *putBatch) touch(h *store.Host) {
 	}
 }
 
-// maxRenewed is the number of pages of a host that one put brings back by their dates, when they are most of what it
-// lists: more were stamped anew, or the host always says today.
+// maxRenewed caps the pages of a host that one put brings back by newer dates, if those are most of the fetched pages
+// that it lists: the host probably dates every page today.
 const maxRenewed = 10
 
-// disbelieve refuses the pages of hosts whose dates say nothing. Only later ones count from now on.
-func (p *putBatch) disbelieve() error {
+// refuseFalseDates refuses pages that come back by their dates, of hosts that have more than maxRenewed of them. Only
+// dates after now bring these pages back later.
+func (p *putBatch) refuseFalseDates() error {
 	believed := p.fresh[:0]
 	for _, f := range p.fresh {
-		n := p.renewed[f.host.ID]
+		n := p.redated[f.host.ID]
 		if f.life != store.Fetched || f.page.Reason == store.Requested || n <= maxRenewed ||
 			2*n <= p.fetched[f.host.ID] {
 			believed = append(believed, f)
@@ -546,12 +547,12 @@ func (p *putBatch) disbelieve() error {
 	return nil
 }
 
-// finish queues the fresh pages, only the best if not all fit, and their hosts.
+// finish queues the fresh pages, or the best of them if not all fit, and their hosts.
 func (p *putBatch) finish() error {
-	if err := p.disbelieve(); err != nil {
+	if err := p.refuseFalseDates(); err != nil {
 		return err
 	}
-	if err := p.choose(); err != nil {
+	if err := p.dropSurplus(); err != nil {
 		return err
 	}
 	if err := p.takeScheduled(); err != nil {
@@ -578,7 +579,7 @@ func (p *putBatch) finish() error {
 	return nil
 }
 
-// takeScheduled takes pages out of the schedule that come back at once.
+// takeScheduled removes fresh pages from the schedule of visits.
 func (p *putBatch) takeScheduled() error {
 	hosts := map[*store.Host]map[uint64]bool{}
 	requested := map[*store.Host]bool{}
@@ -619,8 +620,8 @@ func (p *putBatch) takeScheduled() error {
 	return nil
 }
 
-// leaveScheduled refuses pages that may stand in a schedule which is too large to be searched: they would be fetched
-// twice. Only later dates count from now on.
+// leaveScheduled refuses pages that takeScheduled did not find in a schedule too large to be searched: they might be
+// fetched twice. Only dates after now bring these pages back later.
 func (p *putBatch) leaveScheduled(h *store.Host, hashes map[uint64]bool) error {
 	var err error
 	p.fresh = slices.DeleteFunc(p.fresh, func(f freshPage) bool {
@@ -673,7 +674,7 @@ func (p *putBatch) accept(f *freshPage) error {
 	return nil
 }
 
-// cut shortens a text to size bytes of whole characters.
+// cut truncates a text to at most size bytes of whole characters.
 func cut(text string, size int) string {
 	text = strings.ToValidUTF8(text, "")
 	if len(text) <= size {

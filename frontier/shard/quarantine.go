@@ -78,7 +78,7 @@ func restoreRow(c *call, row *store.QuarantinedRow) error {
 	return err
 }
 
-// restoreQuarantinedHost restores a host that has got nothing since.
+// restoreQuarantinedHost restores a host that has no pages or entry points yet.
 func restoreQuarantinedHost(c *call, row *store.QuarantinedRow) (bool, error) {
 	hosts, err := c.tx.Hosts([]int64{row.Key})
 	if err != nil || hosts[0] == nil {

@@ -13,12 +13,12 @@ import (
 
 // Bounds of one refresh.
 const (
-	claimTime   = 2 * time.Minute  // for which it has its host
-	claimWait   = 30 * time.Second // for which it waits for its host
-	maxNewPages = 1000             // that it may put
+	claimTime   = 2 * time.Minute  // for which it claims its host
+	claimWait   = 30 * time.Second // for which it may wait for its host after it began
+	maxNewPages = 1000             // pages that it may put
 )
 
-// BeginRefresh returns the host of an entry point that is due to its refresh. It writes one row.
+// BeginRefresh claims the host of a due entry point for a refresh. It writes one row.
 func (s *Shard) BeginRefresh(now epoch.Millis, r frontier.RefreshRequest) (answer frontier.RefreshGrant, err error) {
 	if r.Owner == "" || len(r.Owner) > frontier.MaxOwner {
 		return answer, contract.Invalid("owner", "an owner has 1 to %d bytes", frontier.MaxOwner)
@@ -45,7 +45,7 @@ func (s *Shard) BeginRefresh(now epoch.Millis, r frontier.RefreshRequest) (answe
 	return answer, err
 }
 
-// beginRefresh returns the host of an entry point to its refresh.
+// beginRefresh claims the host of an entry point, and returns what its refresh needs.
 func beginRefresh(c *call, h *store.Host, e *store.Entry, owner string) frontier.RefreshGrant {
 	begun := frontier.RefreshGrant{
 		Granted: true, Seconds: int64(claimTime / time.Second),
@@ -59,7 +59,7 @@ func beginRefresh(c *call, h *store.Host, e *store.Entry, owner string) frontier
 	return begun
 }
 
-// claimHost returns a host to a refresh. One before it that was lost is forgotten but for the delay after it.
+// claimHost claims a host for a refresh. Of an earlier claim that was lost, only the delay after it remains.
 func claimHost(c *call, h *store.Host, owner string) {
 	m := h.Domain
 	h.Ready = m.ReadyFor("", h, c.now)
@@ -75,11 +75,11 @@ func claimHost(c *call, h *store.Host, owner string) {
 	}
 }
 
-// refreshBusy is the time for which a host cannot be refreshed, 0 when it can be now or soon. While
-// scrapers have it they get no more hosts of the domain until the refresh had its turn.
+// refreshBusy returns the milliseconds for which a host cannot be refreshed; 0 if it can be now or soon. If scrapers
+// have the host, no other host of its domain is leased until the refresh has had its turn.
 func refreshBusy(c *call, h *store.Host) (int64, error) {
 	m := h.Domain
-	if err := c.list(m); err != nil {
+	if err := c.trackLeased(m); err != nil {
 		return 0, err
 	}
 	collector := epoch.Millis(0)
@@ -104,7 +104,7 @@ func refreshBusy(c *call, h *store.Host) (int64, error) {
 	return max(int64(until-c.now), 0), nil
 }
 
-// claimOf returns the number by which a host's row names the owner of its refresh.
+// claimOf returns the number that stands for the owner of a refresh in a host's row.
 func claimOf(owner string) int64 { return int64(store.Hash48(owner)) }
 
 // findEntry returns an entry point with its host; nil if not found.
@@ -130,8 +130,8 @@ func findEntry(c *call, domain, url string) (*store.Host, *store.Entry, error) {
 	return h, &h.Entries[at], nil
 }
 
-// EndRefresh takes the outcome of a refresh and puts what it found, in one transaction: that of a refresh
-// that found nothing writes one row.
+// EndRefresh records the outcome of a refresh and puts the pages that it found. A refresh that found nothing writes
+// one row.
 func (s *Shard) EndRefresh(now epoch.Millis, r frontier.RefreshResult) (answer frontier.RefreshEnd, err error) {
 	if err := frontier.CheckRange("pages", len(r.Pages), 0, maxNewPages); err != nil {
 		return answer, err
@@ -176,26 +176,27 @@ func (s *Shard) EndRefresh(now epoch.Millis, r frontier.RefreshResult) (answer f
 	return answer, err
 }
 
-// endClaim takes a host back from its refresh, with what that learned of it.
+// endClaim ends the claim of a refresh, and updates the host with what the refresh learned about it.
 func endClaim(c *call, h *store.Host, v *frontier.Visit) error {
 	h.Claim, h.ClaimEnds = 0, 0
 	h.Change()
 	m := h.Domain
-	leave(m, &m.Claims, h.ID)
-	if v.Host = h.Name; v.RobotsExpires == 0 { // only robots.txt says what the host asks for
+	removeActive(m, &m.Claims, h.ID)
+	if v.Host = h.Name; v.RobotsExpires == 0 { // it has not read robots.txt, so the delay stays
 		v.Delay = h.Delay.Milliseconds()
 	}
-	return c.visited(m, v)
+	return c.recordVisit(m, v)
 }
 
-// recordRefresh records the answer of an entry point, which listed some pages that are new, and when it is asked next.
+// recordRefresh records the answer of an entry point and the number of new pages that it listed, and schedules its
+// next refresh.
 func recordRefresh(c *call, h *store.Host, e *store.Entry, r *frontier.RefreshResult, found int) (changed bool) {
 	before, was := h.NextDue(), e.State()
 	if store.FailedStatus(r.Status) { // others are counted by the tick, which writes the counters anyway
 		c.tx.State().Faults++
 	}
-	// Many a feed is different at every request, if only by the time at which it was made.
-	changed = c.check(e, &frontier.Result{Status: r.Status, ETag: r.ETag, LastModified: r.LastModified,
+	// Many feeds differ at every request, if only by their own date, so the number of new pages counts.
+	changed = c.recordCheck(e, &frontier.Result{Status: r.Status, ETag: r.ETag, LastModified: r.LastModified,
 		SHA256: r.SHA256},
 		found)
 	h.Rewrite = h.Rewrite || shownChange(was, e.State())
@@ -203,7 +204,7 @@ func recordRefresh(c *call, h *store.Host, e *store.Entry, r *frontier.RefreshRe
 	return changed
 }
 
-// only puts pages of a domain by themselves.
+// only prepares and performs the put of some pages.
 func (p *putBatch) only(pages []frontier.NewPage) ([]frontier.Verdict, error) {
 	put := frontier.Put{Domain: p.name, Pages: pages}
 	p.expect(&put)
@@ -224,13 +225,12 @@ func newItems(pages []frontier.NewPage, verdicts []frontier.Verdict, since epoch
 	return n
 }
 
-// nextRefresh grants the owner of a refresh that ended the host's next due entry point: without a message, and with
-// one row less than a refresh of its own. If that is not possible now, it schedules a check of the host for when it
-// is.
+// nextRefresh lets the owner of a refresh that ended continue with the host's next due entry point. That saves a
+// message and a row. If it is not possible now, nextRefresh schedules a check of the host.
 func nextRefresh(c *call, h *store.Host, ended *store.Entry, owner string) (*frontier.NextRefresh, error) {
 	m := h.Domain
-	e := c.first(h, ended)
-	if e == nil || c.goesAt(e) > c.seconds() || c.settings.PerMinute <= 0 || h.Excluded || m.Excluded {
+	e := c.firstEntry(h, ended)
+	if e == nil || c.refreshableAt(e) > c.seconds() || c.settings.PerMinute <= 0 || h.Excluded || m.Excluded {
 		return nil, nil
 	}
 	if r := &c.tx.State().Refreshing; owner != "" && e.Method != frontier.MethodCollect && m.Closed(c.now) == 0 &&
@@ -245,6 +245,6 @@ func nextRefresh(c *call, h *store.Host, ended *store.Entry, owner string) (*fro
 				RefreshGrant: beginRefresh(c, h, e, owner)}, nil
 		}
 	}
-	c.lookAt(h, c.slot(max(c.freeAt(h), m.Closed(c.now))))
+	c.scheduleCheck(h, c.slot(max(c.freeAt(h), m.Closed(c.now))))
 	return nil, nil
 }

@@ -5,8 +5,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// remove takes pages out: they are gone, and come back as gone pages do. Those that a scraper has stay until it has
-// reported them.
+// remove marks pages as gone; they come back as other gone pages do. Leased pages stay until they are reported.
 func (p *putBatch) remove(pages []frontier.NewPage, verdicts []frontier.Verdict) error {
 	hosts := map[string]*store.Host{}
 	var order []*store.Host

@@ -8,8 +8,8 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// RenewLease prolongs a lease for the hosts that it still has, up to frontier.MaxLeased after it was given. One with a
-// host that operators blocked or excluded meanwhile is not prolonged: whoever has it would go on asking that.
+// RenewLease prolongs a lease for the hosts that it still has, up to frontier.MaxLeased after it began. It does not prolong
+// a lease with a host that operators have blocked or excluded since.
 func (s *Shard) RenewLease(now epoch.Millis, r frontier.RenewLease) (renewed frontier.RenewedLease, err error) {
 	if err := frontier.CheckRange("lease_seconds", r.Seconds, frontier.MinLeaseSeconds,
 		frontier.MaxLeaseSeconds); err != nil {
@@ -26,7 +26,7 @@ func (s *Shard) RenewLease(now epoch.Millis, r frontier.RenewLease) (renewed fro
 			renewed.Closed = true
 			return nil
 		}
-		// Its number is about the time at which it was given, see newLeaser.
+		// A lease's number is about the time at which it began, see newLeaser.
 		ends := min(c.now.Add(seconds(r.Seconds)), epoch.Millis(number).Add(frontier.MaxLeased))
 		ends = max(ends, hosts[0].LeaseEnds)
 		if ends <= c.now {
@@ -56,7 +56,7 @@ func prolong(h *store.Host, ends epoch.Millis) {
 	}
 }
 
-// ReleaseLease takes back what a lease still has, and returns how many items that is. It costs them nothing.
+// ReleaseLease takes back what a lease still has, and returns the number of items. It does not count as an attempt.
 func (s *Shard) ReleaseLease(now epoch.Millis, r frontier.ReleaseLease) (items int, err error) {
 	err = s.run(now, func(c *call) error {
 		number, hosts, err := c.leased(r.Lease)
@@ -73,7 +73,7 @@ func (s *Shard) ReleaseLease(now epoch.Millis, r frontier.ReleaseLease) (items i
 			items += n
 			c.tx.State().Leased -= int64(n)
 			finished[h.ID], h.LastLease = true, number // its reports may be on the way
-			if err := c.free(h, min(c.now, h.LeaseEnds).Add(h.Interval())); err != nil {
+			if err := c.freeHost(h, min(c.now, h.LeaseEnds).Add(h.Interval())); err != nil {
 				return err
 			}
 		}

@@ -54,7 +54,7 @@ func (s *Shard) Report(now epoch.Millis, r frontier.Report) (answer frontier.Rep
 	return answer, err
 }
 
-// reporter is a report at work.
+// reporter is a report under way.
 type reporter struct {
 	c        *call
 	number   int64                // of the lease
@@ -71,10 +71,10 @@ type reporter struct {
 type reportedItem struct {
 	host     *store.Host
 	hash     uint64
-	requeued *store.Page // taken back from the queue, since the lease was over
+	requeued *store.Page // its page, taken from the queue again, if the lease had expired
 }
 
-// prepare loads what the results are about.
+// prepare loads the items of the results, and what is known of their URLs.
 func (p *reporter) prepare(results []frontier.Result) error {
 	c := p.c
 	if err := p.open(results); err != nil {
@@ -161,8 +161,8 @@ func (p *reporter) prepareFound(results []frontier.Result) error {
 	return preparePuts(p.c, puts)
 }
 
-// takeBack takes a page back that was queued again since the lease was over, if nobody has leased its host since.
-// A page that was fetched after it was leased was reported before.
+// takeBack removes a page from the queue that was put back when its lease expired, unless the host was leased again
+// since. A page fetched after the lease began was reported before.
 func (p *reporter) takeBack(item *reportedItem) error {
 	h := item.host
 	if h.LastLease != p.number || h.Lease != 0 || p.seal.none() {
@@ -181,9 +181,9 @@ func (p *reporter) takeBack(item *reportedItem) error {
 	return nil
 }
 
-// foundOn returns the domain and the partition of the page on which the URLs of a result were found. It reports false
-// when nobody was given that page.
-func (p *reporter) foundOn(item reportedItem) (domain string, partition contract.Partition, given bool) {
+// foundOn returns the domain and the partition of the page on which the URLs of a result were found. leased is false
+// if that page is not an item of the lease.
+func (p *reporter) foundOn(item reportedItem) (domain string, partition contract.Partition, leased bool) {
 	h, hash := item.host, item.hash
 	if h == nil {
 		return "", partition, false
@@ -202,8 +202,8 @@ func (p *reporter) foundOn(item reportedItem) (domain string, partition contract
 	return h.Domain.Name, p.c.partition(h, on), true
 }
 
-// result settles one item, and gives its partition and what became of it. It counts however late it is, as long as
-// nobody else was given its host.
+// result records one result, and returns the partition and the outcome of its item. A late result counts as long as
+// the host was not leased again.
 func (p *reporter) result(r *frontier.Result, item *reportedItem) (contract.Partition, frontier.Outcome, error) {
 	h, hash := item.host, item.hash
 	if h == nil {
@@ -234,7 +234,7 @@ func (p *reporter) result(r *frontier.Result, item *reportedItem) (contract.Part
 	return p.c.partition(h, &store.Page{}), frontier.ReportAccepted, nil // repeated
 }
 
-// foreign reports whether an item belongs to another lease that is not over.
+// foreign reports whether an item belongs to another lease that has not expired.
 func (p *reporter) foreign(h *store.Host, hash uint64) bool {
 	return h.Lease != p.number && h.Lease != 0 && h.LeaseEnds > p.c.now && h.LeasedPage(hash) >= 0
 }
@@ -244,7 +244,7 @@ func (p *reporter) page(h *store.Host, q *store.Page, r *frontier.Result) error 
 	if !r.NotFetched && !r.Forbidden && !r.NoRobots {
 		c.tx.State().Answers++
 	}
-	if err := p.end(h, q, r); err != nil {
+	if err := p.recordPage(h, q, r); err != nil {
 		return err
 	}
 	if err := p.redirected(h, r); err != nil {
@@ -263,7 +263,7 @@ func (p *reporter) leadsElsewhere(h *store.Host, r *frontier.Result) bool {
 	return !ok || !p.c.belongs(l.Host, h.Domain.Name)
 }
 
-// redirected notes what became of the page to which one was redirected, unless that waits or was reported itself.
+// redirected records the outcome for the target of a redirect, unless the target waits or was reported itself.
 func (p *reporter) redirected(h *store.Host, r *frontier.Result) error {
 	life := store.Fetched
 	switch outcomeOf(r) {
@@ -284,21 +284,21 @@ func (p *reporter) redirected(h *store.Host, r *frontier.Result) error {
 	return h.End(hash, life)
 }
 
-// end notes what became of a page of the lease.
-func (p *reporter) end(h *store.Host, q *store.Page, r *frontier.Result) error {
+// recordPage records the outcome of a leased page.
+func (p *reporter) recordPage(h *store.Host, q *store.Page, r *frontier.Result) error {
 	c := p.c
 	well, rested, before := h.Failures == 0, h.Refusals, q.Status
 	if !r.NotFetched && !r.NoRobots && !r.Forbidden {
 		q.Status = uint16(r.Status)
 	}
-	c.answered(h, r)
+	c.recordResponse(h, r)
 	switch outcomeOf(r) {
 	case postponed:
 		if r.NotFetched || r.NoRobots {
 			refund(c, q)
 		}
 		h.PutBack(*q)
-	case missing:
+	case unanswered:
 		c.tx.State().Faults++
 		p.deferPage(h, q, well)
 	case broken:
@@ -312,7 +312,7 @@ func (p *reporter) end(h *store.Host, q *store.Page, r *frontier.Result) error {
 			return p.gone(h, q, r)
 		}
 		q.Due = c.now.Add(refusedWaits[min(int(q.Refused), len(refusedWaits))-1]).Seconds() + 1
-		if h.Refusals >= refusing { // others are asked for first
+		if h.Refusals >= refusing { // other pages come first
 			q.Due = max(q.Due, h.Ready.Add(refusedWaits[0]<<q.Refused).Seconds())
 		}
 		h.PutBack(*q)
@@ -321,7 +321,7 @@ func (p *reporter) end(h *store.Host, q *store.Page, r *frontier.Result) error {
 	case fetched:
 		first, listed, now := q.Visit == nil, q.Lastmod, p.fetchedAs(q, r, before)
 		differs := correct(c, q, r)
-		fetchedNow(c, h, q)
+		countFetched(c, h, q)
 		known, _ := h.Known(store.Hash48(q.Path))
 		c.done(h, q, &h.Done, &c.tx.State().Done)
 		if err := h.Remember(store.Hash48(q.Path), now); err != nil {
@@ -332,7 +332,7 @@ func (p *reporter) end(h *store.Host, q *store.Page, r *frontier.Result) error {
 			return p.fetchedForeign(h, q, r, copied)
 		}
 		if first && !copied {
-			return p.corrected(h, q, known, listed, differs)
+			return p.announceCorrection(h, q, known, listed, differs)
 		}
 	}
 	return nil
@@ -357,8 +357,8 @@ func (p *reporter) fetchedAs(q *store.Page, r *frontier.Result, before uint16) s
 	return known
 }
 
-// deferPage puts a page back that got no useful answer. While its host rests, that is probed with other pages first. If
-// the host was well, it may be the page's fault, which waits longer each time.
+// deferPage puts a page back that got no useful answer. Other pages of its host are probed first. If the host was
+// well, the fault may be the page's own, so it waits longer each time.
 func (p *reporter) deferPage(h *store.Host, q *store.Page, well bool) {
 	q.Due = h.Ready.Add(h.Ready.Sub(p.c.now)/4).Seconds() + 1 // a host's turn comes within an eighth of its wait
 	if well {
@@ -368,7 +368,7 @@ func (p *reporter) deferPage(h *store.Host, q *store.Page, well bool) {
 	h.PutBack(*q)
 }
 
-// gone notes that a page of a lease is not fetched any more.
+// gone records that a leased page is not fetched any more.
 func (p *reporter) gone(h *store.Host, q *store.Page, r *frontier.Result) error {
 	p.c.done(h, q, &h.Failed, &p.c.tx.State().Failed)
 	if k := h.Patterns.Find(link.Pattern(q.Path)); k != nil {
@@ -384,8 +384,8 @@ func (p *reporter) gone(h *store.Host, q *store.Page, r *frontier.Result) error 
 	return h.Remember(store.Hash48(q.Path), known)
 }
 
-// fetchedForeign notes that a page exists which only other domains had named, and announces it if it is new. A copy of
-// another page is not: many a site answers with 200 and the same text whatever it is asked for.
+// fetchedForeign records that a page named only by other domains exists, and announces it if it is new. It does not
+// announce copies: many sites answer any path with 200 and the same text.
 func (p *reporter) fetchedForeign(h *store.Host, q *store.Page, r *frontier.Result, copied bool) error {
 	if r.Status >= 300 {
 		return nil
@@ -407,12 +407,12 @@ func (p *reporter) entry(h *store.Host, at int, r *frontier.Result) error {
 	hash := h.Asked[at]
 	h.Asked = append(h.Asked[:at:at], h.Asked[at+1:]...)
 	c.tx.State().Leased--
-	c.answered(h, r)
+	c.recordResponse(h, r)
 	if err := h.UnpackEntries(); err != nil {
 		return err
 	}
 	if i := h.Entry(hash); i >= 0 && !r.NotFetched && !r.NoRobots { // it may have been removed meanwhile
-		c.check(&h.Entries[i], r, store.Unknown)
+		c.recordCheck(&h.Entries[i], r, store.Unknown)
 		c.tx.State().Answers++
 		if store.FailedStatus(r.Status) {
 			c.tx.State().Faults++
@@ -421,7 +421,7 @@ func (p *reporter) entry(h *store.Host, at int, r *frontier.Result) error {
 	return p.after(h, r, false) // a site's own feed may be somewhere else
 }
 
-// done counts a page that waits no more.
+// done removes a page from the counts of waiting ones, and increments counters.
 func (c *call) done(h *store.Host, q *store.Page, counters ...*int64) {
 	h.Leave(q)
 	for _, n := range counters {
@@ -446,7 +446,7 @@ func (p *reporter) after(h *store.Host, r *frontier.Result, elsewhere bool) erro
 		}
 	case len(h.Leased)+len(h.Asked) == 0:
 		p.finished[h.ID] = true
-		if err := c.free(h, min(c.now, h.LeaseEnds).Add(h.Interval())); err != nil {
+		if err := c.freeHost(h, min(c.now, h.LeaseEnds).Add(h.Interval())); err != nil {
 			return err
 		}
 	}
@@ -471,7 +471,7 @@ func (p *reporter) finish() error {
 	for _, v := range p.verdicts {
 		p.answer.Found.Count(*v)
 	}
-	if err := wantMore(p.c, p.c.tx.LoadedDomains()); err != nil {
+	if err := scheduleRefills(p.c, p.c.tx.LoadedDomains()); err != nil {
 		return err
 	}
 	if len(p.finished) == 0 {

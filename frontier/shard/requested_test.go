@@ -233,11 +233,11 @@ func TestWhy(t *testing.T) {
 		"nothing": {func(*site) {}, "unknown", "its domain was never collected"},
 		"another host": {func(s *site) {
 			s.put("a.example", articles("www.a.example", 0, 1))
-		}, "unknown", "nothing of its host"},
+		}, "unknown", "but not its host"},
 		"not named": {func(s *site) {
 			s.put("a.example", articles("a.example", 5, 1))
-		}, "unknown", "nothing that was collected"},
-		"nothing stands": {func(s *site) {}, "due", "a scraper gets it"},
+		}, "unknown", "no collection, put or report"},
+		"nothing stands": {func(s *site) {}, "due", "it is leased when the turn of its host comes"},
 		"domain excluded": {func(s *site) {
 			s.exclude(frontier.Exclusion{Kind: contract.ExcludeDomain, Value: "a.example"})
 		}, "excluded", "its domain"},
@@ -274,7 +274,7 @@ func TestWhy(t *testing.T) {
 			s.put("a.example", []frontier.NewPage{{URL: "https://a.example/best", Priority: 1}})
 			l, _ := s.lease(frontier.LeaseRequest{Max: 1})
 			s.report(l, 200)
-		}, "waiting", "its host may be asked again at"},
+		}, "waiting", "its host is ready again at"},
 		"not resolved": {func(s *site) {
 			s.put("a.example", []frontier.NewPage{{URL: "https://a.example/best", Priority: 1}})
 			l, _ := s.lease(frontier.LeaseRequest{Max: 1})
@@ -305,7 +305,7 @@ func TestWhy(t *testing.T) {
 				return err
 			})
 		}, "waiting", "shows the pages of b.example"},
-		"fetched": {func(s *site) { s.scrape(minute, always(200)) }, "fetched", "not worth another look"},
+		"fetched": {func(s *site) { s.scrape(minute, always(200)) }, "fetched", "not worth another visit"},
 		"gone": {func(s *site) {
 			s.scrape(minute, always(404))
 		}, "gone", "it does not exist, was refused, or was taken out"},

@@ -10,12 +10,12 @@ import (
 	"github.com/newsfork/seed-engine/robots"
 )
 
-// A host's row has the rules of its robots.txt, as collectors and refreshes read it. What they forbid is not queued,
-// whoever names it, and what waits when they change is dropped. When they change again, the stored pages of the domain
-// are put again. Pages that were fetched stay on the schedule, and are not given while they are forbidden.
+// A host's row has the rules of its robots.txt, as collectors and refreshes read it. Forbidden pages are not queued.
+// When the rules change, waiting pages that they forbid are dropped, and the stored pages of the domain are put again.
+// Fetched pages stay on the schedule, but are not leased while they are forbidden.
 
-// rule sets the rules of a host's robots.txt.
-func rule(c *call, h *store.Host, rules string) error {
+// setRules sets the rules of a host's robots.txt.
+func setRules(c *call, h *store.Host, rules string) error {
 	if len(rules) > frontier.MaxRules {
 		return contract.Invalid("visits", "the rules of %.80q have more than %d bytes", h.Name, frontier.MaxRules)
 	}

@@ -12,21 +12,21 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// Bounds of refreshing.
+// Bounds of the schedule of refreshes.
 const (
-	maxTickHosts = 2000             // that one tick looks at
-	maxLookAgain = 15 * time.Minute // after which a message that was not answered is sent again
-	minLookAgain = 2 * time.Second  // the same, where intervals are short
-	collectAgain = 4                // times as long for a whole domain
+	maxTickHosts  = 2000             // that one tick looks at
+	maxResend     = 15 * time.Minute // after which the message of a refresh that did not end is sent again
+	minResend     = 2 * time.Second  // the same, where intervals are short
+	collectResend = 4                // times as long for a whole domain
 	// before the next look at an excluded domain, or at a host that scrapers refresh
-	excludedAgain  = 6 * time.Hour
-	maxQueued      = day         // after which a message is taken for lost though the queue has older ones
+	idleCheck      = 6 * time.Hour
+	maxQueued      = day         // after which a message counts as lost even if the queue has older ones
 	maxTickSpacing = time.Minute // between two ticks
 	minTickSpacing = time.Second // the same, where intervals are short
 )
 
-// queueRefreshes adds messages for due entry points: at most one a host, within the settings. An entry point whose
-// refresh does not end is queued again, unless the message may still wait: oldest is the time of the queue's first.
+// queueRefreshes adds messages for due entry points: at most one a host, within the budget. If a refresh does not end,
+// its message is sent again, unless it might still be in the queue, whose oldest message is of the time oldest.
 // Excluded and busy hosts are left for later.
 func queueRefreshes(c *call, tick *Tick, oldest epoch.Millis) error {
 	if c.settings.PerMinute <= 0 {
@@ -52,7 +52,7 @@ func queueRefreshes(c *call, tick *Tick, oldest epoch.Millis) error {
 	return err
 }
 
-// ticker is a tick at work.
+// ticker is the part of a tick that queues refreshes.
 type ticker struct {
 	c       *call
 	oldest  epoch.Seconds  // when the first message in the queue was sent; 0 if there is none
@@ -62,12 +62,12 @@ type ticker struct {
 	left    bool // hosts that are due, for the next tick
 }
 
-// perTick is the number of refreshes may be given from one tick to the next.
+// perTick returns the number of refreshes that may begin between two ticks.
 func perTick(c *call) int64 {
 	return max((c.settings.PerMinute*c.settings.tickSpacing().Milliseconds()+59_999)/60_000, 1)
 }
 
-// refreshBudget is the number of refreshes may be given now, by this tick or in place of one.
+// refreshBudget returns the number of refreshes that may begin now.
 func refreshBudget(c *call) int {
 	n := perTick(c)
 	if c.settings.PerDay > 0 {
@@ -76,16 +76,16 @@ func refreshBudget(c *call) int {
 	return int(max(n, 0))
 }
 
-// tickSpacing is the time between two ticks: a minute, less where intervals are short.
+// tickSpacing returns the time between two ticks: a minute, or less if intervals are short.
 func (s *Settings) tickSpacing() time.Duration {
 	return min(max(s.MinRefresh/90, minTickSpacing), maxTickSpacing)
 }
 
-// lookAgain is after how long a message that was not answered is sent again.
-func (s *Settings) lookAgain(method string) time.Duration {
-	again := min(max((s.MinRefresh/6).Truncate(time.Second), minLookAgain), maxLookAgain)
+// resendAfter returns the time after which the message of a refresh that did not end is sent again.
+func (s *Settings) resendAfter(method string) time.Duration {
+	again := min(max((s.MinRefresh/6).Truncate(time.Second), minResend), maxResend)
 	if method == frontier.MethodCollect {
-		again *= collectAgain
+		again *= collectResend
 	}
 	return again
 }
@@ -106,7 +106,7 @@ func (t *ticker) run() error {
 			break
 		}
 		looked += len(b.Hosts)
-		taken, err := t.look(b.Hosts, b.Second, budget)
+		taken, err := t.checkHosts(b.Hosts, b.Second, budget)
 		if err != nil {
 			return err
 		}
@@ -125,8 +125,9 @@ func (t *ticker) run() error {
 	return nil
 }
 
-// look decides about hosts that were to be checked at second, until as many entry points are due as the budget allows.
-func (t *ticker) look(ids []int64, second epoch.Seconds, budget int) (taken int, err error) {
+// checkHosts checks hosts, which were due for that at a second, until it has as many due entry points as the budget
+// allows. It returns the number of checked hosts.
+func (t *ticker) checkHosts(ids []int64, second epoch.Seconds, budget int) (taken int, err error) {
 	c := t.c
 	hosts, err := c.tx.Hosts(ids)
 	if err != nil {
@@ -151,7 +152,7 @@ func (t *ticker) look(ids []int64, second epoch.Seconds, budget int) (taken int,
 			return 0, err
 		}
 		if !owned {
-			h.Watch(c.seconds().Add(excludedAgain))
+			h.Watch(c.seconds().Add(idleCheck))
 			continue
 		}
 		h.Watch(t.decide(h, second))
@@ -159,75 +160,76 @@ func (t *ticker) look(ids []int64, second epoch.Seconds, budget int) (taken int,
 	return len(hosts), nil
 }
 
-// decide adds the due entry point of a host, and returns the second of its next check. This one was
-// scheduled for second.
+// decide adds the due entry point of a host, and returns the second of the host's next check. This check was scheduled
+// for second.
 func (t *ticker) decide(h *store.Host, second epoch.Seconds) (at epoch.Seconds) {
 	c := t.c
 	m := h.Domain
 	busy := max(h.LeaseEnds, m.Closed(c.now), h.ClaimEnds)
-	e := c.first(h, nil)
+	e := c.firstEntry(h, nil)
 	switch {
 	case h.Excluded || m.Excluded || e == nil:
-		return c.seconds().Add(excludedAgain)
-	case c.goesAt(e) > c.seconds():
-		return c.slot(c.goesAt(e).Millis())
-	case max(busy, c.freeAt(h)) > c.now: // its owner may be done with it long before the end of the time
-		busy = min(busy, c.now.Add(c.settings.lookAgain(e.Method)))
+		return c.seconds().Add(idleCheck)
+	case c.refreshableAt(e) > c.seconds():
+		return c.slot(c.refreshableAt(e).Millis())
+	case max(busy, c.freeAt(h)) > c.now: // its owner is often done with it long before the end of the lease
+		busy = min(busy, c.now.Add(c.settings.resendAfter(e.Method)))
 		return c.slot(max(busy, c.freeAt(h), c.now.Add(c.settings.tickSpacing())))
 	}
 	if t.overdue.Oldest == 0 || e.Due < t.overdue.Oldest {
-		again := c.settings.lookAgain(e.Method) + 2*c.settings.tickSpacing()
+		again := c.settings.resendAfter(e.Method) + 2*c.settings.tickSpacing()
 		t.overdue = store.Overdue{Oldest: e.Due, At: c.seconds(), Until: c.seconds().Add(again)}
 	}
 	if t.waits(e, second) { // which is overdue as well: the queue stands still
-		return c.seconds().Add(c.settings.lookAgain(e.Method))
+		return c.seconds().Add(c.settings.resendAfter(e.Method))
 	}
 	t.due = append(t.due, contract.Refresh{
 		Domain: m.Name, URL: h.URL(&e.Page), Method: e.Method, ETag: e.Etag, LastModified: e.Modified,
 		SHA256: e.HexDigest(), Partition: c.partition(h, &e.Page), QueuedAt: c.now,
 	})
-	at = c.seconds().Add(c.settings.lookAgain(e.Method))
+	at = c.seconds().Add(c.settings.resendAfter(e.Method))
 	if c.seconds().Sub(e.Due) >= maxQueued {
-		at = c.seconds().Add(excludedAgain)
+		at = c.seconds().Add(idleCheck)
 	}
-	// it waits for the collection, no longer
-	if other := c.first(h, e); e.Method == frontier.MethodCollect && other != nil && c.goesAt(other) < at {
+	// another entry point of the host waits only until the collection's message is overdue
+	if other := c.firstEntry(h, e); e.Method == frontier.MethodCollect && other != nil && c.refreshableAt(other) < at {
 		e.Tried = c.seconds()
 		h.Change()
 	}
 	return at
 }
 
-// waits reports whether a message for the entry point may still wait in the queue, by the time of the check that
-// followed it.
+// waits reports whether the last message for the entry point might still be in the queue. check is the second for
+// which that message scheduled the next check.
 func (t *ticker) waits(e *store.Entry, check epoch.Seconds) bool {
 	c := t.c
-	sent := check.Add(-c.settings.lookAgain(e.Method))
+	sent := check.Add(-c.settings.resendAfter(e.Method))
 	return sent >= e.Due && 0 < t.oldest && t.oldest <= sent && c.seconds().Sub(e.Due) < maxQueued
 }
 
-// first returns the entry point of a host that goes first, but for one; nil when operators excluded all of them.
-func (c *call) first(h *store.Host, but *store.Entry) *store.Entry {
+// firstEntry returns the entry point of a host, other than one, that can be refreshed first. It returns nil if
+// operators have excluded all others.
+func (c *call) firstEntry(h *store.Host, but *store.Entry) *store.Entry {
 	var first *store.Entry
 	for i := range h.Entries {
 		e := &h.Entries[i]
-		if e != but && (first == nil || c.goesAt(e) < c.goesAt(first)) && !c.tx.State().Excludes.URL(h.URL(&e.Page)) {
+		if e != but && (first == nil || c.refreshableAt(e) < c.refreshableAt(first)) && !c.tx.State().Excludes.URL(h.URL(&e.Page)) {
 			first = e
 		}
 	}
 	return first
 }
 
-// goesAt returns when an entry point may be refreshed: it is due then, or a refresh of it that
-// has not ended began so long ago that others of its host had their turn.
-func (c *call) goesAt(e *store.Entry) epoch.Seconds {
+// refreshableAt returns the second from which an entry point may be refreshed: when it is due or, if its last refresh
+// did not end, late enough for the host's other entry points to have had their turn.
+func (c *call) refreshableAt(e *store.Entry) epoch.Seconds {
 	if e.Tried < e.Due {
 		return e.Due
 	}
-	return e.Tried.Add(c.settings.lookAgain(e.Method))
+	return e.Tried.Add(c.settings.resendAfter(e.Method))
 }
 
-// next returns when to tick again; 0 when nothing will be due.
+// next returns the time of the next tick; 0 if nothing will be due.
 func (t *ticker) next() (epoch.Millis, error) {
 	c := t.c
 	soon := c.now.Add(c.settings.tickSpacing())
@@ -244,8 +246,8 @@ func (t *ticker) next() (epoch.Millis, error) {
 	return max(first.Millis(), soon), nil
 }
 
-// queueDue queues for scrapers the hosts whose entry points are due, if the shard does not refresh them
-// itself. It did before, perhaps, or will again: they keep a pointer.
+// queueDue queues hosts with due entry points for scrapers, if the engine does not refresh entry points. The hosts
+// stay scheduled for a check, since refreshes might be enabled again.
 func queueDue(c *call) error {
 	if c.settings.PerMinute > 0 {
 		return nil
@@ -263,7 +265,7 @@ func queueDue(c *call) error {
 	if err != nil {
 		return err
 	}
-	later := c.seconds().Add(excludedAgain)
+	later := c.seconds().Add(idleCheck)
 	c.tx.State().Refreshing.Lent = later
 	for _, h := range hosts {
 		if h == nil {
@@ -279,7 +281,7 @@ func queueDue(c *call) error {
 	return nil
 }
 
-// statsDue counts the hosts that are due for a refresh.
+// statsDue sets the counts of refreshes, and of the hosts that are due for one.
 func statsDue(c *call, stats *frontier.Stats) error {
 	stats.Refreshed = c.tx.State().Refreshing.Sent
 	if c.tx.State().Refreshing.Day != c.today() {
@@ -298,16 +300,16 @@ func statsDue(c *call, stats *frontier.Stats) error {
 	return nil
 }
 
-// watch makes sure that a host is checked when its first entry point is due. before is when that was
-// before the entry points changed; -1 when there was none.
+// watch schedules a check of the host if its first entry point is due earlier than before the entry points changed.
+// before is that earlier second, or -1 if there was none.
 func (c *call) watch(h *store.Host, before epoch.Seconds) {
 	if first := h.NextDue(); first >= 0 && (before < 0 || first < before) {
-		c.lookAt(h, c.slot(first.Millis()))
+		c.scheduleCheck(h, c.slot(first.Millis()))
 	}
 }
 
-// lookAt schedules a check of the host.
-func (c *call) lookAt(h *store.Host, second epoch.Seconds) {
+// scheduleCheck schedules a check of the host.
+func (c *call) scheduleCheck(h *store.Host, second epoch.Seconds) {
 	h.Watch(second)
 	if alarm := max(second.Millis(), c.now.Add(c.settings.tickSpacing())); c.settings.PerMinute > 0 &&
 		(c.alarm == 0 || alarm < c.alarm) {
@@ -315,13 +317,12 @@ func (c *call) lookAt(h *store.Host, second epoch.Seconds) {
 	}
 }
 
-// retries are the times after which an entry point is asked again that failed once, twice, three
-// times in a row; then it is once a week.
+// retries are the waits after one, two, three and more failures of an entry point in a row.
 var retries = [...]time.Duration{time.Hour, 6 * time.Hour, day, 7 * day}
 
-// check records an answer, with the number of items that are new or store.Unknown, and chooses when the entry point is
-// asked next.
-func (c *call) check(e *store.Entry, r *frontier.Result, items int) (changed bool) {
+// recordCheck records an answer of an entry point, and schedules its next refresh. items is the number of new items,
+// or store.Unknown.
+func (c *call) recordCheck(e *store.Entry, r *frontier.Result, items int) (changed bool) {
 	now := c.seconds()
 	e.LastStatus, e.Tried = int64(r.Status), 0
 	failed := store.FailedStatus(r.Status)
@@ -350,15 +351,15 @@ func (c *call) check(e *store.Entry, r *frontier.Result, items int) (changed boo
 	return changed
 }
 
-// patience is the sum of the times that new items may have waited when an entry point is fetched again, in units of
-// MinRefresh. With three, articles are found sooner than by the rule that makes an interval a fifth shorter after a
-// change and half as long again otherwise: a quarter sooner for as many looks (rhythm_test.go).
+// patience is the summed waiting time of new items at which an entry point is refreshed, in units of MinRefresh. With
+// three, as many refreshes find articles a quarter sooner than with the rule for whole domains in nextInterval
+// (rhythm_test.go).
 const patience = 3
 
-// nextInterval chooses the interval of an entry point after a look that found new items. Items come at a rate r, so
-// those of an interval t have waited r·t²/2 together when they are found; with the same bound for all, a number of
-// looks finds items as soon as possible on average. For a whole domain, which lists nothing, it is 20 % shorter
-// when something changed, and else 50 % longer.
+// nextInterval returns the interval of an entry point after a refresh that found new items. At a rate r, the items of
+// an interval t have together waited r·t²/2 when they are found. The same bound on that for all entry points finds
+// items soonest on average. A whole domain lists no items: its interval becomes 20 % shorter after a change, and else
+// 50 % longer.
 func nextInterval(c *call, e *store.Entry, items int) time.Duration {
 	switch {
 	case e.Method != frontier.MethodCollect:
@@ -378,8 +379,8 @@ func intervalOf(r *store.Rhythm, least time.Duration) time.Duration {
 	return time.Duration(math.Sqrt(2 * patience * float64(least) * float64(r.Gap())))
 }
 
-// collectTimes is the number of times as long as MaxRefresh a whole domain may be left alone: it costs many
-// requests, where an entry point that has not changed costs one.
+// collectTimes is the longest interval of a whole domain, in units of MaxRefresh. A collection costs many requests, a
+// refresh without changes only one.
 const collectTimes = 12
 
 // bound keeps the interval of an entry point within the settings.
@@ -391,8 +392,8 @@ func (c *call) bound(method string, interval time.Duration) time.Duration {
 	return min(max(interval.Truncate(time.Second), c.settings.MinRefresh, time.Second), most)
 }
 
-// shownChange reports whether an entry point has changed so much that its contract may have to say so: it fails, or
-// works again, or changes twice or half as often.
+// shownChange reports whether its contract should show a change of an entry point: it began to fail or works again, or
+// its interval halved or doubled.
 func shownChange(s, now frontier.EntryState) bool {
 	return (s.Failures >= frontier.FailuresShown) != (now.Failures >= frontier.FailuresShown) ||
 		bits.Len64(uint64(s.Interval)) != bits.Len64(uint64(now.Interval))

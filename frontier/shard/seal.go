@@ -28,7 +28,7 @@ func (c *call) sealOf(number int64) (s seal) {
 	return s
 }
 
-// Lengths of what is shown of a seal, in bytes: 80 bits for a lease, 40 for an item, which counts with its lease only.
+// Bytes of a seal in public ids: 80 bits for a lease, and 40 for an item, whose id is only valid with its lease's.
 const (
 	leaseSeal = 10
 	itemSeal  = 5
@@ -51,8 +51,8 @@ func (s *seal) itemID(host int64, hash uint64) string {
 	return fmt.Sprintf("%010x-%012x-%s", host, hash, sealText.EncodeToString(sum[:itemSeal]))
 }
 
-// openLease returns the number and the seal of a lease; ok is false unless the shard gave the id. Leases of the
-// version before seals have none; they count while they last.
+// openLease returns the number and the seal of a lease; ok is false unless the shard issued the id. Leases of the
+// version before seals have none, and are accepted until they end.
 func (c *call) openLease(id string) (number int64, s seal, ok bool) {
 	digits, _, sealed := strings.Cut(id, "-")
 	number, err := strconv.ParseInt(digits, 36, 64)

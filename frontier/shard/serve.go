@@ -106,10 +106,10 @@ func parse(data []byte, request any) error {
 type Answer struct {
 	Text  []byte       // the envelope
 	OK    bool         // otherwise it has an error, and the caller rolls the transaction back
-	Alarm epoch.Millis // by when Tick is to be asked; 0: the operation changed nothing about that
+	Alarm epoch.Millis // by when Tick must be called; 0: as before the operation
 }
 
-// Serve runs an operation that a client.Shard asked for.
+// Serve runs an operation that a client.Shard requested.
 func (s *Shard) Serve(now epoch.Millis, name string, request []byte) Answer {
 	run, ok := operations[name]
 	if !ok {
@@ -123,7 +123,7 @@ func (s *Shard) Serve(now epoch.Millis, name string, request []byte) Answer {
 	return Answer{answer, true, s.alarm}
 }
 
-// Failure is the answer when an error keeps an operation from being run.
+// Failure returns the answer for an error.
 func Failure(err error) Answer {
 	e := &frontier.WireError{Code: string(contract.KindOf(err)), Message: err.Error()}
 	if errors.Is(err, frontier.ErrNewer) {

@@ -13,13 +13,13 @@ import (
 	"github.com/newsfork/seed-engine/robots"
 )
 
-// call is one operation of a shard.
+// call is one operation under way.
 type call struct {
 	tx        Store
 	now       epoch.Millis
 	number    int // of the shard
 	settings  Settings
-	thinnings int          // domains that had to make room, see best.go
+	thinnings int          // domains that dropped pages, see best.go
 	alarm     epoch.Millis // see Shard
 	links     map[string]parsedLink
 	domains   map[string]string       // see domainOf
@@ -32,7 +32,8 @@ type parsedLink struct {
 	ok bool
 }
 
-// link is link.Parse, once a URL and call: a put needs each URL to load its host, to admit it and to describe it.
+// link is like link.Parse, but parses each URL once: a put needs it to load the host, to admit the URL and to describe
+// it.
 func (c *call) link(url string) (link.URL, bool) {
 	l, known := c.links[url]
 	if !known {
@@ -59,7 +60,7 @@ func (c *call) hour() int64 { return int64(c.seconds() / 3600) }
 // today returns the day (UTC), in days since 1970.
 func (c *call) today() int64 { return c.seconds().Day() }
 
-// seconds and millis convert what requests have as numbers, which may be too large for a time.Duration.
+// seconds and millis convert the numbers of a request, which may be too large for a time.Duration.
 func seconds(n int64) time.Duration {
 	return time.Duration(min(n, math.MaxInt64/int64(time.Second))) * time.Second
 }
@@ -89,15 +90,14 @@ func (s *Shard) run(now epoch.Millis, operation func(*call) error) error {
 	return nil
 }
 
-// owns reports whether a registrable domain belongs to this shard. Where the number of shards was changed,
-// some moved to another one, and what is left of them here is given to nobody: two shards would
-// have the same host asked twice at once.
+// owns reports whether a registrable domain belongs to this shard. When the number of shards changes, some domains
+// move to another one. Nothing that is left of them here is leased, or two shards would lease the same host at once.
 func (c *call) owns(domain string) bool {
 	return c.settings.Shards == 0 || placement.ShardOf(domain, c.settings.Shards) == c.number
 }
 
-// checkOwns reports a domain that belongs to another shard. While a deploy changes their number, Workers
-// and shards disagree about it for minutes: the work is to be done later.
+// checkOwns returns an error for a domain that belongs to another shard. While a deploy changes the number of shards,
+// Workers and shards disagree about it for minutes, so the error is one that callers retry.
 func (c *call) checkOwns(domain string) error {
 	if c.domainOf(domain) != domain {
 		return contract.Invalid("domain", "%.80q is not a registrable domain by the current list of public suffixes",
@@ -110,18 +110,16 @@ func (c *call) checkOwns(domain string) error {
 		Message: domain + " belongs to another shard, since their number was changed"}
 }
 
-// Shard is the frontier of some registrable domains, in a database of its own. Each method is one
-// operation: it does everything in one go, waits for nothing, and must be one transaction that the
-// caller rolls back when the method returns an error. now is asked once for the operation.
+// Shard is the frontier of some registrable domains, in a database of its own. Each method is one operation at the
+// instant now. It waits for nothing. The caller runs it in one transaction, and rolls back if it returns an error.
 //
-// Errors are contract.Errors of kind Validation for what the caller must correct, ErrNewer, or what
-// the database gave.
+// Errors are contract.Errors of kind Validation for what the caller must correct, ErrNewer, or the database's.
 type Shard struct {
 	DB     store.DB
-	Number int // its own, from 0; see ShardOf
+	Number int // its own, from 0; see placement.ShardOf
 	Settings
 
-	alarm epoch.Millis        // by when what its operations queued wants a Tick; 0: nothing does
+	alarm epoch.Millis        // by when the last operation needs a Tick; 0: it needs none
 	hash  func(string) uint64 // for tests of collisions
 }
 
@@ -138,7 +136,7 @@ type Settings struct {
 	PerMinute      int64         // refreshes a minute; 0: entry points are not refreshed
 	PerDay         int64         // refreshes a day (UTC); 0: no more than PerMinute allows
 	VisitsPerDay   int64         // pages that are fetched again a day; 0: none
-	Shards         int           // how many shards there are; 0: this one has all domains
+	Shards         int           // number of shards; 0: this one has all domains
 }
 
 func (s Settings) withDefaults() Settings {

@@ -12,8 +12,8 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// Export returns a page of a snapshot, which begins at 0. Hosts that change between two pages are
-// exported as they are when their page is.
+// Export returns the page of a snapshot that begins at a position; 0 is the first. Each page shows its hosts at the
+// time of its own export.
 func (s *Shard) Export(now epoch.Millis, from int64) (page frontier.Snapshot, err error) {
 	err = s.run(now, func(c *call) error {
 		page, err = c.tx.Export(from)
@@ -22,8 +22,8 @@ func (s *Shard) Export(now epoch.Millis, from int64) (page frontier.Snapshot, er
 	return page, err
 }
 
-// Restore adds the hosts and domains of a snapshot's page, and returns the number of hosts that got something. Known
-// hosts get what they lack, so a page can be restored twice, or after newer puts.
+// Restore adds the hosts and domains of a snapshot's page, and returns the number of hosts that it changed. Known
+// hosts get only what they lack, so a page can be restored twice, or after newer puts.
 func (s *Shard) Restore(now epoch.Millis, page frontier.Snapshot) (restored int, err error) {
 	if page.Version < 1 || page.Version > store.Version {
 		return 0, frontier.ErrNewer
@@ -54,7 +54,7 @@ func (s *Shard) Restore(now epoch.Millis, page frontier.Snapshot) (restored int,
 	return restored, err
 }
 
-// restoreDomain takes over what is missing of a domain.
+// restoreDomain adds what a domain lacks.
 func restoreDomain(c *call, r *frontier.DomainSnapshot) error {
 	if err := contract.CheckDomain("domains", r.Domain); err != nil {
 		return err
@@ -92,7 +92,7 @@ func restoreHost(c *call, r *frontier.HostSnapshot, classes []frontier.Class) (b
 	if err != nil {
 		return false, err
 	}
-	made, err := c.hostOf(m, r.Host)
+	made, err := c.makeHost(m, r.Host)
 	if err != nil || made == nil || made.Domain != m {
 		return false, err
 	}
@@ -128,7 +128,7 @@ func mergeHost(c *call, h *store.Host, r *frontier.HostSnapshot, classes []front
 	}
 	if read := h.Rules; read != rules { // they may forbid what waits
 		h.Rules = rules
-		if err := rule(c, h, read); err != nil {
+		if err := setRules(c, h, read); err != nil {
 			return false, err
 		}
 	}

@@ -26,20 +26,20 @@ type Store interface {
 	LoadKnown(urls []store.URLKey) error
 	CountPages(domains []*store.Domain) error
 
-	// ReadQueue returns the hosts of some lanes whose second has come, the next of each lane by its index. NextSlot
-	// returns the first second of a lane that has not come, LaneStats the number of hosts that are due and the
-	// second of the first that is ready.
+	// ReadQueue returns a reader of the hosts that are due in some lanes. NextSlot returns the second of a lane's
+	// first host that is not due yet. LaneStats returns the number of due hosts, and the second of the first one that
+	// is ready.
 	ReadQueue(lanes []int, hosts int, wants string, f *store.Filter) (*store.QueueReader, error)
 	NextSlot(lane int) (epoch.Seconds, error)
 	LaneStats(lane int, until epoch.Seconds, ready func(*store.Host) bool) (due int64, oldest epoch.Seconds, err error)
 
-	// DueHosts returns hosts whose entry points are to be checked until a second, CountDue how many are to be
-	// checked now and the second of the first one.
+	// DueHosts returns hosts whose entry points have to be checked until a second. CountDue returns the number of
+	// those to be checked now, and the second of the first one.
 	DueHosts(until epoch.Seconds, limit int64) (blocks []store.DueBlock, more bool, err error)
 	CountDue() (n int64, first epoch.Seconds, err error)
 
-	// PutLease keeps which hosts a lease has, which LeaseHosts returns; TakeEnded takes back leases whose time is over;
-	// EndLease ends one whose hosts are all finished.
+	// PutLease stores the hosts of a lease, and LeaseHosts returns them. TakeEnded removes expired leases. EndLease
+	// removes the finished hosts of a lease, and the lease after the last one.
 	PutLease(number int64, ends epoch.Millis, hosts []int64)
 	TakeEnded(limit int64) (store.EndedLeases, error)
 	EndLease(number int64, finished map[int64]bool) error
@@ -51,7 +51,7 @@ type Store interface {
 	ReadChanges(after int64, limit int) ([]store.ChangedContract, store.LogPage, error)
 	PruneLogs(kept epoch.Millis) (more bool, err error)
 
-	// Mirrors and SaveMirrors keep which domain showed a digest first, with digests that begin alike.
+	// Mirrors and SaveMirrors read and write a bucket of digests: for each, the domain that showed it first.
 	Mirrors(digest string) ([]store.Mirror, error)
 	SaveMirrors(digest string, list []store.Mirror) error
 

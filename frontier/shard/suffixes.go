@@ -32,7 +32,7 @@ func (c *call) belongs(host, domain string) bool {
 	return today == "" && link.Within(host, domain) || today == domain
 }
 
-// settle moves a host to the domain that it has today, and reports whether that belongs to this shard.
+// settle moves a host to its domain by today's list, and reports whether that domain belongs to this shard.
 func (c *call) settle(h *store.Host) (owned bool, err error) {
 	if c.belongs(h.Name, h.Domain.Name) {
 		return c.owns(h.Domain.Name), nil
@@ -46,10 +46,10 @@ func (c *call) settle(h *store.Host) (owned bool, err error) {
 		return false, err
 	}
 	h.MoveTo(m)
-	return true, c.list(m)
+	return true, c.trackLeased(m)
 }
 
-// settleAll settles those of some hosts that are known.
+// settleAll settles the named hosts that exist.
 func settleAll(c *call, names []string) error {
 	hosts, err := c.tx.HostsNamed(names)
 	if err != nil {

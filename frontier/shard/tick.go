@@ -11,16 +11,16 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// snapshotDays is the number of days of snapshots are kept.
+// snapshotDays is the number of days for which snapshots are kept.
 const snapshotDays = 7
 
-// snapshotTime bounds the time in which one tick stores pages of a snapshot: a third of the time between two ticks.
+// snapshotTime caps the time for which one tick stores pages of a snapshot: a third of the time between two ticks.
 const snapshotTime = 20 * time.Second
 
 const day = epoch.Day
 
-// maxAlarmGap is the longest time between two ticks of a shard that has anything: what settings allow since the last
-// one is done by then.
+// maxAlarmGap is the longest time between two ticks of a shard that is not empty. Work that changed settings allow is
+// done by then.
 const maxAlarmGap = time.Hour
 
 // TickRequest is sent by a shard's alarm.
@@ -40,10 +40,10 @@ type Tick struct {
 	AlarmAt  epoch.Millis      `json:"alarm_at"` // of the next alarm
 }
 
-// SnapshotOrder requests the next pages of a snapshot, from number Page on, which begins at From. Each page of
-// Export is stored as Prefix + "0001.json" and so on, and after For Stored is told how far that came: the next tick
-// goes on from there, at Again. After the last page, Stored is told, and two kinds of keys are deleted: those in
-// Dir that sort before Keep, and those that begin with Replaced and sort before Prefix, which are the day's earlier
+// SnapshotOrder requests the next pages of a snapshot, beginning with number Page, which starts at From. Each page of
+// Export is stored as Prefix + "0001.json" and so on. After For, or after the last page, Stored is called with the
+// progress. If pages are left, the tick at Again continues. After the last page, two kinds of keys are deleted: those
+// in Dir that sort before Keep, and those with the prefix Replaced that sort before Prefix, the day's earlier
 // snapshots.
 type SnapshotOrder struct {
 	Taken  epoch.Millis `json:"taken"` // of the snapshot's first order
@@ -56,7 +56,7 @@ type SnapshotOrder struct {
 
 	Page  int          `json:"page"`
 	From  int64        `json:"from"`
-	For   int64        `json:"for_ms"` // after so many ms the next tick goes on
+	For   int64        `json:"for_ms"` // time in which to store pages
 	Again epoch.Millis `json:"again"`
 }
 
@@ -96,8 +96,8 @@ func (s *Shard) Tick(now epoch.Millis, r TickRequest) (tick Tick, err error) {
 	return tick, err
 }
 
-// orderSnapshot orders the snapshot of a day, or goes on with one that is underway, also when its day is over: nil if
-// there is nothing to store.
+// orderSnapshot orders the snapshot of a day, or continues one that is underway, even if its day is over. It returns
+// nil if there is nothing to store.
 func (c *call) orderSnapshot(shard string, today time.Time) *SnapshotOrder {
 	s := c.tx.State()
 	if s.Underway.Date == "" {
@@ -119,8 +119,8 @@ func (c *call) orderSnapshot(shard string, today time.Time) *SnapshotOrder {
 	}
 }
 
-// OrderSnapshot makes the next tick begin a snapshot, and reports whether there is anything to store. One that is
-// underway is completed first: begun again with each order, that of a large shard might never end.
+// OrderSnapshot makes the next tick begin a snapshot, and reports whether there is anything to store. A snapshot that
+// is underway is completed first. If each order started it again, that of a large shard might never end.
 func (s *Shard) OrderSnapshot(now epoch.Millis, _ frontier.None) (ordered bool, err error) {
 	err = s.run(now, func(c *call) error {
 		state := c.tx.State()
@@ -133,11 +133,10 @@ func (s *Shard) OrderSnapshot(now epoch.Millis, _ frontier.None) (ordered bool, 
 	return ordered, err
 }
 
-// Stored notes which pages of a snapshot are stored. It ignores one that is not underway any more, since another was
-// ordered meanwhile.
+// Stored records which pages of a snapshot are stored. It ignores a snapshot that another one has replaced.
 func (s *Shard) Stored(now epoch.Millis, r frontier.StoredRequest) error {
 	if _, err := time.Parse(time.DateOnly, r.Date); err != nil {
-		return contract.Invalid("date", "%.20q is no date", r.Date)
+		return contract.Invalid("date", "%.20q is not a date", r.Date)
 	}
 	return s.run(now, func(c *call) error {
 		state := c.tx.State()

@@ -9,25 +9,25 @@ import (
 	"github.com/newsfork/seed-engine/markup"
 )
 
-// Limits beyond which a query comes from a form or a faulty link, of which there are endlessly many.
-// Search masks of public authorities have up to twenty fields, most of them empty.
+// Queries beyond these limits come from forms or faulty links, which yield endlessly many URLs. Search forms of public
+// authorities have up to twenty fields, most of them empty.
 const (
 	maxParameters = 24
 	maxSameField  = 2 // times that a field is there with the same value
 )
 
-// isTrap reports whether a page would lead scrapers astray: by its shape it is one of endlessly many with
-// the same content or none. path is what follows the host's slash.
+// isTrap reports whether the shape of a URL shows that it is one of endlessly many with the same content or none. path
+// is without the leading slash.
 func isTrap(host, path string, now epoch.Seconds) bool {
-	if long(host, path) {
+	if isTooLong(host, path) {
 		return true
 	}
 	path, query, _ := strings.Cut(path, "?")
 	return manyFields(query) || markup.TrapOf(segmentsOf(path), query, now.Time()) != markup.NoTrap
 }
 
-// long reports whether a URL has more than MaxURL bytes.
-func long(host, path string) bool {
+// isTooLong reports whether a URL has more than MaxURL bytes.
+func isTooLong(host, path string) bool {
 	return len("https://")+len(host)+len("/")+len(path) > frontier.MaxURL
 }
 

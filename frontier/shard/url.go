@@ -25,8 +25,8 @@ const (
 	stateKnown    = "known"
 )
 
-// lives are the states of known URLs by what became of them.
-var lives = [...]string{store.Idle: stateKnown, store.Waiting: stateWaiting, store.Fetched: stateFetched,
+// lifeNames are the states of known URLs that are neither excluded nor leased.
+var lifeNames = [...]string{store.Idle: stateKnown, store.Waiting: stateWaiting, store.Fetched: stateFetched,
 	store.Gone: stateGone}
 
 // URL returns the state of one URL, and why it is not fetched.
@@ -114,17 +114,17 @@ func (x *explainer) run() error {
 		x.waits(&page, due)
 	case !ok:
 		x.state.State = stateUnknown
-		x.say("nothing that was collected, put or reported named it, or it was one too many of its domain")
+		x.say("no collection, put or report named it, or its domain had too many pages")
 	default:
-		x.state.State = lives[known.Life]
-		x.over(known, &visit, scheduled)
+		x.state.State = lifeNames[known.Life]
+		x.finished(known, &visit, scheduled)
 	}
 	return nil
 }
 
 func (x *explainer) say(format string, args ...any) { x.state.Why = fmt.Sprintf(format, args...) }
 
-// instant writes an instant as in RFC 3339.
+// instant formats an instant as in RFC 3339.
 func instant(at epoch.Millis) string { return at.Time().UTC().Format(time.RFC3339) }
 
 func (x *explainer) page(p *store.Page) {
@@ -143,10 +143,10 @@ func (x *explainer) noHost() error {
 	case err != nil:
 		return err
 	case m == nil:
-		x.say("its domain was never collected, and nobody put a URL of it")
+		x.say("its domain was never collected, and none of its URLs was put")
 	default:
 		x.state.Domain, x.state.Evidence = m.Name, m.Evidence
-		x.say("the frontier has its domain, but nothing of its host")
+		x.say("the frontier has its domain, but not its host")
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (x *explainer) excluded() bool {
 	return true
 }
 
-// waits explains what a page or an entry point waits for: the last of all that it has to wait for.
+// waits explains what a page or an entry point waits for. If it waits for several things, it names the last one.
 func (x *explainer) waits(p *store.Page, due epoch.Seconds) {
 	c, h, m := x.c, x.host, x.host.Domain
 	free := max(due.Millis(), c.freeAt(h))
@@ -181,9 +181,9 @@ func (x *explainer) waits(p *store.Page, due epoch.Seconds) {
 		x.say("operators blocked its host until %s", instant(h.Blocked))
 	case x.state.Entry != nil && c.settings.PerMinute > 0 && due.Millis() <= c.now:
 		x.state.State = stateDue
-		x.say("the engine asks it next, when it may ask its host")
+		x.say("the engine refreshes it as soon as its host is free")
 	case x.state.Entry != nil && due.Millis() > c.now:
-		x.say("it is an entry point, which is asked again at %s", instant(due.Millis()))
+		x.say("it is an entry point; its next fetch is at %s", instant(due.Millis()))
 	case h.Unresolved > c.now && h.Unresolved == free:
 		x.say("the name of its host did not resolve; it is tried again at %s", instant(h.Unresolved))
 	case due.Millis() > c.now && due.Millis() == free && x.state.Attempts > 0:
@@ -193,9 +193,9 @@ func (x *explainer) waits(p *store.Page, due epoch.Seconds) {
 	case free > c.now && h.Failures > 0:
 		x.say("its host failed %d times in a row, and is tried again at %s", h.Failures, instant(free))
 	case free > c.now && h.Refusals >= refusing:
-		x.say("its host refused %d pages in a row, and is asked again at %s", h.Refusals, instant(free))
+		x.say("its host refused %d pages in a row, and is tried again at %s", h.Refusals, instant(free))
 	case free > c.now:
-		x.say("its host may be asked again at %s: its delay, a Retry-After, or a robots.txt that cannot be read",
+		x.say("its host is ready again at %s: its delay, a Retry-After, or a robots.txt that cannot be read",
 			instant(free))
 	case h.Lease != 0:
 		x.state.State = stateDue
@@ -205,16 +205,16 @@ func (x *explainer) waits(p *store.Page, due epoch.Seconds) {
 		x.say("a collection has its domain, or waits for it, until %s at the latest", instant(m.Closed(c.now)))
 	case c.availableHosts(m) <= 0:
 		x.state.State = stateDue
-		x.say("scrapers have as many hosts of its domain as may be asked at once")
+		x.say("scrapers have as many hosts of its domain as may be leased at once")
 	default:
 		x.state.State = stateDue
-		x.say("a scraper gets it whose filter it passes, when the turn of its host comes; %d pages of that wait",
+		x.say("it is leased when the turn of its host comes, to a scraper whose filter it passes; its host has %d waiting pages",
 			h.URLs)
 	}
 }
 
-// over explains why a page waits no more.
-func (x *explainer) over(k store.Known, visit *store.Page, scheduled bool) {
+// finished explains why a page is not waiting any more.
+func (x *explainer) finished(k store.Known, visit *store.Page, scheduled bool) {
 	blocked := x.host.Blocked
 	switch {
 	case k.Life == store.Fetched && scheduled && blocked > max(x.c.now, visit.Due.Millis()):
@@ -222,10 +222,10 @@ func (x *explainer) over(k store.Known, visit *store.Page, scheduled bool) {
 		x.say("it was fetched, and operators blocked its host until %s", instant(blocked))
 	case k.Life == store.Fetched && scheduled:
 		x.state.DueAt = visit.Due.Millis()
-		x.say("it was fetched, and is looked at again from %s on, when that is worth more than to look at others",
+		x.say("it was fetched, and is fetched again from %s on, when that is worth more than other visits",
 			instant(visit.Due.Millis()))
 	case k.Life == store.Fetched:
-		x.say("it was fetched, and is not worth another look until its site gives it a newer date")
+		x.say("it was fetched, and is not worth another visit until its site gives it a newer date")
 	case k.Life == store.Gone && k.Disallowed:
 		x.say("a scraper read in robots.txt that it is disallowed; it comes back when it is put after the rules have "+
 			"changed, or after %s", instant(allowedAgain(x.host, k).Millis()))
@@ -240,7 +240,7 @@ func (x *explainer) over(k store.Known, visit *store.Page, scheduled bool) {
 	}
 }
 
-// URLs returns the states of URLs of a domain. It does not tell due ones from others that wait.
+// URLs returns the states of URLs of a domain. Due URLs are waiting ones here.
 func (s *Shard) URLs(now epoch.Millis, r frontier.URLsRequest) (answer frontier.URLStates, err error) {
 	if err := cmp.Or(contract.CheckDomain("domain", r.Domain),
 		frontier.CheckRange("urls", len(r.URLs), 0, frontier.MaxPut)); err != nil {
@@ -273,7 +273,7 @@ func stateOf(c *call, h *store.Host, url string, hash uint64) string {
 	case h.Lease != 0 && (h.LeasedPage(hash) >= 0 || slices.Contains(h.Asked, hash)):
 		return stateLeased
 	case ok:
-		return lives[known.Life]
+		return lifeNames[known.Life]
 	}
 	return stateUnknown
 }
@@ -295,7 +295,7 @@ func (s *Shard) Host(now epoch.Millis, name string) (d frontier.HostDetail, err 
 		}
 		v := &c.tx.State().Visits
 		d = frontier.HostDetail{HostInfo: infos[0], Failures: h.Failures, Refusals: h.Refusals,
-			Override: h.Override.Milliseconds(), Scheduled: h.Scheduled, Stale: !believes(h),
+			Override: h.Override.Milliseconds(), Scheduled: h.Scheduled, Stale: !trustsDates(h),
 			DomainURLs: m.Pages(), Limit: c.settings.URLsPerDomain, Backlogs: m.Backlogs, MirrorOf: m.MirrorOf,
 			Evidence: m.Evidence,
 			Visits: frontier.VisitBudget{PerDay: c.settings.VisitsPerDay, Made: v.Made, Scheduled: v.Scheduled,
