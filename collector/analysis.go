@@ -13,7 +13,7 @@ import (
 // analysis is the analysis of a domain while its document is written.
 type analysis struct {
 	*discovery.Analyser
-	// rebuilt is true if the stored analysis is lost. This one comes from the document, which then keeps its results.
+	// rebuilt is true if the stored analysis is lost. This one is then built from the document, whose results stay.
 	rebuilt bool
 }
 
@@ -39,9 +39,9 @@ func (a *analysis) score(e *contract.DocumentURL) {
 	e.Type, e.Priority, e.Action, e.Allowed = &t, &score.Priority, &action, score.Allowed
 }
 
-// analysis returns the analysis of the domain: of this collection or, for a merge, the one stored with the
-// collection. If that is lost, it is rebuilt from the document old. The stored analysis never changes: every merge
-// adds the later URLs again.
+// analysis returns this collection's analysis of the domain or, for a merge, the one stored with the last collection.
+// If that is lost, it is rebuilt from the document old. Merges do not change the stored analysis: each adds all later
+// URLs again.
 func (s *saving) analysis(ctx context.Context, old *contract.Document) (*analysis, error) {
 	if s.found != nil {
 		return &analysis{Analyser: s.found.analysis.analyser}, nil
@@ -53,7 +53,7 @@ func (s *saving) analysis(ctx context.Context, old *contract.Document) (*analysi
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.storedRulings(ctx, old, data)
+	r, err := s.storedRobots(ctx, old, data)
 	if err != nil {
 		return nil, err
 	}
@@ -72,11 +72,11 @@ func (s *saving) analysis(ctx context.Context, old *contract.Document) (*analysi
 	return &analysis{Analyser: rebuild(old, o), rebuilt: true}, nil
 }
 
-// storedRulings returns the rulings of the last collection: from the robots.txt stored as evidence, and from the
-// other files in state (see storeState). A host whose rules are lost has no ruling.
-func (s *saving) storedRulings(ctx context.Context, d *contract.Document, state []byte) (*rulings, error) {
+// storedRobots returns the rules of the last collection: from the robots.txt stored as evidence, and from those of
+// other hosts in state (see storeState).
+func (s *saving) storedRobots(ctx context.Context, d *contract.Document, state []byte) (*robotsRules, error) {
 	c := s.batch.collector
-	r := newRulings(newPace(ctx, c.Clock, func() error { return nil }))
+	r := newRobotsRules(newPace(ctx, c.Clock, func() error { return nil }))
 	var body []byte
 	if d.Robots.Exists {
 		var err error
@@ -88,14 +88,14 @@ func (s *saving) storedRulings(ctx context.Context, d *contract.Document, state 
 		result := robots.Evaluate(robots.Fetched{Status: d.Robots.StatusCode, Failed: d.Robots.ErrorType != nil,
 			Body: asFetched(body)})
 		group := result.File.Agent(c.UserAgent)
-		r.standIn(d.Domain, group)
+		r.setFallback(d.Domain, group)
 		if h := d.Technical.ServerInfo.EffectiveHost; h != nil {
-			r.standIn(*h, group)
+			r.setFallback(*h, group)
 		}
 	}
 	r.load(storedRules(state), c.UserAgent)
 	if d.MovedTo != nil && d.Robots.StatusCode != 0 {
-		r.standIn(*d.MovedTo, r.hosts[d.Domain])
+		r.setFallback(*d.MovedTo, r.hosts[d.Domain])
 	}
 	return r, nil
 }
@@ -125,10 +125,10 @@ func rebuild(d *contract.Document, o discovery.Options) *discovery.Analyser {
 	return a
 }
 
-// discovered writes the results of the analysis into a document. It returns how to fetch the domain, which
-// dateEntries adds, or nil if that is unknown. A merge keeps the collection's discovery time, because it sends no
-// requests.
-func (s *saving) discovered(d *contract.Document, a *analysis) *discovery.FetchContract {
+// writeDiscovery writes the results of the analysis into a document. It returns the fetch contract, which
+// writeContract completes, or nil if that is unknown. A merge keeps the collection's discovery time, because it sends
+// no requests.
+func (s *saving) writeDiscovery(d *contract.Document, a *analysis) *discovery.FetchContract {
 	if a.rebuilt {
 		strikeExcluded(d, a.Excludes)
 		return howToFetch(d)
@@ -161,7 +161,7 @@ func (s *saving) discovered(d *contract.Document, a *analysis) *discovery.FetchC
 		terms.RobotsExpires = d.Robots.FetchedAt.Add(robots.MaxAge)
 	}
 	c := a.Contract(terms)
-	if d.Excluded = ruledOut(d, s.batch.excluded); d.Excluded {
+	if d.Excluded = hostExcluded(d, s.batch.excluded); d.Excluded {
 		c.Close()
 	}
 	d.ValidUntil = contract.Time{Time: c.ValidUntil(d.CollectedAt.Time)}

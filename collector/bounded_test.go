@@ -109,7 +109,7 @@ func TestDocument_RawFilesAreCapped(t *testing.T) {
 // TestURLs_TextsAreTruncated: what Research says of a URL is bounded too.
 func TestURLs_TextsAreTruncated(t *testing.T) {
 	long := strings.Repeat("제목", 10_000)
-	for _, e := range describe([]contract.URL{{URL: "https://example.com/", Title: &long, DiscoveryMethod: &long,
+	for _, e := range documentURLs([]contract.URL{{URL: "https://example.com/", Title: &long, DiscoveryMethod: &long,
 		Language: &long, DiscoveredAt: &long}}, "raw_0001") {
 		for _, s := range []*string{e.Title, e.DiscoveryMethod, e.Language, e.DiscoveredAt} {
 			if s == nil || len(*s) > contract.MaxTextBytes || !strings.HasPrefix(*s, "제목") {

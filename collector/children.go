@@ -17,12 +17,12 @@ import (
 // is beyond it is not stored.
 const maxChildBytes = 2 << 20
 
-// maxLine is more than a line of the list takes. Longer URLs are of no use to anybody.
+// maxLine caps a line of the list. Longer URLs are left out.
 const maxLine = 64 << 10
 
-// childPages lists the pages of the sitemaps other than the root, which is stored as it was received. The list is
-// stored beside the document, with a line for each page: the number of bytes that its URL shares with the beginning
-// of the one before, a space, and the rest of the URL.
+// childPages lists the pages of the sitemaps other than the root. (The root is stored as it was received.) The list is
+// stored beside the document, with a line for each page: the number of bytes that its URL shares with the start of the
+// previous URL, a space, and the rest of the URL.
 type childPages struct {
 	text   []byte
 	urls   int
@@ -50,14 +50,14 @@ func (l *childPages) add(loc []byte) {
 	l.urls++
 }
 
-// storeChildren begins to store the list. A short one is not worth a put: all of its pages may wait at once.
+// storeChildren begins to store the list. A short one is not worth a put: all of its pages fit into the frontier.
 func (g *gathering) storeChildren(ctx context.Context) {
 	f := &g.found.sitemap
 	if 2*f.children.urls < g.collector.Limits.URLsPerDomain {
 		return
 	}
 	text := f.children.text
-	g.found.storing.begin(ctx, g.collector.Clock, g.dir.SitemapURLs(), func() error {
+	g.found.puts.begin(ctx, g.collector.Clock, g.dir.SitemapURLs(), func() error {
 		_, err := g.batch.store.putRetry(ctx, g.dir.SitemapURLs(), text, &r2.PutOptions{ContentType: "text/plain"})
 		return err
 	})

@@ -1,7 +1,7 @@
 // Package collector is step 3 of the pipeline: it requests robots.txt, sitemaps, home page and feeds of a domain, and
 // writes its findings as one document. Later URLs are merged into the document without another request.
 //
-// A Visit works on the messages of one domain; Batch.Refresh looks at one entry point for the frontier.
+// A Visit collects one domain for its messages. Batch.Refresh reads one entry point for the frontier.
 package collector
 
 import (
@@ -42,7 +42,7 @@ type Limits struct {
 	FetchRetries         int
 	FetchRetryBase       time.Duration
 	DomainDeadline       time.Duration // without politeness waits
-	PageProbes           int           // pages that a collection looks at, see probe
+	PageProbes           int           // pages that a collection fetches to learn their type, see probe
 	URLsPerDomain        int           // pages that a collection or a merge puts into the frontier
 	ReuseWindow          time.Duration // for which other partitions reuse a domain's evidence
 }

@@ -13,18 +13,18 @@ import (
 	"github.com/newsfork/seed-engine/sitemap"
 )
 
-// analyse starts the analysis of the domain, once robots.txt has been read.
-func (g *gathering) analyse() {
+// startAnalysis starts the analysis of the domain, once robots.txt has been read.
+func (g *gathering) startAnalysis() {
 	g.found.analysis.analyser = discovery.NewAnalyser(discovery.Options{
 		Domain: g.message.Domain, Now: g.collector.Clock.Now(), Model: g.model,
-		Context: classify.Context{Authority: g.message.Authority}, Robots: g.policy.rulings.verdict,
+		Context: classify.Context{Authority: g.message.Authority}, Robots: g.policy.rules.verdict,
 		Excluded: g.batch.excluded,
 		Pages:    g.collector.Limits.URLsPerDomain,
 	})
 }
 
-// listed adds a sitemap entry to the analysis. source is the entry point of the sitemap.
-func (g *gathering) listed(e *sitemap.Entry, base string, source discovery.SourceID) {
+// addSitemapEntry adds a sitemap entry to the analysis. source is the entry point of the sitemap.
+func (g *gathering) addSitemapEntry(e *sitemap.Entry, base string, source discovery.SourceID) {
 	f := discovery.Sighting{
 		Loc: e.Loc, Lastmod: e.Lastmod, Method: discovery.FromSitemap, Source: source,
 		Hint: discovery.SitemapHint(e.Changefreq, e.Priority), Title: e.Title,
@@ -37,7 +37,7 @@ func (g *gathering) listed(e *sitemap.Entry, base string, source discovery.Sourc
 		}
 	}
 	g.found.queue.details.note(g.collector.Clock.Now(), e.Loc, f.Lastmod, base, e.Summary, e.SummaryText, e.Image)
-	g.take(&f)
+	g.addSighting(&f)
 }
 
 // maxLearned caps the URLs from a large list that the analysis learns from before the crawl.
@@ -46,7 +46,7 @@ const maxLearned = 5_000
 // learn adds the raw URLs to the analysis, so that their patterns suggest pages to look at. The first part of a large
 // list is enough, and errors are ignored: the whole list is read when the document is written.
 func (g *gathering) learn(ctx context.Context) {
-	see := func(u *contract.URL) { g.take(researched(u.URL, u.Title, u.Language)) }
+	see := func(u *contract.URL) { g.addSighting(researched(u.URL, u.Title, u.Language)) }
 	for i := range g.message.URLs {
 		see(&g.message.URLs[i])
 	}
@@ -94,8 +94,8 @@ func entryMethod(s *sitemap.Summary) discovery.EntryMethod {
 	return discovery.SitemapEntry
 }
 
-// crawl looks at a few pages that the home page links to or that patterns suggest, within the request budget. a is
-// the answer for the home page.
+// crawl sends HEAD requests for a few pages that the home page links to or that patterns suggest, within the request
+// budget. a is the answer for the home page.
 func (g *gathering) crawl(ctx context.Context, home string, a *fetch.Answer) {
 	g.crawling = true
 	first := reply(a)
@@ -112,7 +112,7 @@ func (g *gathering) crawl(ctx context.Context, home string, a *fetch.Answer) {
 			Timeout: g.collector.Limits.PageTimeout, Once: true,
 		})
 		if failure != nil {
-			if !g.missed(next, a, failure) {
+			if !g.noteMiss(next, a, failure) {
 				return
 			}
 			continue

@@ -50,9 +50,9 @@ func retryable(failure error) bool {
 	return failure != nil && (kind == contract.Network || kind == contract.Timeout)
 }
 
-// undiscovered records a failure that made the discovery incomplete, in the document's errors and in the log. A
-// missing file, robots.txt and exclusions do not: why then has no error_type, or one of theirs.
-func (g *gathering) undiscovered(link string, retries int, why contract.Failure) {
+// noteFailure records a failure that made the discovery incomplete, in the document's errors and in the log. It
+// ignores missing files, which have no error_type, and URLs that robots.txt forbids or operators excluded.
+func (g *gathering) noteFailure(link string, retries int, why contract.Failure) {
 	if why.ErrorType == nil || *why.ErrorType == disallowed || *why.ErrorType == excluded {
 		return
 	}
@@ -75,29 +75,29 @@ func (g *gathering) undiscovered(link string, retries int, why contract.Failure)
 		"type", f.Type, "error_type", f.ErrorType, "url", f.URL, "message", f.Message, "retry_count", f.RetryCount)
 }
 
-// take adds a URL to the analysis. A URL on which the analysis panics is skipped, so that it does not cost the domain
-// its document.
-func (g *gathering) take(f *discovery.Sighting) {
+// addSighting adds a URL to the analysis. A URL on which the analysis panics is skipped, so that it does not cost the
+// domain its document.
+func (g *gathering) addSighting(f *discovery.Sighting) {
 	defer func() {
 		if broken := recover(); broken != nil {
 			err := &contract.Error{Kind: contract.Internal, Op: "collector.take",
 				Message: fmt.Sprintf("the URL could not be classified: %v", broken)}
 			g.collector.Log.Error("discovery_failed", "error_type", err.Kind, "error", err.Message,
 				"domain_id", g.message.DomainID, "stack", string(debug.Stack()))
-			g.undiscovered(string(f.Loc), 0, failed(err))
+			g.noteFailure(string(f.Loc), 0, failed(err))
 		}
 	}()
 	g.found.analysis.analyser.Add(f)
 }
 
-// missed records that the home page, a feed or a page was not read although it might exist. It reports whether more
+// noteMiss records that the home page, a feed or a page was not read although it might exist. It reports whether more
 // requests may be sent.
-func (g *gathering) missed(link string, a *fetch.Answer, failure error) bool {
+func (g *gathering) noteMiss(link string, a *fetch.Answer, failure error) bool {
 	if g.stopped(failure) {
 		return false
 	}
 	why := failed(failure)
-	g.undiscovered(link, a.Retries, why)
+	g.noteFailure(link, a.Retries, why)
 	g.found.failed = g.found.failed || !g.crawling && retryable(failure)
 	if kind := contract.Kind(*why.ErrorType); kind == contract.Network || kind == contract.Timeout ||
 		kind == unknownRobots || postponed(failure) {

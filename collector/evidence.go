@@ -13,16 +13,16 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// evidence stores a body while it is read.
-type evidence struct {
+// bodyUpload stores a body while it is read.
+type bodyUpload struct {
 	upload r2.Upload
 	sum    hash.Hash
 	size   int64
 	err    error // of the bucket
 }
 
-// storing stores objects in the background. Writes to one key keep their order. It is used by one goroutine.
-type storing struct {
+// backgroundPuts stores objects in the background. Puts of one key keep their order. It is used by one goroutine.
+type backgroundPuts struct {
 	last   map[string]chan struct{} // by key; closed when the last one is stored
 	failed atomic.Pointer[failure]
 }
@@ -33,12 +33,12 @@ type failure struct {
 	panicked any
 }
 
-// evidencePause delays storing, so that the event's requests are sent first: there is one thread, and it waits for
-// their answers.
+// evidencePause delays a put, so that the event's requests are sent first: there is one thread, which works while they
+// wait for answers.
 const evidencePause = time.Millisecond
 
 // begin starts storing the object of a key by calling put.
-func (s *storing) begin(ctx context.Context, clock fetch.Clock, key string, put func() error) {
+func (s *backgroundPuts) begin(ctx context.Context, clock fetch.Clock, key string, put func() error) {
 	before, done := s.last[key], make(chan struct{})
 	if s.last == nil {
 		s.last = map[string]chan struct{}{}
@@ -61,7 +61,7 @@ func (s *storing) begin(ctx context.Context, clock fetch.Clock, key string, put 
 }
 
 // err returns the first failure so far.
-func (s *storing) err() error {
+func (s *backgroundPuts) err() error {
 	f := s.failed.Load()
 	if f == nil {
 		return nil
@@ -73,23 +73,23 @@ func (s *storing) err() error {
 }
 
 // wait waits until all objects are stored, and returns the first failure.
-func (s *storing) wait() error {
+func (s *backgroundPuts) wait() error {
 	for _, stored := range s.last {
 		<-stored
 	}
 	return s.err()
 }
 
-// evidence starts storing a body under a key.
-func (s *store) evidence(ctx context.Context, key string) (*evidence, error) {
+// createUpload starts storing a body under a key.
+func (s *store) createUpload(ctx context.Context, key string) (*bodyUpload, error) {
 	u, err := s.Create(ctx, key, &r2.PutOptions{ContentType: "application/xml"})
 	if err != nil {
 		return nil, contract.Wrap(contract.Storage, "collector.evidence", err)
 	}
-	return &evidence{upload: u, sum: sha256.New()}, nil
+	return &bodyUpload{upload: u, sum: sha256.New()}, nil
 }
 
-func (e *evidence) Write(p []byte) (int, error) {
+func (e *bodyUpload) Write(p []byte) (int, error) {
 	e.sum.Write(p)
 	e.size += int64(len(p))
 	n, err := e.upload.Write(p)
@@ -101,6 +101,6 @@ func (e *evidence) Write(p []byte) (int, error) {
 }
 
 // abort discards the body. It returns cause, joined with the error of discarding.
-func (e *evidence) abort(cause error) error {
+func (e *bodyUpload) abort(cause error) error {
 	return errors.Join(cause, contract.Wrap(contract.Storage, "collector.evidence", e.upload.Abort()))
 }

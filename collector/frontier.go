@@ -38,9 +38,9 @@ func canonical(link string) string {
 	return link
 }
 
-// read keeps the validators of an entry point. sum is the digest of its content, or nil. Truncated content has no
-// digest.
-func (f *findings) read(a *fetch.Answer, sum hash.Hash, charset string, truncated bool) {
+// noteValidators keeps the validators of an entry point. sum is the digest of its content, or nil. Truncated content
+// has no digest.
+func (f *findings) noteValidators(a *fetch.Answer, sum hash.Hash, charset string, truncated bool) {
 	v := validators{etag: a.Header.Get("ETag"), lastModified: a.Header.Get("Last-Modified"), charset: charset}
 	if sum != nil && !truncated && !a.Body.Truncated() {
 		v.sha256 = hex.EncodeToString(sum.Sum(nil))
@@ -56,15 +56,15 @@ const (
 	putPause = time.Second
 )
 
-// queue puts the best pages of the analysis and the document's entry points into the frontier; for a merge, those
-// that it adds. It runs before the document is written. Otherwise a merge killed between the two would find nothing
+// queue puts the best pages of the analysis and the document's entry points into the frontier; a merge puts only those
+// that it adds. It runs before the document is written: otherwise a merge killed between the two would find nothing
 // new when repeated. The frontier recognises duplicates.
 func (s *saving) queue(ctx context.Context, old, doc *contract.Document, how *discovery.FetchContract,
 	a *analysis) error {
 	if s.found != nil && s.found.queue.done {
 		return nil
 	}
-	put := frontier.Put{Domain: doc.Domain, Partition: s.message.Partition, Since: s.lookedAt(old, doc)}
+	put := frontier.Put{Domain: doc.Domain, Partition: s.message.Partition, Since: s.collectedBefore(old, doc)}
 	of := doc.Technical.MirrorOf
 	switch {
 	case of != nil:
@@ -81,7 +81,7 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, how *di
 				v.Rules = &rules
 			}
 		}
-		put.Entries = append(put.Entries, s.wholeDomain(old, doc, how)...)
+		put.Entries = append(put.Entries, s.domainEntries(old, doc, how)...)
 	}
 	if of == nil && doc.Reachable {
 		all := a.Pages()
@@ -113,15 +113,15 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, how *di
 
 // put is like client.Shard.Put, with retries if the shard does not answer.
 func (b *Batch) put(ctx context.Context, p frontier.Put) (answer frontier.PutAnswer, err error) {
-	err = b.persist(ctx, p.Domain, func(shard client.Shard) (err error) {
+	err = b.callShard(ctx, p.Domain, func(shard client.Shard) (err error) {
 		answer, err = shard.Put(ctx, p)
 		return err
 	})
 	return answer, err
 }
 
-// persist calls the shard of a domain, with retries if it does not answer.
-func (b *Batch) persist(ctx context.Context, domain string, call func(client.Shard) error) error {
+// callShard calls the shard of a domain, with retries if it does not answer.
+func (b *Batch) callShard(ctx context.Context, domain string, call func(client.Shard) error) error {
 	c := b.collector
 	for try := 1; ; try++ {
 		err := call(c.Frontier.Of(domain))
@@ -144,8 +144,8 @@ func (b *Batch) persist(ctx context.Context, domain string, call func(client.Sha
 	}
 }
 
-// lookedAt returns when the domain was collected before, or 0 if there is no record of it.
-func (s *saving) lookedAt(old, doc *contract.Document) epoch.Millis {
+// collectedBefore returns when the domain was last collected, or 0 if there is no record of that.
+func (s *saving) collectedBefore(old, doc *contract.Document) epoch.Millis {
 	var at time.Time
 	if s.visit != nil {
 		at = s.visit.evidence.At
@@ -158,18 +158,19 @@ func (s *saving) lookedAt(old, doc *contract.Document) epoch.Millis {
 
 // Bounds of the time after which an unchanged domain is collected again.
 const (
-	leastCollected = robots.MaxAge // while its entry points are refreshed
-	mostCollected  = 30 * epoch.Day
+	minCollectInterval = robots.MaxAge // while its entry points are refreshed
+	maxCollectInterval = 30 * epoch.Day
 )
 
-// wholeDomain returns the entry point that stands for the domain. It is due when the document expires or, while entry
-// points are refreshed, when robots.txt expires. An unreachable domain is due sooner.
-func (s *saving) wholeDomain(old, doc *contract.Document, how *discovery.FetchContract) []frontier.NewEntry {
+// domainEntries returns the entry point that stands for the domain, and the removal of an outdated one. It is due when
+// the document expires or, while entry points are refreshed, when robots.txt expires. An unreachable domain is due
+// sooner.
+func (s *saving) domainEntries(old, doc *contract.Document, how *discovery.FetchContract) []frontier.NewEntry {
 	e := collectEntry(doc, how, s.found.at)
 	if e.Failed = !doc.Reachable; !e.Failed {
-		e.Status, e.SHA256 = http.StatusOK, termsOf(how)
+		e.Status, e.SHA256 = http.StatusOK, termsDigest(how)
 	}
-	if bare := robotsOf(doc.Domain); old != nil && !old.Reachable && e.URL != bare {
+	if bare := robotsURL(doc.Domain); old != nil && !old.Reachable && e.URL != bare {
 		// another host answers now, so the entry point of the old one is removed
 		return []frontier.NewEntry{e, {NewPage: frontier.NewPage{URL: bare}}}
 	}
@@ -181,24 +182,24 @@ func collectEntry(doc *contract.Document, how *discovery.FetchContract, at time.
 	e := frontier.NewEntry{NewPage: frontier.NewPage{URL: collectURL(doc)}, Method: frontier.MethodCollect}
 	valid := doc.ValidUntil.Sub(at)
 	if how != nil && len(how.EntryPoints) > 0 {
-		valid = max(valid, leastCollected)
+		valid = max(valid, minCollectInterval)
 	}
-	e.Interval = int64(min(max(valid, time.Second), mostCollected) / time.Second)
+	e.Interval = int64(min(max(valid, time.Second), maxCollectInterval) / time.Second)
 	return e
 }
 
 // collectURL returns the URL of the entry point that stands for the whole domain.
 func collectURL(doc *contract.Document) string {
 	if host := doc.Technical.ServerInfo.EffectiveHost; host != nil {
-		return robotsOf(*host)
+		return robotsURL(*host)
 	}
-	return robotsOf(doc.Domain)
+	return robotsURL(doc.Domain)
 }
 
-func robotsOf(host string) string { return "https://" + host + "/robots.txt" }
+func robotsURL(host string) string { return "https://" + host + "/robots.txt" }
 
-// termsOf returns a digest of the terms for scrapers. A domain whose terms change is collected more often.
-func termsOf(how *discovery.FetchContract) string {
+// termsDigest returns a digest of the terms for scrapers. A domain whose terms change is collected more often.
+func termsDigest(how *discovery.FetchContract) string {
 	sum := sha256.New()
 	fmt.Fprintln(sum, how.Allowed, how.CrawlDelaySeconds)
 	var entries []string
@@ -216,7 +217,7 @@ func (s *saving) announce(ctx context.Context, doc *contract.Document) error {
 	if s.visit.deferred(change) {
 		return nil
 	}
-	return s.batch.persist(ctx, doc.Domain, func(shard client.Shard) error {
+	return s.batch.callShard(ctx, doc.Domain, func(shard client.Shard) error {
 		return shard.Changed(ctx, change)
 	})
 }
@@ -266,7 +267,7 @@ func (s *saving) entries(old, doc *contract.Document, how *discovery.FetchContra
 				v = validators{} // its links were not put
 			}
 			e.ETag, e.LastModified, e.SHA256 = v.etag, v.lastModified, v.sha256
-			if s.found.later && v == (validators{}) {
+			if s.found.deferred && v == (validators{}) {
 				e.Interval = 1 // not read yet: due after the least interval
 			}
 		} else if named(before, e.URL) {

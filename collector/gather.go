@@ -32,7 +32,7 @@ type findings struct {
 	failure   error     // of robots.txt, if nothing answered or a host on the way to it is not ready
 	partial   bool      // something that the site has was not read
 	failed    bool      // because of a failure rather than a limit
-	later     bool      // the rest was left to refreshes, see leaveToLater
+	deferred  bool      // the rest was left to refreshes, see deferRest
 
 	robots   robotsFindings
 	sitemap  sitemapFindings
@@ -40,7 +40,7 @@ type findings struct {
 	site     siteFindings
 	analysis analysisFindings
 	queue    queueFindings
-	storing  storing // of robots.txt and the root sitemap
+	puts     backgroundPuts // of robots.txt and sitemaps
 }
 
 // robotsFindings is the robots.txt of the host that answered.
@@ -51,7 +51,7 @@ type robotsFindings struct {
 	hosts map[string]*robots.Group // our group, by host
 }
 
-// sitemapFindings is the root sitemap, with all that were requested.
+// sitemapFindings is the root sitemap, with a summary of all requested ones.
 type sitemapFindings struct {
 	contract.SitemapXML
 	url      string
@@ -63,31 +63,31 @@ type sitemapFindings struct {
 // feedFindings are the feeds that were read.
 type feedFindings struct {
 	list    []contract.Feed
-	omitted int // that the site declares or submits, and the list lacks
+	omitted int // feeds that the site declares or submits, but the list lacks
 }
 
 // siteFindings describes the site and its server.
 type siteFindings struct {
-	origin   *fetch.Origin
-	server   contract.ServerInfo
-	stats    fetch.Stats
-	refusals refusals
-	likeness likeness
-	original string // domain that the home page names as its original, "" for none
-	mirrorOf string
-	movedTo  string // host of another domain, to which the site redirects permanently
+	origin      *fetch.Origin
+	server      contract.ServerInfo
+	stats       fetch.Stats
+	refusals    refusals
+	fingerprint fingerprint
+	original    string // domain that the home page names as its original, "" for none
+	mirrorOf    string
+	movedTo     string // host of another domain, to which the site redirects permanently
 }
 
 // analysisFindings is the analysis of the site's URLs, and what is stored of it.
 type analysisFindings struct {
 	analyser *discovery.Analyser
 	took     time.Duration     // for requests that only discovery needed
-	rules    map[string]string // of other hosts, see rulings.store
+	rules    map[string]string // robots.txt of other hosts, see robotsRules.store
 	state    []byte            // see storeState; nil until it is made
 	stored   bool              // state is in discovery.json
 }
 
-// queueFindings goes to the frontier, or comes from it.
+// queueFindings is sent to the frontier, or returned by it.
 type queueFindings struct {
 	validators map[string]validators // of feeds and sitemaps that were read, by URL
 	details    details
@@ -108,27 +108,28 @@ type gathering struct {
 	policy    policy
 	found     *findings
 
-	slow     bool // the site's own host wants longer pauses than the collection waits
-	crawling bool // from now on only the site's own pages are of interest
+	slow     bool // the host's crawl delay is longer than the collection waits
+	crawling bool // only pages of the site's own host are still requested
 	reserve  int  // requests kept for later steps
 
-	roots     map[string]string // entry point of each sitemap that was read, by the URL it was requested under
+	roots     map[string]string // entry point of each sitemap that was read, by the URL that was requested
 	rootWorth sitemap.Worth     // of the root sitemap
-	asked     []string          // feeds that were requested, as they were named
+	asked     []string          // URLs of requested feeds, before redirects
 }
 
 // policy holds the rules of the robots.txt files that were read.
 type policy struct {
 	group      *robots.Group       // our group for the host that answered
 	named      []string            // all its Sitemap lines
-	rulings    *rulings            // of all hosts whose robots.txt was read
+	rules      *robotsRules        // of all hosts whose robots.txt was read
 	elsewhere  map[string][]string // the Sitemap lines of other authorities' robots.txt
 	unread     map[string]error    // why robots.txt of other authorities could not be read
 	otherHosts int                 // authorities beside the site's own whose robots.txt was requested
 }
 
 // gather requests robots.txt, sitemaps, home page and feeds of the domain, in this order. Evidence is stored in the
-// background: wait for findings.storing. It only fails if our stores do; failures of the domain are findings.
+// background: the caller waits for findings.puts. Only failures of our stores are errors; those of the domain are
+// findings.
 func (v *Visit) gather(ctx context.Context, m *contract.DomainMessage) (*findings, error) {
 	b, c, l := v.batch, v.batch.collector, v.batch.collector.Limits
 	model, err := b.model(ctx)
@@ -139,7 +140,7 @@ func (v *Visit) gather(ctx context.Context, m *contract.DomainMessage) (*finding
 		collector: c, batch: b, model: model, message: m, dir: m.Dir(), roots: map[string]string{},
 		policy: policy{elsewhere: map[string][]string{}, unread: map[string]error{}},
 		found: &findings{feeds: feedFindings{list: []contract.Feed{}},
-			site: siteFindings{likeness: likeness{domain: m.Domain}}},
+			site: siteFindings{fingerprint: fingerprint{domain: m.Domain}}},
 	}
 	session := fetch.NewSession(fetch.Config{
 		UserAgent: c.UserAgent, Excluded: b.excluded, Rules: g.rules, Admit: v.lease.Admit,
@@ -152,15 +153,15 @@ func (v *Visit) gather(ctx context.Context, m *contract.DomainMessage) (*finding
 	g.session = session
 	g.found.began = c.Clock.Now()
 	g.pace = newPace(ctx, c.Clock, session.Expired)
-	g.policy.rulings = newRulings(g.pace)
+	g.policy.rules = newRobotsRules(g.pace)
 	gathered := false
 	defer func() {
 		if !gathered { // after a panic, too, nothing goes on in the background
-			_ = g.found.storing.wait()
+			_ = g.found.puts.wait()
 		}
 	}()
 	err = g.run(ctx)
-	g.found.analysis.rules, g.found.robots.hosts = g.policy.rulings.store(g.policy.group), g.policy.rulings.hosts
+	g.found.analysis.rules, g.found.robots.hosts = g.policy.rules.store(g.policy.group), g.policy.rules.hosts
 	if err != nil {
 		return nil, err
 	}
@@ -174,9 +175,9 @@ func (v *Visit) gather(ctx context.Context, m *contract.DomainMessage) (*finding
 
 func (g *gathering) run(ctx context.Context) error {
 	open := g.robots(ctx)
-	g.analyse()
+	g.startAnalysis()
 	g.moved(g.found.site.origin.Answer)
-	g.undiscovered(g.found.site.origin.Answer.URL, g.found.site.origin.Answer.Retries, g.found.robots.Failure)
+	g.noteFailure(g.found.site.origin.Answer.URL, g.found.site.origin.Answer.Retries, g.found.robots.Failure)
 	if !open {
 		g.found.sitemap.Documents = []contract.SitemapDocument{}
 		g.found.site.server = serverInfo(g.found.site.origin.Answer.Header)
@@ -194,7 +195,7 @@ func (g *gathering) run(ctx context.Context) error {
 		return err
 	}
 	g.logSitemap()
-	if err := g.found.storing.err(); err != nil {
+	if err := g.found.puts.err(); err != nil {
 		return err
 	}
 	g.learn(ctx)
@@ -203,11 +204,11 @@ func (g *gathering) run(ctx context.Context) error {
 	}
 	g.probe(ctx)
 	if g.slow {
-		g.leaveToLater()
+		g.deferRest()
 	}
-	if g.policy.rulings.exhausted() {
+	if g.policy.rules.exhausted() {
 		g.found.partial = true
-		g.undiscovered(g.found.site.origin.Answer.URL, 0, contract.Failure{
+		g.noteFailure(g.found.site.origin.Answer.URL, 0, contract.Failure{
 			Error:     contract.Text("matching robots.txt took too long; some URLs were not checked"),
 			ErrorType: contract.Text(string(contract.Timeout)),
 		})
@@ -225,13 +226,13 @@ func (g *gathering) stopped(err error) bool {
 	return false
 }
 
-// leaveToLater ends a collection whose host wants longer pauses than it waits. The URLs that are left become entry
+// deferRest ends a collection whose host has a longer crawl delay than it waits. The URLs that are left become entry
 // points of the contract.
-func (g *gathering) leaveToLater() {
+func (g *gathering) deferRest() {
 	f := g.found
-	f.partial, f.later = true, true
+	f.partial, f.deferred = true, true
 	base := f.site.origin.Scheme + "://" + f.site.origin.Host
-	g.undiscovered(base+"/", 0, contract.Failure{
+	g.noteFailure(base+"/", 0, contract.Failure{
 		Error: contract.Text("its Crawl-delay is above MAX_CRAWL_DELAY_MS; the rest is fetched " +
 			"later, at that pace"),
 		ErrorType: contract.Text(string(contract.Timeout)),
@@ -257,7 +258,7 @@ func altHost(m *contract.DomainMessage) string {
 	return u.Hostname()
 }
 
-func digest(sum []byte) *string { return contract.Text(hex.EncodeToString(sum)) }
+func hexDigest(sum []byte) *string { return contract.Text(hex.EncodeToString(sum)) }
 
 // lastModified returns the Last-Modified header, nil if it is missing or malformed.
 func lastModified(h http.Header) *contract.Time {

@@ -52,9 +52,9 @@ func answered(e *frontier.EntryState, charset *string) discovery.EntryAnswer {
 	return a
 }
 
-// dateEntries writes the contract into a document, with the answers and history of its entry points: from the
-// responses and the frontier's states if available, otherwise from the previous document.
-func (s *saving) dateEntries(old, doc *contract.Document, how *discovery.FetchContract) {
+// writeContract writes the contract into a document, with the answers and history of its entry points. They come from
+// the responses and the frontier if available, otherwise from the previous document.
+func (s *saving) writeContract(old, doc *contract.Document, how *discovery.FetchContract) {
 	if how == nil {
 		return
 	}
@@ -97,9 +97,9 @@ func (s *saving) dateEntries(old, doc *contract.Document, how *discovery.FetchCo
 	doc.Contract = marshal(how)
 }
 
-// observe writes what scrapers saw of the domain's pages into a document: as the frontier told it, otherwise from the
-// previous document.
-func (s *saving) observe(old, doc *contract.Document) {
+// writeObserved writes what scrapers saw of the domain's pages into a document: from the frontier's answer, otherwise
+// from the previous document.
+func (s *saving) writeObserved(old, doc *contract.Document) {
 	list := s.observed
 	if s.found != nil {
 		list = s.found.queue.observed
@@ -115,9 +115,9 @@ func (s *saving) observe(old, doc *contract.Document) {
 	doc.Discovery = marshal(s.shown)
 }
 
-// dateFailed sets the expiry of an unreachable domain's document to its next collection, by the frontier's state if
-// available, otherwise by the previous document.
-func (s *saving) dateFailed(old, doc *contract.Document) {
+// setRetryDate sets the expiry of an unreachable domain's document to its next collection: from the frontier if
+// available, otherwise from the previous document.
+func (s *saving) setRetryDate(old, doc *contract.Document) {
 	switch {
 	case doc.Reachable:
 	case s.found == nil && old != nil:
@@ -129,8 +129,8 @@ func (s *saving) dateFailed(old, doc *contract.Document) {
 	}
 }
 
-// rewrite updates the entry points in the newest document if its terms for scrapers changed. again is true if that
-// was done before but might not have been announced.
+// rewrite updates the entry points in the newest document if they changed enough for scrapers to know. again is true
+// if it was rewritten before, but perhaps not announced.
 func (f *refresh) rewrite(ctx context.Context, again bool) error {
 	entries, err := f.batch.collector.Frontier.Of(f.message.Domain).Entries(ctx, f.message.Domain)
 	if err != nil {
@@ -150,7 +150,7 @@ func (f *refresh) rewrite(ctx context.Context, again bool) error {
 			f.rewritten = doc
 			return s.announce(ctx, doc)
 		}
-		if err = f.batch.rewritten(ctx, s.dir, doc, etag); err == nil {
+		if err = f.batch.putRevision(ctx, s.dir, doc, etag); err == nil {
 			f.rewritten = doc
 			return s.announce(ctx, doc)
 		}

@@ -30,13 +30,13 @@ func (g *gathering) homePage(ctx context.Context) error {
 		MaxBytes: maxPageBytes, Whole: true,
 	})
 	if failure != nil {
-		g.missed(base+"/", a, failure)
+		g.noteMiss(base+"/", a, failure)
 	} else {
-		g.undiscovered(base+"/", a.Retries, refusal(a.Status))
-		f.site.likeness.show(a, f.site.origin.Host)
+		g.noteFailure(base+"/", a.Retries, refusal(a.Status))
+		f.site.fingerprint.setHomePage(a, f.site.origin.Host)
 		f.site.original = originalOf(a)
 		_, charset := markup.Decode(bytes.NewReader(a.Content), a.Header.Get("Content-Type"))
-		f.read(a, nil, charset, false)
+		f.noteValidators(a, nil, charset, false)
 	}
 	f.site.refusals.note(a, true)
 	if isPage(failure, a) && g.moved(a) && !f.sitemap.Exists {
@@ -127,10 +127,10 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 	})
 	g.found.site.refusals.note(a, false)
 	if failure != nil {
-		return g.missed(link, a, failure)
+		return g.noteMiss(link, a, failure)
 	}
 	if a.Status >= 500 {
-		g.undiscovered(link, a.Retries, refusal(a.Status))
+		g.noteFailure(link, a.Retries, refusal(a.Status))
 	}
 	if a.Status != http.StatusOK || g.hasFeed(a.URL) {
 		return true
@@ -144,11 +144,11 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 			Method: discovery.FromFeed, Title: slices.Clone(i.Title)})
 	})
 	if err != nil {
-		return g.missed(link, a, err)
+		return g.noteMiss(link, a, err)
 	}
 	switch {
 	case s.Kind == "" && foundBy == declaredBy:
-		g.undiscovered(link, a.Retries, contract.Failure{Error: contract.ShortText(cmp.Or(s.Problem,
+		g.noteFailure(link, a.Retries, contract.Failure{Error: contract.ShortText(cmp.Or(s.Problem,
 			"it is not a feed")), ErrorType: contract.Text(string(contract.Parse))})
 	case s.Kind != "":
 		g.found.site.refusals.note(a, true)
@@ -156,9 +156,9 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 			Read: true})
 		for i := range items {
 			items[i].Source, items[i].Language = source, s.Language
-			g.take(&items[i])
+			g.addSighting(&items[i])
 		}
-		g.found.read(a, sum, s.Charset, s.Truncated)
+		g.found.noteValidators(a, sum, s.Charset, s.Truncated)
 		g.noteFeed(contract.Feed{
 			URL: a.URL, Kind: string(s.Kind), Title: contract.ShortText(s.Title), FoundBy: foundBy,
 			ItemCount: s.Items, LastUpdated: contract.At(s.Newest),

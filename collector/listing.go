@@ -14,13 +14,13 @@ import (
 const (
 	FromResearch  = "research"  // a raw file
 	FromDiscovery = "discovery" // the document's discovered_urls
-	FromSitemap   = "sitemap"   // the stored root sitemap
-	FromFrontier  = "frontier"  // what waits to be fetched
+	FromSitemap   = "sitemap"   // the stored sitemaps
+	FromFrontier  = "frontier"  // pages that wait to be fetched
 )
 
-// URLs calls fn with every URL that is stored of a domain, each once and in no particular order: those of Research
-// (including the separate lists of large documents), the document's discovered_urls, and those of the stored sitemap.
-// Excluded URLs of Research are marked; other excluded URLs, and those that robots.txt forbids, are left out.
+// URLs calls fn with every stored URL of a domain, once and in no particular order: URLs of Research (including the
+// separate lists of large documents), the document's discovered_urls, and URLs of the stored sitemaps. Excluded URLs
+// of Research are marked. Other excluded URLs, and those that robots.txt forbids, are left out.
 func (s *Stored) URLs(ctx context.Context, fn func(*contract.ListedURL)) error {
 	discovered, err := discoveredURLs(s.doc)
 	if err != nil {
@@ -75,8 +75,8 @@ func (s *Stored) Count(url string) {
 	}
 }
 
-// Omitted returns the number of URLs that the collection analysed and that were not counted: nothing stored names them.
-// It is nil if the analysis is lost.
+// Omitted returns the number of analysed URLs that were not counted, because nothing stored names them. It returns nil
+// if the analysis is lost.
 func (s *Stored) Omitted() *int {
 	if s.Lost {
 		return nil

@@ -23,34 +23,34 @@ import (
 const (
 	minMirrorPage = 64
 	minMirrorURLs = 2
-	maxMirrorURLs = 1000 // compared one by one; of further ones only how many there are
+	maxMirrorURLs = 1000 // compared one by one; further URLs are only counted
 )
 
-// likeness is a digest of the home page and of the root sitemap's URLs, without the host's own name. A mirror has the
-// same.
-type likeness struct {
+// fingerprint is a digest of the home page and of the root sitemap's URLs, without the host's own name. A mirror has
+// the same.
+type fingerprint struct {
 	domain string
-	home   []byte // its digest; nil when there is none
-	root   []byte // that of the root sitemap's URLs; nil when there is none
+	home   []byte // digest of the home page; nil if it has too little content
+	root   []byte // digest of the root sitemap's URLs; nil if there are too few
 }
 
-// listing computes the digest of a sitemap's URLs.
-type listing struct {
+// urlDigest computes the digest of a sitemap's URLs.
+type urlDigest struct {
 	hash.Hash
 	domain string
 	urls   int
 }
 
-func (l *listing) add(loc []byte) {
+func (l *urlDigest) add(loc []byte) {
 	if l.urls++; l.urls > maxMirrorURLs {
 		return
 	}
-	l.Write(ownless(loc, l.domain))
+	l.Write(withoutOwnHost(loc, l.domain))
 	l.Write([]byte{'\n'})
 }
 
-// ownless returns a URL from its path on if its host belongs to the domain, and otherwise all of it.
-func ownless(url []byte, domain string) []byte {
+// withoutOwnHost returns a URL from its path on if its host belongs to the domain, and otherwise all of it.
+func withoutOwnHost(url []byte, domain string) []byte {
 	_, rest, ok := bytes.Cut(url, []byte("://"))
 	if !ok {
 		return url
@@ -65,16 +65,16 @@ func ownless(url []byte, domain string) []byte {
 	return rest[end:]
 }
 
-// list sets the digest of the root sitemap.
-func (l *likeness) list(s *listing) {
+// setSitemap sets the digest of the root sitemap.
+func (l *fingerprint) setSitemap(s *urlDigest) {
 	if l.root = nil; s.urls >= minMirrorURLs {
 		fmt.Fprint(s, s.urls)
 		l.root = s.Sum(nil)
 	}
 }
 
-// show sets the digest of the home page, without the names of the site's hosts in URLs.
-func (l *likeness) show(a *fetch.Answer, host string) {
+// setHomePage sets the digest of the home page, without the names of the site's hosts in URLs.
+func (l *fingerprint) setHomePage(a *fetch.Answer, host string) {
 	if a.Status != http.StatusOK || a.Body.Truncated() || len(a.Content) < minMirrorPage {
 		return
 	}
@@ -88,8 +88,8 @@ func (l *likeness) show(a *fetch.Answer, host string) {
 	l.home = sum[:]
 }
 
-// digest returns the likeness in hexadecimal, or "" if the site has too little content.
-func (l *likeness) digest() string {
+// digest returns the fingerprint in hexadecimal, or "" if the site has too little content.
+func (l *fingerprint) digest() string {
 	if l.home == nil || l.root == nil {
 		return ""
 	}
@@ -100,7 +100,7 @@ func (l *likeness) digest() string {
 // mirrorOf returns the domain of which the site is a mirror: the one that showed the same content first, unless its
 // pages say that they are copies of this site. It returns "" if the shard that knows does not answer.
 func (g *gathering) mirrorOf(ctx context.Context) string {
-	r := frontier.MirrorRequest{Domain: g.message.Domain, Digest: g.found.site.likeness.digest()}
+	r := frontier.MirrorRequest{Domain: g.message.Domain, Digest: g.found.site.fingerprint.digest()}
 	if r.Digest == "" {
 		return ""
 	}
@@ -128,7 +128,7 @@ func (g *gathering) copied(ctx context.Context, domain string) bool {
 	if named := g.found.site.original; named != "" && named != g.message.Domain {
 		return false
 	}
-	g.crawling, g.reserve = false, 0 // pages of another host are of interest again
+	g.crawling, g.reserve = false, 0 // pages of another host may be requested again
 	paths := []string{"/"}
 	for _, p := range g.found.analysis.analyser.Pages() {
 		path := strings.TrimPrefix(p.URL, authorityOf(p.URL))

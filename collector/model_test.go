@@ -11,8 +11,8 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// TestClassify_NoModel: while the classifier's model cannot be read, a domain is neither asked nor merged into, and its
-// messages wait for another attempt, even at the last one.
+// TestClassify_NoModel: while the classifier's model cannot be read, a domain is neither asked nor merged into, and
+// its messages wait for another attempt, even at the last one.
 func TestClassify_NoModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(healthy(), nil)

@@ -306,8 +306,8 @@ func TestSitemaps_FeedsAreCapped(t *testing.T) {
 	})
 }
 
-// TestSitemaps_FailedOneIsPartial: a sitemap that may list URLs but could not be read leaves a gap. One that is missing
-// does not, nor does an error for a path that was only guessed.
+// TestSitemaps_FailedOneIsPartial: a sitemap that may list URLs but could not be read leaves a gap. One that is
+// missing does not, nor does an error for a path that was only guessed.
 func TestSitemaps_FailedOneIsPartial(t *testing.T) {
 	const index = `<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><sitemap>` +
 		`<loc>https://example.com/child.xml</loc></sitemap></sitemapindex>`

@@ -18,12 +18,12 @@ func (g *gathering) probing() discovery.Probing {
 	return discovery.Probing{Analyser: g.found.analysis.analyser}
 }
 
-// probes returns the number of requests that probe will send, so that the crawl leaves them.
+// probes returns the number of requests that the crawl leaves for probe.
 func (g *gathering) probes() int {
 	return len(g.probing().Probes(g.collector.Limits.PageProbes))
 }
 
-// probe looks at one page of each pattern whose URLs leave its type open, unless an earlier collection did.
+// probe fetches one page of each pattern whose URLs do not show their type, unless an earlier collection did.
 func (g *gathering) probe(ctx context.Context) {
 	if blocked, _ := g.found.site.refusals.verdict(); blocked || g.slow || g.probes() == 0 {
 		return
@@ -31,14 +31,14 @@ func (g *gathering) probe(ctx context.Context) {
 	g.recall(ctx)
 	began := g.collector.Clock.Now()
 	for _, p := range g.probing().Probes(g.collector.Limits.PageProbes) {
-		if g.session.Stats().Requests >= g.collector.Limits.MaxRequestsPerDomain || !g.look(ctx, p) {
+		if g.session.Stats().Requests >= g.collector.Limits.MaxRequestsPerDomain || !g.probePage(ctx, p) {
 			break
 		}
 	}
 	g.found.analysis.took += g.collector.Clock.Now().Sub(began)
 }
 
-// recall takes over what earlier collections learnt from pages. Errors are ignored: the pages are fetched again.
+// recall adds what earlier collections learnt from pages. It ignores errors: the pages are then fetched again.
 func (g *gathering) recall(ctx context.Context) {
 	doc, _, err := g.batch.store.document(ctx, g.dir)
 	if err != nil || doc == nil {
@@ -53,25 +53,25 @@ func (g *gathering) recall(ctx context.Context) {
 	}
 }
 
-// look fetches one page. It reports whether more requests may be sent.
-func (g *gathering) look(ctx context.Context, p discovery.Probe) bool {
+// probePage fetches one page. It reports whether more requests may be sent.
+func (g *gathering) probePage(ctx context.Context, p discovery.Probe) bool {
 	a, failure := g.session.Fetch(ctx, fetch.Target{URL: p.URL, Accept: "text/html, application/xhtml+xml, */*;q=0.5",
 		Timeout: g.collector.Limits.PageTimeout, MaxBytes: page.MaxBytes, Once: true})
 	if failure != nil {
-		g.undiscovered(p.URL, a.Retries, failed(failure))
+		g.noteFailure(p.URL, a.Retries, failed(failure))
 		return !errors.Is(failure, fetch.ErrBudget) && !errors.Is(failure, fetch.ErrDeadline) && !postponed(failure)
 	}
 	g.found.site.refusals.note(a, true)
 	if a.Status == http.StatusTooManyRequests || a.Status >= 500 {
-		g.undiscovered(p.URL, a.Retries, refusal(a.Status))
+		g.noteFailure(p.URL, a.Retries, refusal(a.Status))
 		return a.Status != http.StatusTooManyRequests && a.Status != http.StatusServiceUnavailable
 	}
 	var ev *page.Evidence
-	if isDocument(a) && sameDirectory(a.URL, p.URL) {
+	if isHTML(a) && sameDirectory(a.URL, p.URL) {
 		var err error
 		ev, err = page.Extract(a.Body, page.Source{URL: a.URL, ContentType: a.Header.Get("Content-Type")})
 		if err != nil {
-			g.undiscovered(p.URL, a.Retries, failed(err))
+			g.noteFailure(p.URL, a.Retries, failed(err))
 			return true
 		}
 	}
@@ -81,8 +81,8 @@ func (g *gathering) look(ctx context.Context, p discovery.Probe) bool {
 	return true
 }
 
-// isDocument reports whether an answer is an HTML page.
-func isDocument(a *fetch.Answer) bool {
+// isHTML reports whether an answer is an HTML page.
+func isHTML(a *fetch.Answer) bool {
 	media, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
 	switch strings.ToLower(strings.TrimSpace(media)) {
 	case "text/html", "application/xhtml+xml", "":

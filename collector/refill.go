@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	refillRead = 5000 // URLs that one reading of what is stored chooses
-	refillPuts = 40   // of one message
+	refillRead = 5000 // URLs that one message takes from the stored ones
+	refillPuts = 40   // puts of one message
 )
 
-// refill puts the next best of a domain's stored pages into the frontier, in the order in which the API lists them, as
-// many as fit. It sends no request to the domain. If it fails, the frontier asks again.
+// refill puts a domain's next best stored pages into the frontier, as many as fit, in the order in which the API lists
+// them. It sends no request to the domain. If it fails, the frontier sends the message again.
 func (b *Batch) refill(ctx context.Context, r *contract.Refresh) error {
 	dir := contract.DomainDir{Partition: r.Partition, Domain: r.Domain}
 	doc, _, err := b.store.document(ctx, dir)
@@ -38,7 +38,7 @@ func (b *Batch) refill(ctx context.Context, r *contract.Refresh) error {
 			at.Next = *contract.EncodeCursor(RankOf(&some[len(some)-1]))
 		}
 		answer, err := b.put(ctx,
-			frontier.Put{Domain: r.Domain, Partition: r.Partition, Pages: refilled(some), Stored: &at})
+			frontier.Put{Domain: r.Domain, Partition: r.Partition, Pages: pagesOfList(some), Stored: &at})
 		if err != nil {
 			return err
 		}
@@ -52,8 +52,8 @@ func (b *Batch) refill(ctx context.Context, r *contract.Refresh) error {
 	return nil
 }
 
-// refilled converts listed URLs for the frontier.
-func refilled(list []contract.ListedURL) []frontier.NewPage {
+// pagesOfList converts listed URLs for the frontier.
+func pagesOfList(list []contract.ListedURL) []frontier.NewPage {
 	pages := make([]frontier.NewPage, len(list))
 	for i := range list {
 		u := &list[i]
@@ -73,7 +73,7 @@ func text(s *string) string {
 	return *s
 }
 
-// storedPages returns the best pages of a domain after a position that may be fetched, at most refillRead.
+// storedPages returns the best stored pages of a domain that may be fetched, after a position and at most refillRead.
 func (b *Batch) storedPages(ctx context.Context, dir contract.DomainDir, doc *contract.Document, from string) (
 	[]contract.ListedURL, error) {
 	best := Ranking{Limit: refillRead}

@@ -30,7 +30,7 @@ import (
 const (
 	maxRefreshTime     = 60 * time.Second // without politeness waits
 	maxRefreshWall     = 90 * time.Second
-	maxRefreshRun      = 3 * time.Minute // after which no other entry point of the host follows
+	maxRefreshRun      = 3 * time.Minute // after which no further entry point of the host is begun
 	maxRefreshRequests = 8               // requests: robots.txt, redirects, sitemaps of an index
 	maxChildren        = 3               // sitemaps of an index that are read
 	maxRefreshPages    = 1000            // URLs that are put into the frontier
@@ -39,7 +39,7 @@ const (
 
 // Refreshed is the result of a refresh.
 type Refreshed struct {
-	// Again is the delay for delivering the message again if somebody else has the host; otherwise zero.
+	// Again is the delay until the message is delivered again if the host is busy; otherwise zero.
 	Again time.Duration
 	// Collect is a message to be queued, if the domain is due as a whole or its robots.txt has changed.
 	Collect *contract.DomainMessage
@@ -164,16 +164,16 @@ type refresh struct {
 	owner   string
 	next    string // owner of the refresh that may follow this one; "" when there is no time for one
 
-	session   *fetch.Session
-	group     *robots.Group // of robots.txt, if it was read now
-	outdated  bool          // robots.txt has changed: the domain has to be collected
-	collect   *contract.DomainMessage
-	rulings   *rulings // of the last collection, once they are needed
-	authority string   // of the domain, as stored
-	children  []child
-	pages     []frontier.NewPage
-	rewritten *contract.Document
-	undated   int // number of listed URLs without a date
+	session     *fetch.Session
+	group       *robots.Group // of robots.txt, if it was read now
+	outdated    bool          // robots.txt has changed: the domain must be collected
+	collect     *contract.DomainMessage
+	robotsRules *robotsRules // of the last collection, once they are needed
+	authority   string       // of the domain, as stored
+	children    []child
+	pages       []frontier.NewPage
+	rewritten   *contract.Document
+	undated     int // number of listed URLs without a date
 }
 
 // child is a sitemap that an index lists.
@@ -260,8 +260,8 @@ func (f *refresh) maxBytes() int64 {
 	return maxFeedBytes
 }
 
-// finish completes the result with what the last answer says about the host, and why the entry point could not be
-// read. Only our own failures are errors: those of the host are results.
+// finish completes the result from the last answer and from failure, the reason why the entry point could not be read.
+// Only our own failures are errors: those of the host are results.
 func (f *refresh) finish(result frontier.RefreshResult, a *fetch.Answer, failure error) (frontier.RefreshResult,
 	error) {
 	now := f.batch.collector.Clock.Now()
@@ -304,7 +304,7 @@ func (f *refresh) robots(ctx context.Context, result *frontier.RefreshResult) (a
 		return nil, failure, nil
 	}
 	if postponed(failure) {
-		return a, failure, f.leave(ctx)
+		return a, failure, f.robotsElsewhere(ctx)
 	}
 	evaluated := evaluate(a, failure)
 	if evaluated.Access == robots.Unreachable {
@@ -333,9 +333,9 @@ func (f *refresh) robots(ctx context.Context, result *frontier.RefreshResult) (a
 	return a, nil, nil
 }
 
-// leave handles a robots.txt on another host. A collection can lease that host, so the domain is collected unless
-// that was done since the file expired.
-func (f *refresh) leave(ctx context.Context) error {
+// robotsElsewhere handles a robots.txt on another host. A collection can lease that host, so the domain is collected
+// unless that was done since the file expired.
+func (f *refresh) robotsElsewhere(ctx context.Context) error {
 	doc, _, err := f.batch.store.document(ctx, contract.DomainDir{Partition: f.message.Partition,
 		Domain: f.message.Domain})
 	f.outdated = doc != nil && f.batch.collector.Clock.Now().Sub(doc.CollectedAt.Time) >= robots.MaxAge
@@ -522,10 +522,10 @@ func (f *refresh) assess(ctx context.Context) ([]frontier.NewPage, error) {
 	return chosen, nil
 }
 
-// stored returns the rulings of the last collection, updated with the robots.txt read now.
-func (f *refresh) stored(ctx context.Context) (*rulings, error) {
-	if f.rulings != nil {
-		return f.rulings, nil
+// stored returns the robots.txt rules of the last collection, updated with the robots.txt read now.
+func (f *refresh) stored(ctx context.Context) (*robotsRules, error) {
+	if f.robotsRules != nil {
+		return f.robotsRules, nil
 	}
 	s := &saving{batch: f.batch, dir: contract.DomainDir{Partition: f.message.Partition, Domain: f.message.Domain}}
 	doc, _, err := f.batch.store.document(ctx, s.dir)
@@ -533,13 +533,13 @@ func (f *refresh) stored(ctx context.Context) (*rulings, error) {
 		return nil, err
 	}
 	c := f.batch.collector
-	r := newRulings(newPace(ctx, c.Clock, f.session.Expired))
+	r := newRobotsRules(newPace(ctx, c.Clock, f.session.Expired))
 	if doc != nil {
 		data, err := f.batch.store.storedState(ctx, s.dir, doc)
 		if err != nil {
 			return nil, err
 		}
-		if r, err = s.storedRulings(ctx, doc, data); err != nil {
+		if r, err = s.storedRobots(ctx, doc, data); err != nil {
 			return nil, err
 		}
 		if doc.Authority != nil {
@@ -552,12 +552,12 @@ func (f *refresh) stored(ctx context.Context) (*rulings, error) {
 		f.outdated = before != nil && !sameRules(before, f.group)
 		r.replace(name, f.group)
 	}
-	f.rulings = r
+	f.robotsRules = r
 	return r, nil
 }
 
 // analyser returns an analyser that assesses the domain's pages.
-func (f *refresh) analyser(ctx context.Context, r *rulings) (*discovery.Analyser, error) {
+func (f *refresh) analyser(ctx context.Context, r *robotsRules) (*discovery.Analyser, error) {
 	model, err := f.batch.model(ctx)
 	if err != nil {
 		return nil, err

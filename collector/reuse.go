@@ -69,7 +69,7 @@ func (v *Visit) reuse(ctx context.Context, m *contract.DomainMessage) (*reused, 
 		return nil, nil
 	}
 	if err != nil || d == nil || !d.Reachable || d.CollectedAt.Before(e.At.Truncate(time.Second)) ||
-		ruledOut(d, b.excluded) {
+		hostExcluded(d, b.excluded) {
 		return nil, err
 	}
 	for _, copyOf := range []func() error{
@@ -116,7 +116,7 @@ func (b *Batch) copySitemap(ctx context.Context, from, to contract.DomainDir, d 
 		return err
 	}
 	defer body.Close()
-	e, err := b.store.evidence(ctx, to.Sitemap())
+	e, err := b.store.createUpload(ctx, to.Sitemap())
 	if err != nil {
 		return err
 	}

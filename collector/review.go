@@ -18,7 +18,7 @@ const maxReviewedLists = 10
 // It returns the document, or nil if the domain has no document.
 func (b *Batch) Review(ctx context.Context, p contract.Partition, domain string, lifted bool) (*contract.Document,
 	error) {
-	s := &saving{batch: b, dir: contract.DomainDir{Partition: p, Domain: domain}, again: true}
+	s := &saving{batch: b, dir: contract.DomainDir{Partition: p, Domain: domain}, rewriting: true}
 	for range maxConflicts {
 		old, etag, err := b.store.document(ctx, s.dir)
 		if old == nil || err != nil {
@@ -28,7 +28,7 @@ func (b *Batch) Review(ctx context.Context, p contract.Partition, domain string,
 		doc := old
 		switch {
 		case !lifted && strike(old, b.excluded):
-			err = b.rewritten(ctx, s.dir, old, etag)
+			err = b.putRevision(ctx, s.dir, old, etag)
 		case lifted && len(old.URLsFiles) <= maxReviewedLists:
 			doc, err = s.write(ctx, old, etag)
 		}
@@ -46,8 +46,8 @@ func (b *Batch) Review(ctx context.Context, p contract.Partition, domain string,
 		Message: "other events keep changing the document; it will be retried"}
 }
 
-// rewritten stores the next revision of a document, in place of the one with the ETag.
-func (b *Batch) rewritten(ctx context.Context, dir contract.DomainDir, doc *contract.Document, etag string) error {
+// putRevision stores the next revision of a document, in place of the one with the ETag.
+func (b *Batch) putRevision(ctx context.Context, dir contract.DomainDir, doc *contract.Document, etag string) error {
 	doc.Revision++
 	doc.Processing.ProcessedAt = contract.Time{Time: b.collector.Clock.Now()}
 	_, err := b.store.putRetry(ctx, dir.Document(), encode(doc),

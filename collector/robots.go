@@ -38,7 +38,7 @@ func (g *gathering) robots(ctx context.Context) (open bool) {
 	case result.Exists:
 		body = body[:min(len(body), robots.MaxBytes)]
 		sum := sha256.Sum256(body)
-		f.robots.Size, f.robots.SHA256 = int64(len(body)), digest(sum[:])
+		f.robots.Size, f.robots.SHA256 = int64(len(body)), hexDigest(sum[:])
 		f.robots.LastModified, f.robots.ETag = lastModified(a.Header), contract.ShortText(a.Header.Get("ETag"))
 		g.policy.named = result.File.Sitemaps(a.URL)
 		f.robots.SitemapURLs, f.robots.URLsOmitted = shortList(g.policy.named)
@@ -46,7 +46,7 @@ func (g *gathering) robots(ctx context.Context) (open bool) {
 			seconds := delay.Seconds()
 			f.robots.CrawlDelaySeconds = &seconds
 		}
-		g.found.storing.begin(ctx, g.collector.Clock, g.dir.Robots(), func() error {
+		g.found.puts.begin(ctx, g.collector.Clock, g.dir.Robots(), func() error {
 			_, err := g.batch.store.putRetry(ctx, g.dir.Robots(), body, &r2.PutOptions{ContentType: "text/plain"})
 			return err
 		})
@@ -67,8 +67,8 @@ func (g *gathering) robots(ctx context.Context) (open bool) {
 		g.adopt(a, g.policy.group, expires)
 		g.slow = g.session.Slow(origin.Host)
 		// The host that answered stands for those of the domain that do not.
-		g.policy.rulings.standIn(origin.Host, g.policy.group)
-		g.policy.rulings.standIn(g.message.Domain, g.policy.group)
+		g.policy.rules.setFallback(origin.Host, g.policy.group)
+		g.policy.rules.setFallback(g.message.Domain, g.policy.group)
 	}
 	return result.Access != robots.Unreachable && g.leavesAnything()
 }

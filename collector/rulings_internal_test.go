@@ -14,7 +14,7 @@ func TestRulings_OfTheLastAuthority(t *testing.T) {
 		return robots.Parse([]byte("User-agent: *\n" + text)).Agent("NewsforkBot")
 	}
 	none, all := group("Disallow: /"), group("Disallow:")
-	r := newRulings(newPace(context.Background(), nil, func() error { return nil }))
+	r := newRobotsRules(newPace(context.Background(), nil, func() error { return nil }))
 	check := func(link string, allowed, ok bool) {
 		t.Helper()
 		for range 2 {
@@ -35,6 +35,6 @@ func TestRulings_OfTheLastAuthority(t *testing.T) {
 	r.replace("https://a.gov", all)
 	check("https://a.gov/x", true, true)
 	check("https://b.gov/x", false, false)
-	r.standIn("b.gov", none)
+	r.setFallback("b.gov", none)
 	check("https://b.gov/x", false, true)
 }

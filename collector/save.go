@@ -21,18 +21,18 @@ const maxConflicts = 8
 
 // saving writes the document of one message.
 type saving struct {
-	batch    *Batch
-	visit    *Visit // nil for a document that is rewritten without a message
-	dir      contract.DomainDir
-	message  *contract.DomainMessage
-	added    []contract.DocumentURL         // the message's URLs
-	found    *findings                      // of this collection, or nil
-	reused   *reused                        // evidence of another partition, or nil; for a merge both are nil
-	again    bool                           // the exclusions have changed: the document is written again
-	states   map[string]frontier.EntryState // of the entry points that were put, by URL
-	observed []frontier.ObservedPattern     // of their hosts
-	shown    *discovery.Discovery           // as it is in the document; nil if that was not analysed
-	lists    []string                       // keys of the URL lists stored so far
+	batch     *Batch
+	visit     *Visit // nil for a document that is rewritten without a message
+	dir       contract.DomainDir
+	message   *contract.DomainMessage
+	added     []contract.DocumentURL         // the message's URLs
+	found     *findings                      // of this collection, or nil
+	reused    *reused                        // evidence of another partition, or nil; for a merge both are nil
+	rewriting bool                           // the exclusions have changed: the document is written again
+	states    map[string]frontier.EntryState // of the entry points that were put, by URL
+	observed  []frontier.ObservedPattern     // of their hosts
+	shown     *discovery.Discovery           // as in the document; nil if there was no analysis
+	lists     []string                       // keys of the URL lists stored so far
 }
 
 // save writes the document from the findings, or for a merge from the stored document, with the URLs of the stored
@@ -93,27 +93,27 @@ func (s *saving) write(ctx context.Context, old *contract.Document, etag string)
 	case s.reused != nil:
 		s.reused.describe(doc)
 	}
-	if s.merging() && !s.again && !view.changed && slices.Equal(doc.Source.RawFilePaths, old.Source.RawFilePaths) {
+	if s.merging() && !s.rewriting && !view.changed && slices.Equal(doc.Source.RawFilePaths, old.Source.RawFilePaths) {
 		return old, nil
 	}
 	if err := s.score(ctx, doc, urls, view.total, a); err != nil {
 		return nil, err
 	}
-	how := s.discovered(doc, a)
+	how := s.writeDiscovery(doc, a)
 	if err := s.storeState(ctx, doc, a); err != nil {
 		return nil, err
 	}
 	if err := s.queue(ctx, old, doc, how, a); err != nil {
 		return nil, err
 	}
-	s.dateEntries(old, doc, how)
-	s.observe(old, doc)
-	s.dateFailed(old, doc)
-	if s.again && same(old, doc) {
+	s.writeContract(old, doc, how)
+	s.writeObserved(old, doc)
+	s.setRetryDate(old, doc)
+	if s.rewriting && same(old, doc) {
 		return old, nil
 	}
 	if s.found != nil {
-		if err := s.found.storing.wait(); err != nil {
+		if err := s.found.puts.wait(); err != nil {
 			return nil, err
 		}
 	}
@@ -123,7 +123,7 @@ func (s *saving) write(ctx context.Context, old *contract.Document, etag string)
 		&r2.PutOptions{If: condition, ContentType: "application/json"}); err != nil {
 		return nil, err
 	}
-	return doc, s.tidy(ctx, old, doc)
+	return doc, s.deleteObsolete(ctx, old, doc)
 }
 
 // same reports whether two revisions of a document have the same content.
@@ -157,8 +157,8 @@ func (s *saving) score(ctx context.Context, doc *contract.Document, urls *union,
 // maxStateInline caps the bytes of a state inside a document. The state of a thousand URLs has some 36 KB.
 const maxStateInline = 48 << 10
 
-// storeState keeps what later merges need of a collection. Inside the document it costs no put and always belongs to
-// the same collection; a large one is stored once as discovery.json.
+// storeState stores the state of a collection for later merges. Inside the document it costs no put, and always
+// belongs to the same collection. A large state is stored as discovery.json.
 func (s *saving) storeState(ctx context.Context, doc *contract.Document, a *analysis) error {
 	if s.found == nil {
 		return nil
@@ -189,9 +189,9 @@ func (s *store) storedState(ctx context.Context, dir contract.DomainDir, d *cont
 	return s.read(ctx, dir.Discovery())
 }
 
-// tidy deletes the objects that old refers to and doc does not: evidence of files that are gone, a state that moved
-// into doc, and replaced URL lists. It also deletes the lists of attempts that lost against other events.
-func (s *saving) tidy(ctx context.Context, old, doc *contract.Document) error {
+// deleteObsolete deletes the objects that old refers to and doc does not: evidence of files that are gone, a state
+// that moved into doc, and replaced URL lists. It also deletes the lists of attempts that lost against other events.
+func (s *saving) deleteObsolete(ctx context.Context, old, doc *contract.Document) error {
 	var gone []string
 	lists := slices.Clone(s.lists)
 	if old != nil {

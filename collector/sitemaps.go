@@ -28,7 +28,7 @@ func (g *gathering) sitemaps(ctx context.Context, named []string) error {
 		if c, more = walk.Next(); !more {
 			break
 		}
-		err := g.found.storing.err()
+		err := g.found.puts.err()
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 	d.Error = why.Error
 	// A guess that returns something else is merely missing: some sites have a page for every path.
 	if missing := other && c.Source == sitemap.FromWellKnown; more && !missing {
-		g.undiscovered(c.URL, a.Retries, why)
+		g.noteFailure(c.URL, a.Retries, why)
 	}
 	f.noteSitemap(d)
 	f.partial = f.partial || errors.Is(failure, fetch.ErrRobotsUnknown) || postponed(failure) || retryable(failure) ||
@@ -141,7 +141,7 @@ func (g *gathering) receivedSitemap(ctx context.Context, walk *sitemap.Walk, c s
 			}
 			source = g.found.analysis.analyser.Source(entry)
 		}
-		g.listed(e, a.URL, source)
+		g.addSitemapEntry(e, a.URL, source)
 	})
 	if err != nil {
 		return why, false, err
@@ -176,19 +176,19 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 	fn func(*sitemap.Entry)) (s *sitemap.Summary, why contract.Failure, err error) {
 	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: g.collector.Limits.MaxSitemapBytes,
 		Now: g.collector.Clock.Now(), Details: true}
-	var e *evidence
+	var e *bodyUpload
 	var sum hash.Hash
 	if c.Parent == "" { // children of an index are not entry points, except for news
 		sum = sha256.New()
 		options.Tee = sum
 	}
 	if !g.found.sitemap.Exists || c.Source != sitemap.FromIndex && g.rootWorth < sitemap.OfSite {
-		if e, err = g.batch.store.evidence(ctx, g.dir.Sitemap()); err != nil {
+		if e, err = g.batch.store.createUpload(ctx, g.dir.Sitemap()); err != nil {
 			return nil, why, err
 		}
 		options.Tee, sum = e, e.sum
 	}
-	urls := &listing{Hash: sha256.New(), domain: g.message.Domain}
+	urls := &urlDigest{Hash: sha256.New(), domain: g.message.Domain}
 	entry := fn
 	fn = func(entered *sitemap.Entry) {
 		if e != nil {
@@ -209,7 +209,7 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 			ErrorType: contract.Text(string(contract.Parse))}
 	}
 	if why.Error == nil {
-		g.found.read(a, sum, summary.Charset, summary.Truncated)
+		g.found.noteValidators(a, sum, summary.Charset, summary.Truncated)
 	}
 	worth := c.Worth(a.URL, &summary)
 	switch {
@@ -218,7 +218,7 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 		err = e.abort(nil)
 	default:
 		g.rootWorth = worth
-		g.found.site.likeness.list(urls)
+		g.found.site.fingerprint.setSitemap(urls)
 		g.root(ctx, a, &summary, e)
 	}
 	return &summary, why, err
@@ -241,13 +241,13 @@ func newest(a, b *contract.Time) *contract.Time {
 }
 
 // root records the root sitemap and starts storing it.
-func (g *gathering) root(ctx context.Context, a *fetch.Answer, s *sitemap.Summary, e *evidence) {
+func (g *gathering) root(ctx context.Context, a *fetch.Answer, s *sitemap.Summary, e *bodyUpload) {
 	f := g.found
 	f.sitemap.url, f.sitemap.code = a.URL, a.Status
 	f.sitemap.Exists, f.sitemap.Size, f.sitemap.Failure = true, e.size, contract.Failure{}
-	f.sitemap.Kind, f.sitemap.SHA256 = contract.Text(string(s.Kind)), digest(e.sum.Sum(nil))
+	f.sitemap.Kind, f.sitemap.SHA256 = contract.Text(string(s.Kind)), hexDigest(e.sum.Sum(nil))
 	f.sitemap.LastModified, f.sitemap.ETag = lastModified(a.Header), contract.ShortText(a.Header.Get("ETag"))
-	g.found.storing.begin(ctx, g.collector.Clock, g.dir.Sitemap(), func() error {
+	g.found.puts.begin(ctx, g.collector.Clock, g.dir.Sitemap(), func() error {
 		_, err := e.upload.Commit()
 		return contract.Wrap(contract.Storage, "collector.sitemap", err)
 	})

@@ -52,7 +52,7 @@ func (s *store) entries(ctx context.Context, d *contract.Document) iter.Seq2[con
 		if d == nil {
 			return
 		}
-		for _, e := range tidied(slices.Clone(d.URLs)) {
+		for _, e := range normalized(slices.Clone(d.URLs)) {
 			if !yield(e, nil) {
 				return
 			}
@@ -63,7 +63,7 @@ func (s *store) entries(ctx context.Context, d *contract.Document) iter.Seq2[con
 				yield(contract.DocumentURL{}, err)
 				return
 			}
-			for _, e := range tidied(list) {
+			for _, e := range normalized(list) {
 				if !yield(e, nil) {
 					return
 				}

@@ -14,7 +14,7 @@ import (
 // Stored is the analysis stored beside a document. It assesses URLs for which the document has no space.
 type Stored struct {
 	*discovery.Analyser
-	// Lost reports whether the stored analysis cannot be read. It then only has the document's URLs.
+	// Lost is true if the stored analysis cannot be read. It then only has the document's URLs.
 	Lost bool
 
 	store    *store
@@ -57,7 +57,7 @@ func (s *Stored) root(ctx context.Context, fn func(url string)) error {
 	}
 	body, err := s.store.Get(ctx, s.dir.Sitemap())
 	if errors.Is(err, r2.ErrNotFound) {
-		return nil // of a partition whose evidence was deleted, say
+		return nil // the evidence was deleted
 	}
 	if err != nil {
 		return contract.Wrap(contract.Storage, "collector.Stored.Sitemap", err)

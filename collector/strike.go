@@ -8,7 +8,7 @@ import (
 )
 
 // Strike returns a document without the URLs that operators excluded since it was written: they are neither entry
-// points nor discovered, and not allowed. It returns a document without any, or that cannot be read, unchanged.
+// points nor discovered, and not allowed. A document without such URLs, or one that cannot be read, is unchanged.
 func Strike(document []byte, excluded func(url string) bool) []byte {
 	var d contract.Document
 	if json.Unmarshal(document, &d) != nil || !strike(&d, excluded) {
@@ -29,13 +29,13 @@ func strike(d *contract.Document, excluded func(url string) bool) (changed bool)
 	return changed
 }
 
-// ruledOut reports whether operators excluded the host of a document.
-func ruledOut(d *contract.Document, excluded func(url string) bool) bool {
+// hostExcluded reports whether operators excluded the host of a document.
+func hostExcluded(d *contract.Document, excluded func(url string) bool) bool {
 	host := d.Domain
 	if effective := d.Technical.ServerInfo.EffectiveHost; effective != nil {
 		host = *effective
 	}
-	return excluded != nil && excluded(robotsOf(host))
+	return excluded != nil && excluded(robotsURL(host))
 }
 
 // StrikeURL marks a raw URL as not to be fetched.
@@ -52,7 +52,7 @@ func strikeExcluded(d *contract.Document, excluded func(url string) bool) (chang
 	}
 	var how discovery.FetchContract
 	struck := false
-	if out := ruledOut(d, excluded); out != d.Excluded {
+	if out := hostExcluded(d, excluded); out != d.Excluded {
 		d.Excluded, changed = out, true
 	}
 	if json.Unmarshal(d.Contract, &how) == nil {

@@ -20,8 +20,8 @@ func TestTake(t *testing.T) {
 		}},
 	}
 	const noSuchSource = 99 // an index out of range
-	g.take(&discovery.Sighting{Loc: []byte("https://example.com/a"), Source: noSuchSource})
-	g.take(&discovery.Sighting{Loc: []byte("https://example.com/b")})
+	g.addSighting(&discovery.Sighting{Loc: []byte("https://example.com/a"), Source: noSuchSource})
+	g.addSighting(&discovery.Sighting{Loc: []byte("https://example.com/b")})
 	found := g.found.analysis.analyser.Result()
 	if len(found.Errors) != 1 || found.Errors[0].Type != discovery.ClassificationFailure ||
 		found.Errors[0].URL != "https://example.com/a" || !strings.Contains(found.Errors[0].Message, "out of range") {

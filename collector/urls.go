@@ -10,8 +10,8 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// describe converts a message's URLs into sorted, distinct entries of a document.
-func describe(urls []contract.URL, sourceFile string) []contract.DocumentURL {
+// documentURLs converts a message's URLs into sorted, distinct entries of a document.
+func documentURLs(urls []contract.URL, sourceFile string) []contract.DocumentURL {
 	entries := make([]contract.DocumentURL, 0, len(urls))
 	for _, u := range urls {
 		entries = append(entries, contract.DocumentURL{
@@ -21,15 +21,15 @@ func describe(urls []contract.URL, sourceFile string) []contract.DocumentURL {
 			SourceFile: sourceFile,
 		})
 	}
-	return tidied(entries)
+	return normalized(entries)
 }
 
-// tidied truncates the texts of entries, brings their URLs into canonical form, and removes duplicates. Documents of
-// earlier versions have longer texts, and URLs as written in the raw file.
-func tidied(entries []contract.DocumentURL) []contract.DocumentURL {
+// normalized truncates the texts of entries, brings their URLs into canonical form, and removes duplicates. Documents
+// of earlier versions have longer texts, and URLs as written in the raw file.
+func normalized(entries []contract.DocumentURL) []contract.DocumentURL {
 	for i := range entries {
 		e := &entries[i]
-		*e = shortened(*e)
+		*e = truncated(*e)
 		if link := canonical(e.URL); link != e.URL {
 			raw := e.URL
 			e.URL, e.RawURL, e.Path = link, &raw, pathOf(link)
@@ -50,8 +50,8 @@ func pathOf(link string) string {
 	return path
 }
 
-// shortened truncates the texts of an entry.
-func shortened(e contract.DocumentURL) contract.DocumentURL {
+// truncated truncates the texts of an entry.
+func truncated(e contract.DocumentURL) contract.DocumentURL {
 	for _, s := range []**string{&e.Title, &e.DiscoveryMethod, &e.Language, &e.DiscoveredAt} {
 		if *s != nil && len(**s) > contract.MaxTextBytes {
 			*s = contract.ShortText(**s)
@@ -102,37 +102,37 @@ func compareOptional[T cmp.Ordered](a, b *T) int {
 	return cmp.Compare(*a, *b)
 }
 
-// union is the sorted union of the URLs of a document, which may be nil, and new ones.
+// union is the sorted union of a document's URLs and new ones. The document may be nil.
 type union struct {
 	store *store
 	old   *contract.Document
 	added []contract.DocumentURL
 }
 
-// united is an entry of a union. It keeps the scores that the document has for its URL.
-type united struct {
+// unionEntry is an entry of a union. It keeps the scores that the document has for its URL.
+type unionEntry struct {
 	contract.DocumentURL
 	changed bool // the document lacks it, or describes it differently
 }
 
 // entries iterates over the union with one list in memory at a time. An error ends it.
-func (u *union) entries(ctx context.Context) iter.Seq2[united, error] {
-	return func(yield func(united, error) bool) {
+func (u *union) entries(ctx context.Context) iter.Seq2[unionEntry, error] {
+	return func(yield func(unionEntry, error) bool) {
 		added := u.added
 		for e, err := range u.store.entries(ctx, u.old) {
 			if err != nil {
-				yield(united{}, err)
+				yield(unionEntry{}, err)
 				return
 			}
 			for ; len(added) > 0 && added[0].URL < e.URL; added = added[1:] {
-				if !yield(united{added[0], true}, nil) {
+				if !yield(unionEntry{added[0], true}, nil) {
 					return
 				}
 			}
-			next := united{DocumentURL: e}
+			next := unionEntry{DocumentURL: e}
 			if len(added) > 0 && added[0].URL == e.URL {
 				if precedence(&added[0], &e) < 0 {
-					next = united{described(e, added[0]), true}
+					next = unionEntry{redescribed(e, added[0]), true}
 				}
 				added = added[1:]
 			}
@@ -141,24 +141,24 @@ func (u *union) entries(ctx context.Context) iter.Seq2[united, error] {
 			}
 		}
 		for _, e := range added {
-			if !yield(united{e, true}, nil) {
+			if !yield(unionEntry{e, true}, nil) {
 				return
 			}
 		}
 	}
 }
 
-// described returns e with the description of another entry for its URL.
-func described(e, by contract.DocumentURL) contract.DocumentURL {
+// redescribed returns e with the description of another entry for its URL.
+func redescribed(e, by contract.DocumentURL) contract.DocumentURL {
 	by.Type, by.Priority, by.Action, by.Allowed = e.Type, e.Priority, e.Action, e.Allowed
 	return by
 }
 
 // overview is the result of surveying a union.
 type overview struct {
-	inline  []contract.DocumentURL // the first, as many as the document has room for
+	inline  []contract.DocumentURL // the first ones, as many as fit into the document
 	total   int
-	changed bool // it differs from the document
+	changed bool // the union differs from the document
 }
 
 // survey iterates over the union once and calls see for every URL.

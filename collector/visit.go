@@ -13,8 +13,8 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// Visit is the work of one event on one domain. Done may be called at any time; Begin gives it the domain's lease,
-// under which Collect is called for one message after the other; End returns what the release reports.
+// Visit is the work of one event on one domain. Done may be called at any time. Begin starts collections under the
+// domain's lease, Collect is then called for each message in turn, and End returns what to report with the release.
 type Visit struct {
 	batch  *Batch
 	domain string
@@ -31,7 +31,7 @@ type Visit struct {
 // checkpoint is the state of the domain in one partition, as far as the visit knows.
 type checkpoint struct {
 	written time.Time // zero if none was seen
-	looked  time.Time // when the bucket was last asked for it; zero if never
+	looked  time.Time // when the bucket was last read; zero if never
 	silent  *findings // of a collection that got no answer and was not written
 }
 
@@ -41,7 +41,7 @@ type Lease struct {
 	Owner     string
 	LastOwned time.Time   // when the lease before this one ended; zero if there was none
 	Evidence  Evidence    // of the domain's last complete collection
-	Admit     fetch.Admit // asks for the right to send requests to a host
+	Admit     fetch.Admit // decides whether requests may be sent to a host
 }
 
 // Visit starts the visit to a domain. Without a lease it may send requests to every host.
@@ -52,14 +52,14 @@ func (b *Batch) Visit(domain string) *Visit {
 // Begin starts collections under the domain's lease.
 func (v *Visit) Begin(l Lease) {
 	v.lease = l
-	if v.whole() {
+	if v.ownsLease() {
 		v.evidence = l.Evidence
 	}
 }
 
-// whole reports whether the visit has the lease of its own domain. A domain that is not registrable is collected under
-// the lease of another.
-func (v *Visit) whole() bool { return v.lease.Domain == v.domain }
+// ownsLease reports whether the visit has the lease of its own domain. A domain that is not registrable is collected
+// under the lease of another.
+func (v *Visit) ownsLease() bool { return v.lease.Domain == v.domain }
 
 // Outcome is the part of a release that concerns collections.
 type Outcome struct {
@@ -74,9 +74,9 @@ func (v *Visit) End() Outcome { return Outcome{v.collected, v.changes} }
 // maxDeferred caps the changes that wait for End; further ones are announced at once.
 const maxDeferred = 32
 
-// deferred keeps an announcement until End, and reports whether it did.
+// deferred keeps an announcement until End if it can, and reports whether it did.
 func (v *Visit) deferred(c frontier.Changed) bool {
-	if v == nil || !v.whole() || len(v.changes)+len(c.Changes) > maxDeferred {
+	if v == nil || !v.ownsLease() || len(v.changes)+len(c.Changes) > maxDeferred {
 		return false
 	}
 	v.changes = append(v.changes, c.Changes...)
@@ -120,14 +120,14 @@ func (v *Visit) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 func (v *Visit) bringUpToDate(ctx context.Context, s *saving, last bool) (doc *contract.Document, err error) {
 	defer func() {
 		if s.found != nil { // after a panic, too, nothing goes on in the background
-			_ = s.found.storing.wait()
+			_ = s.found.puts.wait()
 		}
 	}()
 	done, err := v.Done(ctx, s.message)
 	if err == nil && !done {
 		s.reused, err = v.reuse(ctx, s.message)
 		if err == nil && s.reused == nil {
-			s.found, err = v.ask(ctx, s.message, last)
+			s.found, err = v.collectOnce(ctx, s.message, last)
 		}
 	}
 	if err == nil && ctx.Err() != nil { // the findings may be those of a lease that was lost half-way
@@ -139,9 +139,9 @@ func (v *Visit) bringUpToDate(ctx context.Context, s *saving, last bool) (doc *c
 	return doc, err
 }
 
-// ask collects the findings about the domain. A domain that does not answer gets requests once per visit: its other
-// messages share the failure.
-func (v *Visit) ask(ctx context.Context, m *contract.DomainMessage, last bool) (*findings, error) {
+// collectOnce returns new findings about the domain. If the domain does not answer, the visit's other messages share
+// the failure without further requests.
+func (v *Visit) collectOnce(ctx context.Context, m *contract.DomainMessage, last bool) (*findings, error) {
 	if m.URLsPath != "" { // a missing list should not cost the domain a request
 		if _, err := v.batch.store.Head(ctx, m.URLsPath); err != nil {
 			return nil, missingList(m.URLsPath, err)
@@ -157,7 +157,7 @@ func (v *Visit) ask(ctx context.Context, m *contract.DomainMessage, last bool) (
 	if f.failure == nil {
 		return f, nil
 	}
-	if err := f.storing.wait(); err != nil {
+	if err := f.puts.wait(); err != nil {
 		return nil, err
 	}
 	if last && !errors.Is(f.failure, ErrExcluded) && !postponed(f.failure) {
@@ -209,7 +209,7 @@ func (b *Batch) urls(ctx context.Context, m *contract.DomainMessage, rawName str
 			return nil, err
 		}
 	}
-	return describe(list, rawName), nil
+	return documentURLs(list, rawName), nil
 }
 
 // checkpoint returns what is known about the checkpoint of a message.
@@ -229,7 +229,7 @@ func (v *Visit) remember(m *contract.DomainMessage, change func(*checkpoint)) {
 	v.checkpoints[key] = c
 }
 
-// clockError is by how much the clocks of a shard and of an event may differ.
+// clockError is the largest expected difference between the clocks of a shard and of an event.
 const clockError = 10 * time.Second
 
 // Done reports whether the domain was collected, for a forced message since it was requested: Collect then only
@@ -241,11 +241,11 @@ func (v *Visit) Done(ctx context.Context, m *contract.DomainMessage) (bool, erro
 	if current := !c.looked.IsZero() && v.lease.LastOwned.Before(c.looked.Add(-clockError)); done || current {
 		return done, nil
 	}
-	return v.look(ctx, m)
+	return v.readCheckpoint(ctx, m)
 }
 
-// look is Done by what the bucket says now.
-func (v *Visit) look(ctx context.Context, m *contract.DomainMessage) (bool, error) {
+// readCheckpoint is like Done, but always reads the bucket.
+func (v *Visit) readCheckpoint(ctx context.Context, m *contract.DomainMessage) (bool, error) {
 	began := v.batch.collector.Clock.Now()
 	o, err := v.batch.store.Head(ctx, m.Dir().Checkpoint())
 	switch {

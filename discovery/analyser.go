@@ -16,7 +16,7 @@ const MaxFailures = 50
 
 const (
 	categoryExamples = 3  // that are listed of a type
-	bestOfType       = 12 // that are kept of it, so that the pages of one pattern leave others to list
+	bestOfType       = 12 // candidates kept of a type, so that one pattern does not fill the examples
 	maxListings      = 20
 )
 
@@ -26,12 +26,12 @@ type Options struct {
 	Now     time.Time // when the domain is collected; ages count from here
 	Context classify.Context
 	Model   *classify.Model // required
-	// Robots reports whether robots.txt allows a URL. decided is false where that of its host was not fetched, or
-	// where matching takes too long: such a URL is analysed, but never requested. nil decides nothing.
+	// Robots reports whether robots.txt allows a URL. decided is false if robots.txt of its host was not read, or if
+	// matching takes too long: such a URL is analysed, but never requested. nil decides nothing.
 	Robots func(url string) (allowed, decided bool)
 	// Excluded reports whether operators excluded a URL: it is neither requested nor listed. nil excludes none.
 	Excluded func(url string) bool
-	Pages    int // how many of the best URLs Analyser.Pages returns
+	Pages    int // maximum number of URLs that Analyser.Pages returns
 }
 
 // Analyser finds out which URLs of a domain matter. It takes any number of them in bounded memory. The result does
@@ -43,17 +43,17 @@ type Analyser struct {
 	shapes     *shapes
 	urls       urlReader
 	page       page     // of the URL that was added last
-	estimated  estimate // of page, or of one before that it is like
+	estimated  estimate // of page, or of an earlier one that is alike
 	scorer     scorer
 
 	seen       seen
 	urlSources urlSources // by keyOf a URL
 	texts      texts
 	tree       *tree
-	worth      worth
+	worthwhile worthwhile
 	seenPages  []witness // newest first, see Probing
 	kept       lists
-	classes    [classify.Classes]class
+	classes    [classify.Classes]classSummary
 	sources    sources
 	stats      Stats
 	failures   failures
@@ -64,7 +64,7 @@ type Analyser struct {
 type conclusions struct {
 	survey   *survey
 	best     []candidate // the URLs of Result
-	assessed []candidate // among which best was chosen
+	assessed []candidate // those from which best was chosen
 }
 
 // failures are what keeps a discovery from being complete: the first MaxFailures are listed, the others counted.
@@ -73,8 +73,8 @@ type failures struct {
 	omitted int
 }
 
-// class is a summary of the URLs of one type.
-type class struct {
+// classSummary is a summary of the URLs of one type.
+type classSummary struct {
 	count    int
 	priority int // sum, in thousandths
 	examples best[none]
@@ -128,7 +128,7 @@ func (a *Analyser) Add(s *Sighting) {
 	key := keyOf(a.urls.buf)
 	r := a.seen.find(key)
 	if r == nil {
-		fresh := a.first(s, date)
+		fresh := a.addNew(s, date)
 		r = &fresh
 		if !a.seen.full() {
 			r = a.seen.put(key, fresh)
@@ -137,11 +137,11 @@ func (a *Analyser) Add(s *Sighting) {
 		a.improve(r, s, date)
 	}
 	if r.rank > 0 {
-		a.texts.entitle(key, rankOf(s.Method), s.Title)
+		a.texts.addTitle(key, rankOf(s.Method), s.Title)
 		a.urlSources.add(a.urls.buf, key, r, s)
 	}
 	a.concluded = conclusions{}
-	a.kept.pages.entitle(a.urls.buf, s.Title)
+	a.kept.pages.setTitle(a.urls.buf, s.Title)
 	if s.Source > 0 {
 		a.sources.list[s.Source-1].note(r, date)
 	}
@@ -150,8 +150,8 @@ func (a *Analyser) Add(s *Sighting) {
 // Include counts the URLs of another registrable domain as the domain's own, since it has moved there.
 func (a *Analyser) Include(domain string) { a.urls.also, a.urls.inside = domain, nil }
 
-// first adds the URL of a.urls.buf, which was not seen before.
-func (a *Analyser) first(s *Sighting, date uint32) record {
+// addNew adds the URL of a.urls.buf, which was not seen before.
+func (a *Analyser) addNew(s *Sighting, date uint32) record {
 	rank, hint := rankOf(s.Method), s.Hint
 	p := a.parse()
 	if reason := a.exclude(p); reason != nil {
@@ -164,7 +164,7 @@ func (a *Analyser) first(s *Sighting, date uint32) record {
 	if !a.seen.full() {
 		r.node = a.tree.add(p)
 	}
-	a.recommend(r.node, p, &c)
+	a.markWorth(r.node, p, &c)
 	a.stats.Analyzed++
 	a.count(&c, 1)
 	a.offer(p, c, s.Title)
@@ -188,7 +188,7 @@ func (a *Analyser) improve(r *record, s *Sighting, date uint32) {
 	a.count(&old, -1)
 	c := a.estimate(p, rank, date)
 	c.hint = hint
-	a.recommend(r.node, p, &c)
+	a.markWorth(r.node, p, &c)
 	a.count(&c, 1)
 	a.offer(p, c, s.Title)
 	r.rank, r.lastmod, r.hint, r.class = rank, date, hint, c.class
@@ -243,10 +243,10 @@ func (a *Analyser) estimate(p *page, rank uint8, date uint32) candidate {
 		return candidate{url: p.url, lastmod: date, date: max(date, last.day), rank: rank, class: class,
 			priority: last.priority, confidence: last.confidence, order: last.order}
 	}
-	settled, sure := siteView{a}.settle(p, class, confidence)
-	settled, sure = vouch(settled, sure, rank)
-	c := a.scorer.judge(p, settled, sure, rank, date)
-	c.class = class // by which it is counted: that of its pattern, in whatever order its places are found
+	settled, sure := siteView{a}.correctByDate(p, class, confidence)
+	settled, sure = correctByMethod(settled, sure, rank)
+	c := a.scorer.score(p, settled, sure, rank, date)
+	c.class = class // its shape's, which does not depend on the order of sightings
 	last.class, last.certainty, last.rank, last.confidence = class, confidence, rank, sure
 	last.day = a.scorer.dated(p, 0)
 	last.timeliness = a.scorer.timelinessOf(cmp.Or(date, last.day))
@@ -266,12 +266,12 @@ type estimate struct {
 	confidence      float64
 }
 
-// assess scores one of the pages that are listed, classified by its whole URL, the texts by which it is known, and
-// the site.
+// assess scores a single page more precisely than estimate: it is classified by its whole URL, its texts, and the
+// site's other pages.
 func (a *Analyser) assess(p *page, rank uint8, date uint32) candidate {
 	class, confidence := siteView{a}.classOf(p)
-	class, confidence = vouch(class, confidence, rank)
-	return a.scorer.judge(p, class, confidence, rank, date)
+	class, confidence = correctByMethod(class, confidence, rank)
+	return a.scorer.score(p, class, confidence, rank, date)
 }
 
 func thousandths(score float64) int { return int(score*1000 + 0.5) }

@@ -19,10 +19,10 @@ type candidate struct {
 	confidence float64 // in class
 	order      int     // what its list is sorted by
 	number     uint64  // one more than the last number in url; 0 while that is not known
-	kept       bool    // url is a copy of its own
+	kept       bool    // url does not share memory with other URLs
 }
 
-// keep makes url a copy, as that of a page which is being added shares memory with many others.
+// keep copies url, which shares memory with many others until then.
 func (c *candidate) keep() {
 	if !c.kept {
 		c.url, c.kept = strings.Clone(c.url), true
@@ -37,8 +37,9 @@ func (c *candidate) lastNumber() uint64 {
 	return c.number
 }
 
-// better orders candidates: by order, then the newest, then by the priority that a sitemap states. Where all that is
-// equal, the higher number is usually the newer; the rest has no order that means anything.
+// better orders candidates: by order, then the newest first, then by the priority in sitemaps, then by the last number
+// in the URL, of which the higher is usually newer. What remains is arbitrary, but does not depend on the order of
+// URLs.
 func better(a, b *candidate) int {
 	switch {
 	case a.order != b.order:
@@ -60,7 +61,7 @@ func better(a, b *candidate) int {
 // byRank is better for sorting.
 func byRank(a, b candidate) int { return better(&a, &b) }
 
-// below reports whether c is not good enough for a list of which worst is the last, as nearly all are.
+// below reports whether c ranks below the last candidate of a list. Nearly all do.
 func (c *candidate) below(worst *candidate) bool {
 	return c.order < worst.order || c.order == worst.order && better(worst, c) < 0
 }
@@ -81,8 +82,8 @@ func lastNumber(url string) (n uint64) {
 	return n
 }
 
-// action returns the recommendation for a candidate. Being named by Research is no reason to fetch it at once:
-// without that, its priority must be as high.
+// action returns the recommendation for a candidate. Its priority must justify an immediate crawl without the bonus
+// for URLs that Research names.
 func (c *candidate) action(p *page) Action {
 	a := action(float64(c.priority)/1000, c.class.Type(), p.isLogin())
 	if a != ImmediateCrawl || methods[c.rank] != FromResearch {

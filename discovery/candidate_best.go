@@ -2,14 +2,14 @@ package discovery
 
 import "slices"
 
-// lists are the best URLs of a domain, by what they are chosen for.
+// lists has the best URLs of a domain, by purpose.
 type lists struct {
 	top        best[none] // estimated; the best of them are assessed
 	bySection  bestBySection
 	listings   best[none] // pages that may list news
 	pages      bestPages
-	researched best[none]      // the best that Score was given, by priority: they leave half of Pages to others
-	since      map[uint64]bool // keys of what was offered since Restore; nil without
+	researched best[none]      // URLs given to Score, by priority; they leave half of Pages to others
+	since      map[uint64]bool // keys of the URLs offered since Restore; nil before
 }
 
 func newLists(pages int) lists {
@@ -39,9 +39,8 @@ func (l *lists) offer(p *page, c candidate, title []byte) {
 	}
 }
 
-// best is a bounded list of the candidates of highest order, the newest among equals, each with a note V. It is a
-// binary heap with the worst at its root. Further sightings can only raise a URL's place, so one that was dropped need
-// not be remembered.
+// best is a bounded list of the best candidates, each with a note V. It is a binary heap with the worst at its root.
+// Further sightings only raise the order of a URL, so dropped ones need not be remembered.
 type best[V any] struct {
 	limit int
 	heap  []*noted[V]
@@ -85,8 +84,8 @@ func (h *best[V]) refuses(c *candidate) bool {
 	return h.limit == 0 || len(h.heap) == h.limit && c.below(&h.heap[0].candidate)
 }
 
-// offer adds c if it is good enough, in place of an older candidate with its URL. note is that of c, or nil if c was
-// not added; c then has a copy of its URL. dropped is the candidate that made room, if any.
+// offer adds c if it is good enough, and replaces an older candidate with its URL. It returns the note of c, or nil if
+// c was not added, and the candidate that was dropped, if any.
 func (h *best[V]) offer(c *candidate) (note *V, dropped *noted[V]) {
 	if h.refuses(c) {
 		return nil, nil
@@ -173,11 +172,10 @@ func (h *best[V]) down(i int) {
 // none is the note of lists without notes.
 type none = struct{}
 
-// maxBySection leaves space for candidates that are worth less than estimated.
+// maxBySection leaves a reserve for candidates whose scores turn out to be lower than estimated.
 const maxBySection = MaxDiscovered + MaxDiscovered/4
 
-// bestBySection keeps the candidates of highest order, at most maxAlike of a section: further ones are not listed as
-// long as there is anything else.
+// bestBySection keeps the best candidates, at most maxAlike of a section: more are not listed while there are others.
 type bestBySection struct {
 	all      best[uint64] // with their sectionKey
 	sections map[uint64]*best[none]

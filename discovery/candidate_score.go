@@ -55,7 +55,7 @@ func accessibility(depth int) float64 {
 	return 0.4
 }
 
-// overall weighs the four parts of a news value.
+// overall returns the weighted sum of the four parts of a news value.
 func overall(v *NewsValue) float64 {
 	return round(0.4*v.Relevance + 0.3*v.Timeliness + 0.2*v.Authority + 0.1*v.Accessibility)
 }
@@ -108,7 +108,7 @@ const (
 	relevanceWeight = 0.5 * 0.4
 )
 
-// priority weighs news value, confidence of the classification, quality of the URL, and method.
+// priority returns the weighted sum of news value, confidence of the classification, quality of the URL, and method.
 func priority(overall, confidence, quality, method float64) float64 {
 	return round(0.5*overall + 0.2*confidence + 0.2*quality + methodWeight*method)
 }

@@ -25,9 +25,9 @@ type scorer struct {
 
 func newScorer(now time.Time) scorer { return scorer{now: now, nanos: now.UnixNano()} }
 
-// judge scores a page of a class. Its order among others is as if it had no date where its date is old: a date that
-// is found later may lower the priority of a page, but not its order.
-func (s *scorer) judge(p *page, c classify.Class, confidence float64, rank uint8, date uint32) candidate {
+// score scores a page of a class. An old date lowers the priority of a page, but not its order, which is then that of
+// an undated page: a date that is found later must not lower the order.
+func (s *scorer) score(p *page, c classify.Class, confidence float64, rank uint8, date uint32) candidate {
 	day := s.dated(p, 0)
 	v := s.valueAt(p, c, cmp.Or(date, day))
 	q, method := quality(p), methodScore(methods[rank])

@@ -7,14 +7,12 @@ import (
 	"github.com/newsfork/seed-engine/swar"
 )
 
-// maxShapes bounds the memory of shapes. What is stored depends on the shape alone, so results do not change when
-// the store is emptied.
+// maxShapes caps the cached shapes. A class depends on its shape alone, so emptying the cache changes no result.
 const maxShapes = 4096
 
-// shapes classifies the URLs of a domain when there are many. Those that differ only in numbers share a shape, which
-// is classified once. A URL that ends in a title is classified by the shape of its frame, which is everything else,
-// and by its title where the frame leaves doubt. Less than one URL in two hundred has another type by itself
-// (TestShapes).
+// shapes classifies many URLs of a domain quickly. URLs that differ only in numbers share a shape, which is classified
+// once. A URL that ends in a title is classified by the shape of the rest, its frame, and by its title if the frame
+// leaves doubt. Fewer than one URL in two hundred would have another type by itself (TestShapes).
 type shapes struct {
 	classifier *classify.Classifier
 	titles     *classify.Titles

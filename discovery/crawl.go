@@ -15,7 +15,7 @@ import (
 const (
 	MinRelevance = 0.3 // pages above are kept
 	newPerPage   = 5
-	maxWeighed   = 4000 // links of a page, the first: each takes some 50 µs in WebAssembly, which has one thread
+	maxWeighed   = 4000 // first links of a page; each takes some 50 µs in WebAssembly, which has one thread
 	maxKept      = 99
 )
 
@@ -98,8 +98,8 @@ func (c *Crawl) Next() (url string, ok bool) {
 // full reports whether enough pages of a class are kept.
 func (c *Crawl) full(class classify.Class) bool { return c.ofClass[class] >= maxURLsPerCategory }
 
-// Answer takes the reply to the last request. Only web pages count. A redirect counts for its target, which must
-// meet the same conditions as a page that is requested.
+// Answer records the reply to the last request. Only web pages count. A redirect counts for its target, which must
+// meet the same conditions as a requested page.
 func (c *Crawl) Answer(r Reply) {
 	if !r.isPage() {
 		return

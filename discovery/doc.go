@@ -10,9 +10,9 @@
 //
 // # Files
 //
-//   - analyser.go: the [Analyser] leads each URL through all stages, and excludes traps, assets and what robots.txt or
+//   - analyser.go: the [Analyser] takes each URL through all stages, and excludes traps, assets and what robots.txt or
 //     operators forbid
-//   - sighting.go: the [Sighting], and how much the ways to find a URL are worth
+//   - sighting.go: the [Sighting], and the rank of the ways to find a URL
 //   - sighting_hint.go: what a sitemap says about the changes and the priority of a URL
 //   - sighting_url.go: brings URLs into their canonical form
 //   - sighting_page.go: takes URLs apart
@@ -21,8 +21,8 @@
 //   - record_source.go: languages and spellings of URLs in the places that list them
 //   - record_text.go: titles of pages, and the links of the menu
 //   - pattern.go: the tree of patterns
-//   - pattern_site.go: what the pages of a pattern say about each other
-//   - pattern_probe.go: what a page says about all pages of its pattern, and which pages are worth a look
+//   - pattern_site.go: the type of a page, from the other pages of its pattern
+//   - pattern_probe.go: chooses pages to fetch, each of which shows the type of all pages of its pattern
 //   - pattern_frequency.go: how often the pages of a pattern change
 //   - pattern_government.go: the patterns to expect of a government
 //   - candidate.go: the candidate, and the order of candidates
@@ -31,7 +31,7 @@
 //   - candidate_scorer.go: scores pages by class, date and host
 //   - candidate_authority.go: scores hosts
 //   - candidate_best.go: bounded lists of the best candidates
-//   - ranked.go: the order of an editor
+//   - ranked.go: puts the best candidates into the order of an editor
 //   - listed.go: assesses and describes the URLs and patterns of the Discovery
 //   - listed_document.go: the types of the [Discovery] and the [FetchContract]
 //   - listed_category.go: counts all URLs by type

@@ -56,7 +56,8 @@ func (a *Analyser) Result() Discovery {
 // report builds a Discovery from what was added.
 type report struct{ *Analyser }
 
-// contenders returns the candidates for the result, assessed one by one: the best, and the best of each type.
+// contenders returns the candidates for the result: the best ones, and the best of each type. Each is assessed by
+// itself.
 func (a report) contenders() []candidate {
 	var list []candidate
 	taken := map[string]bool{}
@@ -82,8 +83,7 @@ func (a report) contenders() []candidate {
 	return list
 }
 
-// forbidden reports whether robots.txt forbids a URL. That of its host may have been read after the URL was
-// added.
+// forbidden reports whether robots.txt forbids a URL. Perhaps it was read after the URL was added.
 func (a report) forbidden(url string) bool {
 	allowed, decided := a.robots(url)
 	return decided && !allowed
@@ -133,7 +133,7 @@ func (a report) frequencies(list []candidate, below bool) []Frequency {
 		if r.lastmod == 0 {
 			return
 		}
-		for n := a.tree.home(r.node); n != noNode; n = a.tree.nodes[n].parent {
+		for n := a.tree.current(r.node); n != noNode; n = a.tree.nodes[n].parent {
 			if wanted[n] {
 				dates[n] = append(dates[n], r.lastmod)
 			}
@@ -154,19 +154,19 @@ func (a report) frequencies(list []candidate, below bool) []Frequency {
 	return frequencies
 }
 
-// learned is a pattern with the number of its URLs.
-type learned struct {
+// foundPattern is a pattern with the number of its URLs.
+type foundPattern struct {
 	URLPattern
 	node    nodeID
 	support int
 }
 
-// patterns returns the most useful patterns: those of the types that matter most to a reader of news first. Patterns
-// to expect of a government that were not found come last. omitted counts those that are not listed. Without outcomes
-// the URLs are of the types of their shapes.
+// patterns returns the most useful patterns, those of the types that matter most to a reader of news first. Patterns
+// that are expected of a government, but were not found, come last. omitted counts those that are not listed. Without
+// outcomes, URLs have the types of their shapes.
 func (a report) patterns(o outcomes) (list []URLPattern, omitted int) {
 	found, all := a.supported()
-	own := siteView(a).surveyed().own
+	own := siteView(a).survey().own
 	for i := range found {
 		f := &found[i]
 		f.ContentType = o.classOf(f.node, &own[f.node]).Type()
@@ -178,7 +178,7 @@ func (a report) patterns(o outcomes) (list []URLPattern, omitted int) {
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(x, y learned) int {
+	slices.SortStableFunc(found, func(x, y foundPattern) int {
 		return cmp.Compare(y.Confidence*typeWeight(y.ContentType), x.Confidence*typeWeight(x.ContentType))
 	})
 	list = []URLPattern{}
@@ -187,7 +187,7 @@ func (a report) patterns(o outcomes) (list []URLPattern, omitted int) {
 	}
 	omitted = all - len(list)
 	for _, e := range governmentPatterns(a.o.Domain) {
-		if !slices.ContainsFunc(found, func(f learned) bool { return f.Pattern == e.Pattern }) {
+		if !slices.ContainsFunc(found, func(f foundPattern) bool { return f.Pattern == e.Pattern }) {
 			list = append(list, e)
 		}
 	}
@@ -195,19 +195,19 @@ func (a report) patterns(o outcomes) (list []URLPattern, omitted int) {
 }
 
 // supported returns the patterns with the most URLs, without type, and the number of patterns with enough support.
-func (a report) supported() (best []learned, all int) {
-	var found []learned
-	own := siteView(a).surveyed().own
+func (a report) supported() (best []foundPattern, all int) {
+	var found []foundPattern
+	own := siteView(a).survey().own
 	for n := range own {
 		s := own[n].of.total()
 		if s < minSupport {
 			continue
 		}
 		if text := a.tree.pattern(nodeID(n)); strings.IndexByte(text, '{') >= 0 {
-			found = append(found, learned{URLPattern: URLPattern{Pattern: text}, node: nodeID(n), support: s})
+			found = append(found, foundPattern{URLPattern: URLPattern{Pattern: text}, node: nodeID(n), support: s})
 		}
 	}
-	slices.SortFunc(found, func(x, y learned) int {
+	slices.SortFunc(found, func(x, y foundPattern) int {
 		return cmp.Or(y.support-x.support, strings.Compare(x.Pattern, y.Pattern))
 	})
 	return found[:min(len(found), consideredPatterns)], len(found)

@@ -16,7 +16,7 @@ type group struct {
 	class classify.Class
 }
 
-// outcomes count the assessed URLs of each group by the classes that they turned out to be of.
+// outcomes counts the assessed URLs of each group by their assessed class.
 type outcomes map[group]*perClass
 
 // outcomesOf returns the outcomes of the assessed URLs.
@@ -27,7 +27,7 @@ func (a report) outcomesOf(assessed []candidate) outcomes {
 		if r == nil {
 			continue
 		}
-		g := group{a.tree.home(r.node), r.class}
+		g := group{a.tree.current(r.node), r.class}
 		if o[g] == nil {
 			o[g] = new(perClass)
 		}
@@ -36,14 +36,14 @@ func (a report) outcomesOf(assessed []candidate) outcomes {
 	return o
 }
 
-// usual returns the class of most assessed URLs of a group, or the group's own, and the number of URLs that were not
-// assessed.
-func (o outcomes) usual(g group, size int) (most classify.Class, others int) {
+// outcomeOf returns the class of most assessed URLs of a group, or the group's own, and the number of URLs that were
+// not assessed.
+func (o outcomes) outcomeOf(g group, size int) (most classify.Class, others int) {
 	found := o[g]
 	if found == nil {
 		return g.class, 0
 	}
-	assessed, most := found.total(), found.most()
+	assessed, most := found.total(), found.mostFrequent()
 	if assessed < minAssessed || 2*int(found[most]) <= assessed {
 		return g.class, 0
 	}
@@ -55,7 +55,7 @@ func (o outcomes) classOf(n nodeID, own *votes) classify.Class {
 	of := own.of
 	for c, k := range own.of {
 		g := group{n, classify.Class(c)}
-		to, others := o.usual(g, int(k))
+		to, others := o.outcomeOf(g, int(k))
 		of[c] -= int32(others)
 		of[to] += int32(others)
 		if found := o[g]; found != nil {
@@ -65,12 +65,11 @@ func (o outcomes) classOf(n nodeID, own *votes) classify.Class {
 			}
 		}
 	}
-	return of.most()
+	return of.mostFrequent()
 }
 
-// categories sum up by type. The assessed URLs count by the type that they have with the texts by which they are
-// known, and the site. There are too many others to be assessed: where most of the assessed ones of their group are of
-// another type than the group, they count as these do, else by their shapes.
+// categories returns the counts by type. Assessed URLs count by their assessed type. The others, too many to be
+// assessed, count by the type of most assessed URLs of their group, or else by their shapes.
 func (a report) categories(assessed []candidate, o outcomes) map[classify.Type]Category {
 	sums := a.classes
 	var examples [classify.Classes][]candidate
@@ -83,12 +82,12 @@ func (a report) categories(assessed []candidate, o outcomes) map[classify.Type]C
 			sums[r.class].move(&sums[c.class], 1, from.priority, c.priority)
 		}
 	}
-	own := siteView(a).surveyed().own
+	own := siteView(a).survey().own
 	for g := range o {
 		if g.node == noNode {
 			continue
 		}
-		to, others := o.usual(g, int(own[g.node].of[g.class]))
+		to, others := o.outcomeOf(g, int(own[g.node].of[g.class]))
 		from := &a.classes[g.class]
 		average := from.priority / max(from.count, 1)
 		gain := thousandths(relevanceOf[to]*relevanceWeight) - thousandths(relevanceOf[g.class]*relevanceWeight)
@@ -112,8 +111,8 @@ func (a report) categories(assessed []candidate, o outcomes) map[classify.Type]C
 	return list
 }
 
-// move makes n URLs of k those of another class, where they have another priority.
-func (k *class) move(to *class, n, before, after int) {
+// move moves n URLs from k to another class, and changes their priority.
+func (k *classSummary) move(to *classSummary, n, before, after int) {
 	k.count, k.priority = k.count-n, k.priority-n*before
 	to.count, to.priority = to.count+n, to.priority+n*after
 }

@@ -27,7 +27,7 @@ type DiscoveredURL struct {
 	RawURL *string `json:"raw_url"`
 	// by robots.txt of its host; null where that was not read or takes too long to match
 	Allowed *bool `json:"allowed"`
-	// by which a feed, a news sitemap, Research or a link of the home page names it
+	// in a feed, a news sitemap, a raw record or a link of the home page
 	Title          *string                 `json:"title"`
 	Language       *string                 `json:"language"`
 	Lastmod        *contract.Time          `json:"lastmod"` // as found with it, else the day in the URL

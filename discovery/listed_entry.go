@@ -59,7 +59,7 @@ func (s *source) note(r *record, date uint32) {
 	if r.rank == 0 {
 		return
 	}
-	class, _ := vouch(r.class, 0, listRank(s.Method))
+	class, _ := correctByMethod(r.class, 0, listRank(s.Method))
 	s.types[class]++
 	if date > 0 {
 		s.newest.add(date)
@@ -246,8 +246,8 @@ func entryOrder(m EntryMethod) int {
 // minListing is the confidence of its classification that a page needs to be an entry point.
 const minListing = 0.5
 
-// htmlEntries returns the best of the pages that list news. A page does if there are others below it, if its name
-// means nothing else, or if the menu of the site calls it so.
+// htmlEntries returns the best of the pages that list news. A page lists news if there are pages below it, if its name
+// says so, or if the site's menu does.
 func (a entryFinder) htmlEntries() []EntryPoint {
 	list := slices.Concat(a.bestListings(), a.menuPages())
 	frequencies := report(a).frequencies(list, true)
@@ -257,7 +257,7 @@ func (a entryFinder) htmlEntries() []EntryPoint {
 		class, confidence := siteView(a).classOf(&p)
 		t := class.Type()
 		if confidence < minListing || relevance(t) == 0 || report(a).forbidden(c.url) ||
-			!a.lists(c.url) && !a.named(c.url) {
+			!a.isList(c.url) && !a.isNamedSection(c.url) {
 			continue
 		}
 		entries = append(entries, EntryPoint{
@@ -285,13 +285,12 @@ func (p *page) mayList(t classify.Type) bool {
 	return (p.ext == "" || pageExtensions[p.ext]) && kindOf(p.segments[p.depth-1]) == literalKind
 }
 
-// menuPages are the pages that were found and that the menu calls by the name of a section, in the menu's order, but
-// for those that look like lists by their URLs.
+// menuPages returns the pages that the menu names as a section, in its order, except those of bestListings.
 func (a entryFinder) menuPages() (list []candidate) {
 	listings := a.bestListings()
 	for _, l := range a.texts.links {
 		r := a.seen.find(keyOf([]byte(l.URL)))
-		if r == nil || r.rank == 0 || a.ruledOut(l.URL) || !a.named(l.URL) ||
+		if r == nil || r.rank == 0 || a.ruledOut(l.URL) || !a.isNamedSection(l.URL) ||
 			slices.ContainsFunc(listings, func(c candidate) bool { return c.url == l.URL }) {
 			continue
 		}
@@ -309,15 +308,16 @@ func (a *Analyser) bestListings() []candidate {
 	return list[:min(len(list), maxListings)]
 }
 
-// named reports whether a link of the home page calls a page by the name of a section. A link may also lead to the
-// newest article by that name: where the path alone names a page, it has to look like that of a list.
-func (a *Analyser) named(url string) bool {
+// isNamedSection reports whether a link of the home page has the name of a section and leads to its page. Some of
+// these links lead to the section's newest article instead, so a URL without a query must also look like that of a
+// list.
+func (a *Analyser) isNamedSection(url string) bool {
 	text := a.texts.anchors[url]
-	return text != "" && !a.isArticle(url) && a.classifier.IsName(text) && (strings.Contains(url, "?") || a.lists(url))
+	return text != "" && !a.isArticle(url) && a.classifier.IsName(text) && (strings.Contains(url, "?") || a.isList(url))
 }
 
-// lists reports whether a page lists others.
-func (a *Analyser) lists(url string) bool {
+// isList reports whether a page lists others, by its place in the tree or its name.
+func (a *Analyser) isList(url string) bool {
 	if a.isArticle(url) {
 		return false
 	}
@@ -344,7 +344,7 @@ func (a *Analyser) node(url string) nodeID {
 	if r == nil {
 		return noNode
 	}
-	return a.tree.home(r.node)
+	return a.tree.current(r.node)
 }
 
 // ValidUntil returns the time of a domain's next collection: after the shortest interval of its entry points, or that

@@ -120,8 +120,8 @@ func TestContract_NumberedPages(t *testing.T) {
 	}
 }
 
-// What feeds and news sitemaps list is an article, even if its name looks like that of a listing: it is a page to fetch
-// and no entry point, in whatever order it was found.
+// What feeds and news sitemaps list is an article, even if its name looks like that of a listing: it is a page to
+// fetch and no entry point, in whatever order it was found.
 func TestContract_ArticlesOfNewsLists(t *testing.T) {
 	const (
 		section = releases
@@ -199,7 +199,7 @@ func TestLists_ByItself(t *testing.T) {
 		} {
 			add(a, url, FromSitemap, time.Time{})
 			a.classifier.Best(before)
-			if got := a.lists(url); got != want {
+			if got := a.isList(url); got != want {
 				t.Errorf("%s after %s: %v, want %v", url, before, got, want)
 			}
 		}

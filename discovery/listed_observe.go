@@ -7,8 +7,8 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// Observe adds what scrapers saw to a discovery: to each pattern what became of pages of it, and to each URL how often
-// pages like it change, if they have found out. of returns what they saw of pages like one, nil if nothing.
+// Observe adds what scrapers saw to a discovery: to each pattern the outcomes of its pages, and to each URL the
+// frequency of changes, if known. of returns the observations of the pattern of a URL, or nil.
 func (d *Discovery) Observe(of func(url string) *contract.Observed) {
 	for i := range d.Patterns {
 		p := &d.Patterns[i]
@@ -26,8 +26,8 @@ func (d *Discovery) Observe(of func(url string) *contract.Observed) {
 	}
 }
 
-// Keep adds to a discovery what Observe added to an earlier one, which is given as it was written. It reports whether
-// that was anything.
+// Keep copies what Observe added to an earlier discovery, which is given as JSON. It reports whether there was
+// anything.
 func (d *Discovery) Keep(earlier []byte) (kept bool) {
 	var shown struct {
 		URLs []struct {

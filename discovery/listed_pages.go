@@ -23,8 +23,8 @@ type Page struct {
 // maxTitle bounds the title of a Page, in bytes.
 const maxTitle = 200
 
-// pageSections is in how many parts the sections of a site are divided, of each of which pages are kept beside the
-// best of all: pages of one section are often estimated alike, and would keep out those of all others.
+// pageSections is the number of parts into which the sections of a site are divided. Beside the best of all pages, the
+// best of each part are kept: pages of one section often have equal scores, and would displace all others.
 const pageSections = 8
 
 // bestPages keeps the pages from which Pages chooses. What it keeps does not depend on their order.
@@ -35,7 +35,7 @@ type bestPages struct {
 
 func newBestPages(limit int) bestPages { return bestPages{best: newBest[string](limit)} }
 
-// divide begins the lists of sections, with all pages so far.
+// divide creates the lists of sections from the pages so far.
 func (o *bestPages) divide() {
 	o.sections = make([]best[string], pageSections)
 	for i := range o.sections {
@@ -52,8 +52,8 @@ func (o *bestPages) divide() {
 // section returns the list of a page's section.
 func (o *bestPages) section(p *page) *best[string] { return &o.sections[p.sectionKey()%pageSections] }
 
-// offer adds a candidate, which is about p. How certain its type is counts half: the pages beside it, which are not
-// known yet, mostly leave no doubt.
+// offer adds a candidate, which is about p. Its confidence counts half: its neighbours, which are not known yet,
+// mostly leave no doubt about the type.
 func (o *bestPages) offer(p *page, of *candidate, title []byte) {
 	c := *of
 	c.order += int(100 * (1 - c.confidence))
@@ -71,8 +71,8 @@ func (o *bestPages) offer(p *page, of *candidate, title []byte) {
 	}
 }
 
-// entitle sets the title of a candidate without one.
-func (o *bestPages) entitle(url, title []byte) {
+// setTitle sets the title of a candidate without one.
+func (o *bestPages) setTitle(url, title []byte) {
 	if len(title) == 0 {
 		return
 	}
@@ -97,7 +97,7 @@ func (o *bestPages) lists() iter.Seq[*best[string]] {
 	}
 }
 
-// title is that of a candidate, "" for none.
+// title returns the title of a candidate, "" for none.
 func (o *bestPages) title(url string) string {
 	for list := range o.lists() {
 		if title := list.note(url); title != nil && *title != "" {
@@ -107,10 +107,10 @@ func (o *bestPages) title(url string) string {
 	return ""
 }
 
-// chosen returns the best of the pool, best first, at most a third of them of one section unless nothing else is left.
-// It leaves them as they are if there is room for all.
-func (o *bestPages) chosen(room int) []candidate {
-	if o.sections == nil && len(o.best.heap) <= room {
+// choose returns the best pages, best first, at most a third of them from one section unless nothing else is left. If
+// all fit into wanted, it does not sort them.
+func (o *bestPages) choose(wanted int) []candidate {
+	if o.sections == nil && len(o.best.heap) <= wanted {
 		return o.best.unordered()
 	}
 	all := o.best.ordered()
@@ -140,11 +140,10 @@ func (o *bestPages) chosen(room int) []candidate {
 	return slices.Concat(chosen, others)[:limit]
 }
 
-// Pages returns the pages of the domain that are worth fetching, at most Options.Pages, highest priority first and of
-// equals the newest: those that Result lists, those that Score was given (the best half as many as Options.Pages), and
-// the best of the others that Add was given, of several sections where there are so many. Those that robots.txt
-// forbids, operators exclude, or nobody should fetch (Ignore) are left out. After Restore it is those that were added
-// since.
+// Pages returns at most Options.Pages pages that are worth fetching, by priority, the newest first among equals. They
+// are those that Result lists, the best of those given to Score (at most half), and the best of the others, from
+// several sections. It leaves out pages that robots.txt forbids, that operators exclude, or whose action is Ignore.
+// After Restore, it only returns pages that were added since.
 func (a *Analyser) Pages() []Page {
 	found := make([]candidate, 0, a.o.Pages)
 	taken := make(map[string]bool, a.o.Pages)
@@ -165,7 +164,7 @@ func (a *Analyser) Pages() []Page {
 	for i := range a.concluded.assessed {
 		assessed[a.concluded.assessed[i].url] = &a.concluded.assessed[i]
 	}
-	for _, c := range a.kept.pages.chosen(a.o.Pages - len(found)) {
+	for _, c := range a.kept.pages.choose(a.o.Pages - len(found)) {
 		if len(found) == a.o.Pages {
 			break
 		}
@@ -212,7 +211,7 @@ func (a *Analyser) titleOf(url string) string {
 	return cmp.Or(a.kept.pages.title(url), a.texts.titles[keyOf(url)].text)
 }
 
-// shortTitle cuts a title to maxTitle bytes of whole characters.
+// shortTitle truncates a title to at most maxTitle bytes of whole characters.
 func shortTitle(title []byte) string {
 	return strings.ToValidUTF8(string(title[:min(len(title), maxTitle)]), "")
 }

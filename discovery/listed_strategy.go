@@ -9,17 +9,16 @@ import (
 // isGood reports whether an action recommends to fetch a page soon.
 func (a Action) isGood() bool { return a == ImmediateCrawl || a == ScheduledCrawl }
 
-// worth is which pages without a pattern, and which patterns beside those that the tree marks as good, are worth
-// fetching.
-type worth struct {
-	loose  bool            // some page that has no pattern
+// worthwhile records that pages outside the tree's good patterns are worth fetching.
+type worthwhile struct {
+	loose  bool            // a page without a pattern
 	scored map[nodeID]bool // patterns of URLs that Score was given
 }
 
-// recommend notes that a page of a pattern is worth fetching, if it is or may become so.
-func (a *Analyser) recommend(n nodeID, p *page, c *candidate) {
-	good := &a.worth.loose
-	if n = a.tree.home(n); n != noNode {
+// markWorth marks a pattern as good if its page is worth fetching, or might become so.
+func (a *Analyser) markWorth(n nodeID, p *page, c *candidate) {
+	good := &a.worthwhile.loose
+	if n = a.tree.current(n); n != noNode {
 		good = &a.tree.nodes[n].good
 	}
 	if !*good && c.order >= scheduledPriority*1000 {
@@ -30,18 +29,18 @@ func (a *Analyser) recommend(n nodeID, p *page, c *candidate) {
 // strategy recommends how to crawl the domain.
 type strategy struct{ *Analyser }
 
-// allowedPatterns returns patterns of the site such that each recommended page has one: first the most useful, then
-// those of few pages. Names of articles become {slug}, so that the next article matches too, and beyond
-// maxAllowedPatterns patterns of sections replace them. An empty list restricts nothing.
+// allowedPatterns returns patterns that match every recommended page: first the most useful, then the others by their
+// number of pages. Names of articles become {slug}, so that the next article matches too. If there are more than
+// maxAllowedPatterns, further names do. An empty list restricts nothing.
 func (a strategy) allowedPatterns(useful []URLPattern, best []candidate) []string {
 	list := []string{}
-	if a.worth.loose || a.worth.scored[noNode] {
+	if a.worthwhile.loose || a.worthwhile.scored[noNode] {
 		return list
 	}
 	var needed []nodeID
 	for n := range a.tree.nodes {
 		if node := &a.tree.nodes[n]; node.movedTo == noNode &&
-			(node.good && !a.closed(nodeID(n)) || a.worth.scored[nodeID(n)]) {
+			(node.good && !a.closed(nodeID(n)) || a.worthwhile.scored[nodeID(n)]) {
 			needed = append(needed, nodeID(n))
 		}
 	}
@@ -59,7 +58,7 @@ func (a strategy) allowedPatterns(useful []URLPattern, best []candidate) []strin
 	slices.Sort(needed)
 	needed = slices.Compact(needed)
 	good := map[string]int{} // with their pages
-	own := siteView(a).surveyed().own
+	own := siteView(a).survey().own
 	for _, n := range needed {
 		good[a.tree.pattern(n)] += own[n].of.total()
 	}
@@ -85,12 +84,12 @@ func (a strategy) allowedPatterns(useful []URLPattern, best []candidate) []strin
 	return list
 }
 
-// minNumbered is the number of pages on the first level with the same name but for a number, as "post-1", from which
-// they are articles: a section may have a number in its name.
+// minNumbered is the number of pages on the first level that must differ only in a number, such as "post-1", to be
+// articles: sections, too, can have a number in their name.
 const minNumbered = 3
 
-// articles are those patterns of nodes that end in the name of one article: no list, in a section in which it is news
-// or not the only one.
+// articles returns the patterns of nodes that end in the name of an article: a leaf in a section, if it is news or has
+// siblings, or a numbered leaf of the first level.
 func (a strategy) articles(nodes []nodeID) map[string]bool {
 	beside := map[nodeID]int{} // by their parents
 	var leaves []nodeID
@@ -103,7 +102,7 @@ func (a strategy) articles(nodes []nodeID) map[string]bool {
 	alike := a.numbered()
 	patterns := map[string]bool{}
 	for _, n := range leaves {
-		parent, news := a.tree.nodes[n].parent, siteView(a).surveyed().own[n].anyNews()
+		parent, news := a.tree.nodes[n].parent, siteView(a).survey().own[n].anyNews()
 		if parent != root && (news || beside[parent] > 1) ||
 			parent == root && alike[series(a.tree.nodes[n].token)] >= minNumbered {
 			patterns[a.tree.pattern(n)] = true
@@ -123,7 +122,7 @@ func (a strategy) numbered() map[string]int {
 	return count
 }
 
-// series is a name without its digits, by which "post-1" and "post-13" are alike.
+// series returns a name without its digits, so that "post-1" and "post-13" are equal.
 func series(token string) string {
 	return strings.Map(func(r rune) rune {
 		if '0' <= r && r <= '9' {
@@ -133,8 +132,8 @@ func series(token string) string {
 	}, token)
 }
 
-// isLeaf reports whether a node is a name below which there is nothing, and that does not look like that of a list; on
-// the first level, where sections are, it is numbered too.
+// isLeaf reports whether a node is a name without children that does not look like the name of a list. On the first
+// level, where sections are, it must also have a number.
 func (a strategy) isLeaf(n nodeID) bool {
 	node := &a.tree.nodes[n]
 	if !node.name || node.first != noNode || strings.Contains(node.token, "?") {
@@ -163,10 +162,10 @@ func withoutNames(patterns []string, some map[string]bool) (list []string) {
 	return list
 }
 
-// closed reports whether no page of a pattern may be fetched, as far as it has examples of all.
+// closed reports whether all pages of a pattern are known to be forbidden or excluded.
 func (a strategy) closed(n nodeID) bool {
 	examples := a.tree.nodes[n].examples
-	return siteView(a).surveyed().own[n].of.total() <= len(examples) &&
+	return siteView(a).survey().own[n].of.total() <= len(examples) &&
 		!slices.ContainsFunc(examples[:], func(url string) bool {
 			return url != "" && !report(a).forbidden(url) && !a.ruledOut(url)
 		})

@@ -80,7 +80,7 @@ func checkStrategy(t *testing.T, site string, a *Analyser, urls []string) {
 	}
 	allowed := d.Strategy.AllowedPatterns
 	if len(allowed) == 0 { // which restricts nothing
-		if len(good) > 0 && !a.worth.loose && !a.worth.scored[noNode] {
+		if len(good) > 0 && !a.worthwhile.loose && !a.worthwhile.scored[noNode] {
 			t.Errorf("%s: no patterns for %d pages", site, len(good))
 		}
 		return

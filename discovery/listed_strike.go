@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Strike removes everything that contains excluded URLs, and reports whether there was any. The counts remain as
-// they were when the URLs were analysed.
+// Strike removes excluded URLs and patterns, and reports whether there were any. The counts stay those of the
+// analysis.
 func (d *Discovery) Strike(excluded func(url string) bool) bool {
 	changed := false
 	strike := func(urls []string) []string {
@@ -40,10 +40,10 @@ func (d *Discovery) Strike(excluded func(url string) bool) bool {
 	return changed
 }
 
-// specimen makes a URL of a pattern.
+// specimen replaces the placeholders of a pattern, to make a path.
 var specimen = strings.NewReplacer("{", "", "}", "")
 
-// origins are those of the URLs that matter and of the examples.
+// origins returns the origins of the listed URLs and of the examples.
 func (d *Discovery) origins() (list []string) {
 	add := func(url string) {
 		scheme, rest, _ := strings.Cut(url, "://")
@@ -63,7 +63,7 @@ func (d *Discovery) origins() (list []string) {
 	return list
 }
 
-// Close leaves nothing that may be fetched.
+// Close removes all entry points and forbids the domain.
 func (c *FetchContract) Close() {
 	c.Allowed, c.EntryPoints, c.EntriesOmitted = false, []EntryPoint{}, 0
 }

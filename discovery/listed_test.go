@@ -163,7 +163,7 @@ func TestResult_EachInput(t *testing.T) {
 		}
 		a := NewAnalyser(Options{Model: embedded.Model(), Domain: domainOf(i.url), Now: testNow})
 		class, _ := classify.ClassOf(i.class)
-		if got := a.scorer.judge(&p, class, i.confidence, rankOf(i.method), date); got.priority != c.want {
+		if got := a.scorer.score(&p, class, i.confidence, rankOf(i.method), date); got.priority != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got.priority, c.want)
 		}
 	}
@@ -405,8 +405,8 @@ func TestCategories_AgreeWithList(t *testing.T) {
 	}
 }
 
-// TestCategories_Texts: the pages of a section count by what is known of it, those that are not listed too, and so does
-// their pattern.
+// TestCategories_Texts: the pages of a section count by what is known of it, those that are not listed too, and so
+// does their pattern.
 func TestCategories_Texts(t *testing.T) {
 	const board = "https://www.example.go.kr/b7/"
 	result := func(learn bool, pages int) Discovery {
@@ -454,7 +454,7 @@ func TestCategories_Usual(t *testing.T) {
 		for class, n := range c.found {
 			o[g][class] = n
 		}
-		if to, others := o.usual(g, 10); to != c.to || others != c.others {
+		if to, others := o.outcomeOf(g, 10); to != c.to || others != c.others {
 			t.Errorf("%v: %d of %s", c.found, others, to.Type())
 		}
 	}

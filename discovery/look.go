@@ -34,10 +34,10 @@ func (a *Analyser) Score(url string) Scored {
 	s.Type = c.class.Type()
 	s.Priority = float64(c.priority) / 1000
 	if s.Action = c.action(&p); s.Action.isGood() {
-		if a.worth.scored == nil {
-			a.worth.scored = map[nodeID]bool{}
+		if a.worthwhile.scored == nil {
+			a.worthwhile.scored = map[nodeID]bool{}
 		}
-		a.worth.scored[a.node(p.url)] = true
+		a.worthwhile.scored[a.node(p.url)] = true
 	}
 	forbidden := s.Allowed != nil && !*s.Allowed
 	if !inside || forbidden || len(p.url) > MaxURLLength || p.trapOf(a.o.Now) != markup.NoTrap ||
@@ -75,7 +75,7 @@ func (a *Analyser) Assess(url string, m Method, lastmod time.Time, knownType cla
 	p := parsePage(string(a.urls.buf))
 	c := a.assess(&p, rankOf(m), date)
 	if class, ok := classify.ClassOf(knownType); ok {
-		c = a.scorer.judge(&p, class, 1, rankOf(m), date)
+		c = a.scorer.score(&p, class, 1, rankOf(m), date)
 	}
 	return c.class.Type(), float64(c.priority) / 1000
 }
@@ -88,8 +88,8 @@ type Look struct {
 	Lastmod time.Time // zero when nothing says it
 }
 
-// Look assesses a URL in canonical form as Result does those that it lists. ok is false for one that was left out, or
-// of which nothing is recorded because it was not added, or was one too many; Allowed is set all the same.
+// Look assesses a canonical URL as Result assesses those that it lists. ok is false if the URL was excluded or is not
+// recorded; Allowed is set all the same.
 func (a *Analyser) Look(url string) (l Look, ok bool) {
 	l.Scored = Scored{Action: Ignore, Allowed: a.ruling(url)}
 	r := a.seen.find(keyOf(url))
@@ -107,19 +107,19 @@ func (a *Analyser) Look(url string) (l Look, ok bool) {
 	return l, true
 }
 
-// Has reports whether a URL in canonical form was added, and is recorded as one that counts.
+// Has reports whether a canonical URL was added, is recorded, and was not excluded.
 func (a *Analyser) Has(url string) bool {
 	r := a.seen.find(keyOf(url))
 	return r != nil && r.rank > 0
 }
 
-// Advise is the action recommended for a page of a type and priority that are given.
+// Advise returns the action for a page of a given type and priority.
 func Advise(url string, t classify.Type, priority float64) Action {
 	p := parsePage(url)
 	return action(priority, t, p.isLogin())
 }
 
-// Analysed returns the number of URLs that were added and count.
+// Analysed returns the number of added URLs that were not excluded.
 func (a *Analyser) Analysed() int { return a.stats.Analyzed }
 
 // ruling returns whether robots.txt and operators allow a canonical URL, or nil if Options.Robots does not decide.

@@ -6,17 +6,16 @@ import (
 	"github.com/newsfork/seed-engine/urlword"
 )
 
-// Bounds of the tree of patterns. More than maxNames different names below a node are generalised to one variable,
-// {slug}, and where more than maxQueries queries differ, as with numbers that keep pages from being cached, names and
-// queries give way. So the tree stays small regardless of the number of pages, and its final form does not depend on
-// their order.
+// Bounds of the tree of patterns. More than maxNames names below a node become one variable, {slug}. More than
+// maxQueries queries, such as random numbers against caches, are dropped together with the names. So the tree stays
+// small regardless of the number of pages, and its final form does not depend on their order.
 const (
 	maxPatternDepth = 8
 	maxQueries      = 256
 	maxNodes        = 1 << 15 // only a hostile site gets there; further pages have no pattern
 )
 
-// maxNames is the number of names that may be siblings, by the depth of their parent.
+// maxNames caps the names below a node, by the node's depth.
 var maxNames = [maxPatternDepth]uint16{48, 16, 8, 4, 4, 4, 4, 4}
 
 // nodeID is a node of the tree.
@@ -32,7 +31,7 @@ type node struct {
 	token       string // a name or a placeholder, with its extension
 	parent      nodeID
 	first, next nodeID // child and sibling
-	movedTo     nodeID // the node that has its pages now, noNode for itself
+	movedTo     nodeID // the node into which it was merged, or noNode
 	names       uint16 // children that are names
 	name        bool   // token is a name
 	variable    bool   // names among its children have become {slug}
@@ -43,23 +42,23 @@ type node struct {
 	examples    [2]string // the two greatest URLs of the pattern, greatest first, "" for none
 }
 
-// tree learns the patterns of a domain: paths in which segments that differ are generalised.
+// tree is the tree of a domain's patterns: paths in which differing segments are generalised.
 type tree struct {
-	nodes  []node
-	token  []byte
-	growth int // how often names became variables: pages of a node may have another since
+	nodes      []node
+	token      []byte
+	generation int // number of generalisations, after which pages might have another node
 }
 
 func newTree() *tree {
 	return &tree{nodes: []node{{parent: noNode, first: noNode, next: noNode, movedTo: noNode}}}
 }
 
-// add learns from a page and returns the node of its pattern, noNode for one that is too deep.
+// add adds a page and returns the node of its pattern, or noNode if the page is too deep.
 func (t *tree) add(p *page) nodeID {
 	if p.depth > maxPatternDepth {
 		return noNode
 	}
-	if p.growth != t.growth {
+	if p.growth != t.generation {
 		p.placed = 0
 	}
 	at, parts := root, p.parts()
@@ -91,8 +90,8 @@ func (t *tree) add(p *page) nodeID {
 			p.places[i], p.placed = at, i+1
 		}
 	}
-	p.growth = t.growth
-	t.exemplify(at, p.url)
+	p.growth = t.generation
+	t.addExample(at, p.url)
 	return at
 }
 
@@ -109,7 +108,7 @@ func (t *tree) child(parent nodeID, name bool) nodeID {
 	c := nodeID(len(t.nodes))
 	t.nodes = append(t.nodes, node{token: string(t.token), first: noNode, movedTo: noNode, name: name})
 	t.link(parent, c)
-	return t.home(c)
+	return t.current(c)
 }
 
 // link makes c a child of parent, and generalises the names there if they are too many.
@@ -129,10 +128,10 @@ func (t *tree) link(parent, c nodeID) {
 	}
 }
 
-// generalise replaces the names below parent by one {slug}, or one for each extension and query; plain: without
+// generalise replaces the names below parent by {slug}, one for each extension and query. With plain, it drops the
 // queries.
 func (t *tree) generalise(parent nodeID, plain bool) {
-	t.growth++
+	t.generation++
 	above := &t.nodes[parent]
 	c := above.first
 	above.first, above.names, above.queries, above.variable, above.plain = noNode, 0, 0, true, above.plain || plain
@@ -151,8 +150,8 @@ func (t *tree) generalise(parent nodeID, plain bool) {
 	}
 }
 
-// join moves the node c, which has lost its parent, below parent: into the child with the same token if there is
-// one.
+// join moves the node c, which has lost its parent, below parent. If a child there has the same token, c is merged
+// into it.
 func (t *tree) join(parent, c nodeID) {
 	n := &t.nodes[c]
 	token, name := n.token, n.name
@@ -176,7 +175,7 @@ func (t *tree) join(parent, c nodeID) {
 func (t *tree) merge(into, from nodeID) {
 	t.nodes[from].movedTo = into
 	for _, e := range t.nodes[from].examples {
-		t.exemplify(into, e)
+		t.addExample(into, e)
 	}
 	t.nodes[from].examples = [2]string{}
 	t.nodes[into].good = t.nodes[into].good || t.nodes[from].good
@@ -201,17 +200,16 @@ func slugToken(token string) string {
 	return placeholders[slugKind] + extension + query
 }
 
-// home is the node that has the pages of a node now.
-func (t *tree) home(n nodeID) nodeID {
+// current returns the node into which a node was merged, or the node itself.
+func (t *tree) current(n nodeID) nodeID {
 	for n != noNode && t.nodes[n].movedTo != noNode {
 		n = t.nodes[n].movedTo
 	}
 	return n
 }
 
-// exemplify keeps the two greatest URLs of a pattern, which are those with the latest dates and highest numbers, if
-// any.
-func (t *tree) exemplify(n nodeID, url string) {
+// addExample adds an example of a pattern. The two greatest URLs stay: those with the latest dates or highest numbers.
+func (t *tree) addExample(n nodeID, url string) {
 	e := &t.nodes[n].examples
 	switch {
 	case url > e[0]:

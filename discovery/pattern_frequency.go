@@ -23,9 +23,8 @@ func frequencyOf(rhythm Frequency, t classify.Type, h Hint) Frequency {
 	return cmp.Or(rhythm, h.frequency(), usualFrequency(t))
 }
 
-// rhythm returns the frequency of changes from their dates alone, or "" for fewer than minDates: seconds since 1970,
-// ascending, distinct, all plausible. Equal dates count once, because a site that stamps all pages alike dates none
-// of them.
+// rhythm returns the frequency of changes from their dates alone, or "" for fewer than minDates. Dates are seconds
+// since 1970, ascending, plausible and distinct: a site that gives all pages the same date says nothing.
 func rhythm(dates []uint32, now time.Time) Frequency {
 	if len(dates) < minDates {
 		return ""

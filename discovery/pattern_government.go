@@ -9,9 +9,9 @@ import (
 
 // expectedPattern is a pattern that is usual on sites of governments.
 type expectedPattern struct {
-	pattern    string
-	t          classify.Type
-	confidence float64
+	pattern     string
+	contentType classify.Type
+	confidence  float64
 }
 
 // everyGovernment are the patterns to expect of any government.
@@ -103,7 +103,7 @@ func governmentPatterns(domain string) []URLPattern {
 	var list []URLPattern
 	add := func(expected []expectedPattern) {
 		for _, e := range expected {
-			list = append(list, URLPattern{Pattern: e.pattern, ContentType: e.t, Confidence: e.confidence,
+			list = append(list, URLPattern{Pattern: e.pattern, ContentType: e.contentType, Confidence: e.confidence,
 				Examples: []string{}})
 		}
 	}

@@ -11,13 +11,13 @@ import (
 	pages "github.com/newsfork/seed-engine/page"
 )
 
-// Which patterns are probed. The shares are those of what their URLs look like by themselves.
+// Conditions for probing a pattern.
 const (
-	minProbed    = 4   // URLs of a pattern
-	decidedShare = 0.5 // of one type other than unknown: no page needs to be seen
+	minProbed    = 4   // URLs that it has at least
+	decidedShare = 0.5 // share of URLs of one known type from which no page needs to be fetched
 )
 
-// What is kept of pages that were seen.
+// Bounds of the stored witnesses.
 const (
 	maxWitnesses  = 64
 	witnessedFor  = 90 * day
@@ -28,7 +28,7 @@ const (
 // Probe is a page to fetch: what it says about itself tells the type of all pages of its pattern.
 type Probe struct{ Pattern, URL string }
 
-// witness is a page of a pattern that was seen.
+// witness is a fetched page, which stands for all pages of its pattern.
 type witness struct {
 	url, pattern string
 	at           time.Time
@@ -43,17 +43,17 @@ func (w *witness) site() (s classify.Site) {
 	return s
 }
 
-// Probing chooses pages of an analysis to look at, and learns from them.
+// Probing chooses pages of an analysis to fetch, and learns from them.
 type Probing struct{ *Analyser }
 
-// Probes returns pages to fetch, at most limit: one of each pattern whose URLs leave its type open, those of the
-// largest patterns first. Pages right below the root are left out, since their titles decide, and so are patterns of
-// which a page was seen.
+// Probes returns at most limit pages to fetch: one of each pattern whose URLs leave its type open, those of the
+// largest patterns first. It leaves out pages right below the root, since their titles decide, and patterns with a
+// witness.
 func (a Probing) Probes(limit int) []Probe {
 	if limit <= 0 {
 		return nil
 	}
-	s := siteView(a).surveyed()
+	s := siteView(a).survey()
 	type open struct {
 		node  nodeID
 		pages int
@@ -84,7 +84,7 @@ func (a Probing) Probes(limit int) []Probe {
 	return probes
 }
 
-// isOpen reports whether the URLs leave open which type the pages of a pattern have.
+// isOpen reports whether the URLs of a pattern do not show its type.
 func (v *votes) isOpen(total int) bool {
 	if v.news >= minListed || v.feeds >= minListed {
 		return false
@@ -110,8 +110,8 @@ func (a Probing) mayProbe(url string) bool {
 	return allowed && decided && !a.ruledOut(url) && !p.isLogin() && (p.ext == "" || pageExtensions[p.ext])
 }
 
-// Saw adds the evidence of a page, which counts for its pattern; nil if it says nothing, so that it is not fetched
-// again.
+// Saw adds the evidence of a fetched page, which counts for its pattern. Evidence that says nothing is nil; the page
+// is not fetched again.
 func (a Probing) Saw(url string, ev *pages.Evidence, at time.Time) {
 	n := a.node(url)
 	if n == noNode || n == root {
@@ -130,7 +130,7 @@ func (a Probing) Saw(url string, ev *pages.Evidence, at time.Time) {
 	a.witness(w)
 }
 
-// witness adds a page that was seen. The newest of a URL counts, and only the newest maxWitnesses are kept.
+// witness adds a witness. Only the newest of a URL counts, and only the newest maxWitnesses stay.
 func (a Probing) witness(w witness) {
 	a.seenPages = slices.DeleteFunc(a.seenPages, func(o witness) bool { return o.url == w.url })
 	a.seenPages = append(a.seenPages, w)
@@ -141,7 +141,7 @@ func (a Probing) witness(w witness) {
 	a.concluded = conclusions{}
 }
 
-// Recall takes over what an earlier analysis of the domain learnt from pages, as far as it is recent.
+// Recall adds the recent witnesses of an earlier analysis of the domain.
 func (a Probing) Recall(s *State) {
 	for _, w := range s.Witnesses {
 		if a.o.Now.Sub(w.At) < witnessedFor {
@@ -165,8 +165,8 @@ func (a Probing) storeWitnesses() (stored []StateWitness) {
 	return stored
 }
 
-// witnesses returns the pages that were seen, by the node of their pattern now: that of their URL, or that which is
-// called as it was.
+// witnesses returns the witnesses by the current node of their pattern: the node of their URL, or else the node with
+// the stored name of the pattern.
 func (a Probing) witnesses() map[nodeID][]*witness {
 	if len(a.seenPages) == 0 {
 		return nil
@@ -195,10 +195,10 @@ func (a Probing) witnesses() map[nodeID][]*witness {
 	return byNode
 }
 
-// witnessed reports whether a page of a pattern was seen, even if it said nothing.
+// witnessed reports whether a page of a pattern was fetched, even if it said nothing.
 func (s *survey) witnessed(n nodeID) bool { return len(s.witnesses[n]) > 0 }
 
-// verdict returns what the pages that were seen say about all pages of a pattern, and whether they say anything.
+// verdict returns the evidence of the witnesses of a pattern. ok is false if they say nothing.
 func (s *survey) verdict(n nodeID) (verdict classify.Site, ok bool) {
 	var mean classify.Site
 	count := 0.0

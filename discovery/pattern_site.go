@@ -7,19 +7,19 @@ import (
 	"github.com/newsfork/seed-engine/classify"
 )
 
-// minAlike is the number of URLs of a pattern from which on they say something about each other, and minListed how
-// many of them lists of news must have.
+// minAlike is the number of URLs from which the URLs of a pattern are evidence about each other. minListed is the
+// number of them that feeds or news sitemaps must list to vouch for the others.
 const (
 	minAlike  = 5
 	minListed = 3
 )
 
-// The rhythm of a pattern is measured by the days of its pages (see spread) as a share of the pages. Streams of dated
-// items mostly have more than 0.45, pages that are edited less: classify/train/NOTES.md has the sites and figures.
+// The rhythm of a pattern is its effective number of days (see effectiveDays) per page. Streams of dated items mostly
+// have more than 0.45, edited pages less: classify/train/NOTES.md has the sites and figures.
 const (
 	minDays     = 20  // fewer are no rhythm
-	editedShare = 0.2 // days a page; here and below, they say nothing
-	streamShare = 0.6 // here and above, they are those of a stream
+	editedShare = 0.2 // days a page; up to here, they say nothing
+	streamShare = 0.6 // from here on, the pages are a stream
 )
 
 // perClass counts URLs by their class.
@@ -32,8 +32,8 @@ func (n *perClass) total() (sum int) {
 	return sum
 }
 
-// most is the class of most URLs, the first of equals.
-func (n *perClass) most() (most classify.Class) {
+// mostFrequent is the class of most URLs, the first of equals.
+func (n *perClass) mostFrequent() (most classify.Class) {
 	for c, k := range n {
 		if k > n[most] {
 			most = classify.Class(c)
@@ -42,7 +42,7 @@ func (n *perClass) most() (most classify.Class) {
 	return most
 }
 
-// votes are the URLs of a pattern, by what each of them looks like by itself.
+// votes counts the URLs of a pattern by the class that each has by itself.
 type votes struct {
 	of    perClass
 	feeds int32 // that feeds list
@@ -75,13 +75,13 @@ func (v *votes) anyNews() bool {
 	return v.feeds > 0 || v.news > 0
 }
 
-// survey is the evidence of a domain's URLs about each other, by pattern. It depends on the URLs alone, not on their
-// order, and is computed on demand.
+// survey is the evidence of a domain's URLs about each other, by pattern. It does not depend on their order, and is
+// computed on demand.
 type survey struct {
-	own   []votes    // of each node
-	below []votes    // of the nodes below it
-	days  [][]uint16 // of the last changes of each node's pages, since 1970
-	leans map[nodeID]*patternEvidence
+	own       []votes    // of each node
+	below     []votes    // of the nodes below it
+	days      [][]uint16 // of the last changes of each node's pages, since 1970
+	byPattern map[nodeID]*patternEvidence
 
 	witnesses map[nodeID][]*witness
 }
@@ -90,25 +90,25 @@ type survey struct {
 type patternEvidence struct {
 	site   classify.Site
 	stream bool // they are dated day by day
-	seen   bool // the page of one was seen
+	seen   bool // it comes from a witness
 }
 
-// siteView classifies pages with the site's other pages in view.
+// siteView classifies pages with the site's other pages as evidence.
 type siteView struct{ *Analyser }
 
-// surveyed returns the survey of all URLs so far.
-func (a siteView) surveyed() *survey {
+// survey returns the survey of all URLs so far.
+func (a siteView) survey() *survey {
 	if a.concluded.survey != nil {
 		return a.concluded.survey
 	}
 	a.texts.trim()
 	s := &survey{
 		own: make([]votes, len(a.tree.nodes)), below: make([]votes, len(a.tree.nodes)),
-		days: make([][]uint16, len(a.tree.nodes)), leans: map[nodeID]*patternEvidence{},
+		days: make([][]uint16, len(a.tree.nodes)), byPattern: map[nodeID]*patternEvidence{},
 		witnesses: Probing(a).witnesses(),
 	}
 	a.seen.all(func(r *record) {
-		if n := a.tree.home(r.node); n != noNode && r.rank > 0 {
+		if n := a.tree.current(r.node); n != noNode && r.rank > 0 {
 			s.own[n].add(r)
 			if r.lastmod > 0 {
 				s.days[n] = append(s.days[n], uint16(r.lastmod/uint32(day/time.Second)))
@@ -128,16 +128,15 @@ func (a siteView) surveyed() *survey {
 	return s
 }
 
-// neighbours returns what the pages beside a page say about it, nil for nothing: those of its pattern or, of a page
-// that others stand below, these; and the lists of news that have it, or have pages of its pattern. hints are the
-// evidence.
+// neighbours returns the evidence of other pages about a page, or nil: pages of its pattern or below it, and feeds and
+// news sitemaps that list it or pages of its pattern. hints name the evidence.
 func (a siteView) neighbours(p *page) (site *classify.Site, hints []string) {
 	r := a.seen.find(keyOf([]byte(p.url)))
 	if r == nil || r.rank == 0 {
 		return nil, nil
 	}
-	s := a.surveyed()
-	n := a.tree.home(r.node)
+	s := a.survey()
+	n := a.tree.current(r.node)
 	if l := s.evidence(n, a.tree); l != nil {
 		site = &l.site
 		from := "neighbours_"
@@ -152,17 +151,17 @@ func (a siteView) neighbours(p *page) (site *classify.Site, hints []string) {
 	weight, hint := 0.0, ""
 	switch methods[r.rank] {
 	case FromNewsSitemap:
-		weight, hint = vouchedBySitemap, "listed_in_news_sitemap"
+		weight, hint = newsSitemapWeight, "listed_in_news_sitemap"
 	case FromFeed:
-		weight, hint = vouchedByFeed, "listed_in_feed"
+		weight, hint = feedWeight, "listed_in_feed"
 	default:
 		if n == noNode {
 			break
 		}
 		if own := &s.own[n]; own.news >= minListed {
-			weight, hint = vouchedBySitemap*vouchedBeside, "neighbours_listed_in_news_sitemap"
+			weight, hint = newsSitemapWeight*neighbourShare, "neighbours_listed_in_news_sitemap"
 		} else if own.feeds >= minListed {
-			weight, hint = vouchedByFeed*vouchedBeside, "neighbours_listed_in_feed"
+			weight, hint = feedWeight*neighbourShare, "neighbours_listed_in_feed"
 		}
 	}
 	if weight == 0 {
@@ -180,7 +179,7 @@ func (a siteView) neighbours(p *page) (site *classify.Site, hints []string) {
 func (a siteView) classOf(p *page) (classify.Class, float64) {
 	site, _ := a.neighbours(p)
 	class, confidence := a.classifier.BestIn(p.url, a.textOf(p), site)
-	return a.settle(p, class, confidence)
+	return a.correctByDate(p, class, confidence)
 }
 
 var newsClass, archiveClass = classNamed(classify.News), classNamed(classify.Archive)
@@ -190,8 +189,9 @@ func classNamed(t classify.Type) classify.Class {
 	return c
 }
 
-// settle corrects the class of a page by the date of the collection: what lists the news of a past year is an archive.
-func (a siteView) settle(p *page, class classify.Class, confidence float64) (classify.Class, float64) {
+// correctByDate corrects the class of a page by the date of the collection: a list of a past year's news is an
+// archive.
+func (a siteView) correctByDate(p *page, class classify.Class, confidence float64) (classify.Class, float64) {
 	if isNews(class) && p.listsPastYear(a.o.Now.Year()) {
 		return archiveClass, confidence
 	}
@@ -201,9 +201,9 @@ func (a siteView) settle(p *page, class classify.Class, confidence float64) (cla
 // listedConfidence is the confidence in a page as news if only a news list says so.
 const listedConfidence = 0.5
 
-// vouch corrects the class of a page by where it was found: what feeds and news sitemaps list is news, unless it looks
-// like anything else.
-func vouch(class classify.Class, confidence float64, rank uint8) (classify.Class, float64) {
+// correctByMethod corrects the class of a page by where it was found: an unknown page in a feed or news sitemap is
+// news.
+func correctByMethod(class classify.Class, confidence float64, rank uint8) (classify.Class, float64) {
 	if class.Type() == classify.Unknown && isArticleRank(rank) {
 		return newsClass, listedConfidence
 	}
@@ -216,11 +216,11 @@ func (a siteView) classification(p *page) classify.Classification {
 	k := a.classifier.ClassifyIn(p.url, a.textOf(p), site)
 	k.Evidence.DomainContext = append(k.Evidence.DomainContext, hints...)
 	class, _ := classify.ClassOf(k.PrimaryType)
-	settled, confidence := a.settle(p, class, k.Confidence)
+	settled, confidence := a.correctByDate(p, class, k.Confidence)
 	if settled != class {
 		k.Evidence.StructuralHints = append(k.Evidence.StructuralHints, "past_year")
 	} else if r := a.seen.find(keyOf(p.url)); r != nil {
-		settled, confidence = vouch(class, k.Confidence, r.rank)
+		settled, confidence = correctByMethod(class, k.Confidence, r.rank)
 	}
 	if settled != class {
 		k.SecondaryTypes = slices.DeleteFunc(k.SecondaryTypes,
@@ -230,12 +230,12 @@ func (a siteView) classification(p *page) classify.Classification {
 	return k
 }
 
-// How much lists of news vouch for what they list. Feeds have events and podcasts, too; the pages beside those
-// that a list has are what it had before.
+// Weights, as log-odds, of a feed or news sitemap as evidence that a page is news. Feeds also list events and
+// podcasts. Neighbours of listed pages were probably listed before.
 const (
-	vouchedBySitemap = 1.5
-	vouchedByFeed    = 0.8
-	vouchedBeside    = 0.6
+	newsSitemapWeight = 1.5
+	feedWeight        = 0.8
+	neighbourShare    = 0.6
 )
 
 // evidence returns the evidence of a pattern, or nil.
@@ -243,7 +243,7 @@ func (s *survey) evidence(n nodeID, t *tree) *patternEvidence {
 	if n == noNode || n == root {
 		return nil
 	}
-	if l, ok := s.leans[n]; ok {
+	if l, ok := s.byPattern[n]; ok {
 		return l
 	}
 	v := &s.own[n]
@@ -262,7 +262,7 @@ func (s *survey) evidence(n nodeID, t *tree) *patternEvidence {
 			l.stream = true
 		}
 	}
-	s.leans[n] = l
+	s.byPattern[n] = l
 	return l
 }
 

@@ -8,31 +8,31 @@ import (
 	"github.com/newsfork/seed-engine/urlword"
 )
 
-// The list of the URLs that matter is read from its top. Its order is that of priority but for what an editor
-// would not accept: the front of a section hidden behind fifty of its articles, a home page above the news.
+// The list of the URLs that matter is read from its top. It is ordered by priority, except for what an editor would
+// not accept: the front page of a section behind fifty of its articles, or a home page above the news.
 
 const (
 	maxLeading = 3                 // sections whose current listing leads the list
 	maxAlike   = MaxDiscovered / 3 // URLs of one section, and of one pattern, unless nothing else is left
 )
 
-// standing is the place that the form of a page gives it in the list.
+// standing is the kind of place in the list that a page gets by its form.
 type standing uint8
 
 const (
 	ordinary standing = iota
 	article           // dated news
 	listing           // the current list of a section's news
-	aside             // below every dated article: home pages, archives, accounts, the small print, what is unknown
+	demoted           // below every dated article: home pages, archives, accounts, the small print, what is unknown
 )
 
-// entrant is a candidate for the list of the URLs that matter.
-type entrant struct {
+// rankedCandidate is a candidate for the list of the URLs that matter.
+type rankedCandidate struct {
 	candidate
 	standing standing
-	date     uint32 // the day it is about, else when it was changed; 0 for none
-	undated  int    // the order of a listing as if it had no date
-	unread   bool   // robots.txt of its host was not, so it may be forbidden
+	date     uint32 // the day in its URL, or else of its last change; 0 for none
+	undated  int    // the order that a listing would have without its date
+	unread   bool   // robots.txt of its host was not read, so it might be forbidden
 	section  string
 	pattern  nodeID
 }
@@ -41,14 +41,14 @@ type entrant struct {
 type ranking struct{ *Analyser }
 
 // ranked returns the best MaxDiscovered of list in an editor's order. The current listings of up to maxLeading
-// sections lead. The rest follows by priority, the newest first among equals. Nothing that stands aside is above a
-// dated article, and listings of further sections count as undated. A section and a pattern have at most maxAlike
-// URLs unless nothing else is left.
+// sections lead. The rest follows by priority, the newest first among equals. Demoted pages are below all dated
+// articles, and listings of further sections count as undated. A section and a pattern have at most maxAlike URLs
+// unless nothing else is left.
 func (a ranking) ranked(list []candidate) []candidate {
-	entrants := make([]entrant, len(list))
+	entrants := make([]rankedCandidate, len(list))
 	lowest, lowestNews := 0, 0 // of dated articles, and of all news but the lists of it
 	for i, c := range list {
-		e := a.entrant(c)
+		e := a.place(c)
 		entrants[i] = e
 		if e.standing == article && (lowest == 0 || e.order < lowest) {
 			lowest = e.order
@@ -60,7 +60,7 @@ func (a ranking) ranked(list []candidate) []candidate {
 	}
 	for i := range entrants {
 		e := &entrants[i]
-		if lowest > 0 && e.standing == aside {
+		if lowest > 0 && e.standing == demoted {
 			e.order = min(e.order, lowest-1)
 		}
 		if lowestNews > 0 && e.class == archiveClass {
@@ -69,7 +69,7 @@ func (a ranking) ranked(list []candidate) []candidate {
 	}
 	slices.SortFunc(entrants, before)
 	entrants = leadWith(entrants, lowest)
-	entrants = mixed(entrants)
+	entrants = limitAlike(entrants)
 	best := make([]candidate, len(entrants))
 	for i := range entrants {
 		best[i] = entrants[i].candidate
@@ -79,18 +79,18 @@ func (a ranking) ranked(list []candidate) []candidate {
 
 func isNews(c classify.Class) bool { return relevanceOf[c] > relevance(classify.Policy) }
 
-func before(x, y entrant) int {
+func before(x, y rankedCandidate) int {
 	if x.order == y.order && x.date != y.date {
 		return int(int64(y.date) - int64(x.date))
 	}
 	return better(&x.candidate, &y.candidate)
 }
 
-// entrant finds out where a candidate stands.
-func (a ranking) entrant(c candidate) entrant {
+// place determines the standing and the order of a candidate.
+func (a ranking) place(c candidate) rankedCandidate {
 	p := parsePage(c.url)
 	t := c.class.Type()
-	e := entrant{candidate: c, date: c.lastmod, section: p.section(), pattern: a.node(c.url)}
+	e := rankedCandidate{candidate: c, date: c.lastmod, section: p.section(), pattern: a.node(c.url)}
 	if a.isMenu(&p) {
 		e.section = c.url
 	}
@@ -102,17 +102,17 @@ func (a ranking) entrant(c candidate) entrant {
 	switch {
 	case t == classify.Unknown, t == classify.Archive, p.isHome(), p.isLogin(), p.isPast(a.o.Now.Year()),
 		a.classifier.IsSmallPrint(c.url):
-		e.standing = aside
+		e.standing = demoted
 	case news && a.isListing(&p):
 		e.standing = listing
-		e.undated = a.withoutDate(&p, e)
+		e.undated = a.undatedPriority(&p, e)
 		if a.o.Robots != nil {
 			_, decided := a.robots(c.url)
 			e.unread = !decided
 		}
 	case news && e.date > 0:
 		e.standing = article
-		e.order = a.worth(&p, e)
+		e.order = a.editorPriority(&p, e)
 	}
 	return e
 }
@@ -120,28 +120,28 @@ func (a ranking) entrant(c candidate) entrant {
 // worthStep is the difference in priority, in thousandths, below which the newer of two articles comes first.
 const worthStep = 25
 
-// worth returns an article's priority to an editor. The day in its URL goes before a later lastmod of the whole site,
-// the confidence of its type counts half, and small differences do not count.
-func (a ranking) worth(p *page, e entrant) int {
+// editorPriority returns an article's priority to an editor. The day in its URL precedes a later lastmod, which is
+// often that of the whole site. The confidence in its type counts half, and small differences do not count.
+func (a ranking) editorPriority(p *page, e rankedCandidate) int {
 	v := a.scorer.value(p, e.class, e.date)
 	score := priority(v.Overall, (1+e.confidence)/2, quality(p), methodScore(methods[e.rank]))
 	return int(score*1000) / worthStep * worthStep
 }
 
-// withoutDate is the priority of a listing without its date: many are made as they are asked for, and so always
-// changed just now, however old what they list is.
-func (a ranking) withoutDate(p *page, e entrant) int {
+// undatedPriority returns the priority of a listing without its date: many are generated for each request, and so
+// always changed just now, however old their items are.
+func (a ranking) undatedPriority(p *page, e rankedCandidate) int {
 	v := a.scorer.value(p, e.class, 0)
 	return min(e.order, int(priority(v.Overall, e.confidence, quality(p), methodScore(methods[e.rank]))*1000+0.5))
 }
 
-// isListing reports whether a page of a type of news lists a section's news now: the menu leads there, it has the name
-// of a section, or is that of this year or month.
+// isListing reports whether a news page is the current list of a section: the menu leads there, or it has the name of
+// a section, or of this year or month.
 func (a ranking) isListing(p *page) bool {
 	if p.depth == 0 {
 		return false
 	}
-	if a.named(p.url) {
+	if a.isNamedSection(p.url) {
 		return true
 	}
 	if p.query != "" {
@@ -151,20 +151,20 @@ func (a ranking) isListing(p *page) bool {
 	case yearKind, monthKind:
 		return true // not past
 	case literalKind:
-		return a.lists(p.url)
+		return a.isList(p.url)
 	}
 	return false
 }
 
-// listsNews reports whether a page may lead: lists of announcements, as of tenders and vacancies, do not.
-func (e *entrant) listsNews() bool {
+// listsNews reports whether a page may lead the list. Lists of announcements, such as tenders and vacancies, do not.
+func (e *rankedCandidate) listsNews() bool {
 	return e.standing == listing && e.class.Type() != classify.Announcement
 }
 
-// leadWith moves the best listings of the first sections that may be fetched to the front. The other listings of a
-// section that leads repeat it: they stand aside. Those of further sections stand where they would without a date.
-func leadWith(sorted []entrant, lowest int) []entrant {
-	var leading, others []entrant
+// leadWith moves the best listing of each of the first sections to the front, if it may be fetched. Other listings of
+// these sections repeat them and are demoted. Listings of further sections are ordered as if they had no date.
+func leadWith(sorted []rankedCandidate, lowest int) []rankedCandidate {
+	var leading, others []rankedCandidate
 	led := map[string]bool{}
 	for _, e := range sorted {
 		if e.listsNews() && !e.unread && !led[e.section] && len(led) < maxLeading {
@@ -189,9 +189,9 @@ func leadWith(sorted []entrant, lowest int) []entrant {
 	return append(leading, others...)
 }
 
-// mixed returns the first MaxDiscovered, at most maxAlike of a section and of a pattern. If they are too few, it adds
-// the first of the others: of other patterns, then any. The order stays.
-func mixed(sorted []entrant) []entrant {
+// limitAlike returns the first MaxDiscovered, at most maxAlike of a section and of a pattern. If those are too few, it
+// fills up with the first of other patterns, then with any. The order stays.
+func limitAlike(sorted []rankedCandidate) []rankedCandidate {
 	patterns, sections := map[nodeID]int{}, map[string]int{}
 	taken := make([]bool, len(sorted))
 	n := 0
@@ -211,7 +211,7 @@ func mixed(sorted []entrant) []entrant {
 			}
 		}
 	}
-	kept := make([]entrant, 0, n)
+	kept := make([]rankedCandidate, 0, n)
 	for i := range sorted {
 		if taken[i] {
 			kept = append(kept, sorted[i])

@@ -304,8 +304,8 @@ func TestRanking_Leading(t *testing.T) {
 	}
 }
 
-// TestRanking_NewestFirst: of articles of equal worth the newest comes first, and the day in the URL counts more than a
-// lastmod that all pages share.
+// TestRanking_NewestFirst: of articles of equal worth the newest comes first, and the day in the URL counts more than
+// a lastmod that all pages share.
 func TestRanking_NewestFirst(t *testing.T) {
 	a := ministry()
 	want := []string{"/news/2026/01/27/minister-opens-new-bridge", "/news/2026/01/25/minister-opens-new-school",

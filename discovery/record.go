@@ -14,23 +14,23 @@ import (
 // learned.
 const maxSeen = 100_000
 
-// record holds what it takes to correct the counts when a URL is found again.
+// record is what is stored of an analysed URL: enough to correct the counts when it is found again.
 type record struct {
 	lastmod uint32 // seconds since 1970, 0 for none
-	rank    uint8  // rankOf its method, 0 when it was excluded
+	rank    uint8  // rankOf its method, 0 if it was excluded
 	class   classify.Class
-	plain   bool   // some place has it in its canonical form
+	plain   bool   // some source writes it in canonical form
 	hint    Hint   // of sitemaps
 	node    nodeID // of its pattern
 }
 
-// seen is a hash table with open addressing of the URLs that were analysed, 20 bytes a slot.
+// seen is a hash table with open addressing of the analysed URLs, 20 bytes a slot.
 type seen struct {
 	keys    []uint64 // 0 is free
 	records []record
 	count   int
-	// The place of a key is the top bits of its product with a random odd number, as many as a table this large needs.
-	// Anyone can compute keys, but not make a sitemap of URLs whose keys all fall into one place.
+	// The slot of a key is the top bits of its product with a random odd number. Anyone can compute keys, but nobody
+	// can make a sitemap of URLs whose keys all fall into one slot.
 	factor uint64
 	shift  int
 }
@@ -80,8 +80,8 @@ func (s *seen) slot(key uint64) int {
 
 func (s *seen) full() bool { return s.count >= maxSeen }
 
-// put adds a record for a key that is not there, and returns where it is kept until the next is added. It must not be
-// called when s is full.
+// put adds a record for a new key, and returns a pointer that is valid until the next put. It must not be called when
+// s is full.
 func (s *seen) put(key uint64, r record) *record {
 	if s.count >= len(s.keys)/8*7 {
 		s.grow()

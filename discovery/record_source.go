@@ -11,23 +11,23 @@ import (
 	"github.com/newsfork/seed-engine/swar"
 )
 
-// urlSource holds the statements of feeds and sitemaps about a URL besides date and title. Their order does not
-// matter.
+// urlSource holds the statements of feeds and sitemaps about a URL besides date and title. It does not depend on their
+// order.
 type urlSource struct {
-	// the URL as it stands in those places, the first form in alphabetical order; "" for the canonical one
+	// the URL as they write it, the first form in alphabetical order; "" if one writes the canonical form
 	raw      string
-	language string // of the page, by the place with the best method; "" where no place says it
+	language string // of the page, from the source with the best method; "" if none states it
 	rank     uint8  // of that method
 }
 
-// maxURLSources caps the URLs that keep their source: those that some place writes in another form than the canonical
-// one, or with a language. The lowest keys stay.
+// maxURLSources caps the URLs that have an entry: those never written in canonical form, or with a language. The
+// lowest keys stay.
 const maxURLSources = 500
 
-// urlSources are by keyOf a URL.
+// urlSources has the entries by keyOf the URL.
 type urlSources map[uint64]urlSource
 
-// add notes a sighting of a URL, given in canonical form and by its key.
+// add records a sighting of a URL, which is also given in canonical form and by its key.
 func (u *urlSources) add(canonical []byte, key uint64, r *record, s *Sighting) {
 	plain := swar.Equal(s.Loc, canonical)
 	if r.plain = r.plain || plain; plain && s.Language == "" && len(*u) == 0 {
@@ -69,8 +69,8 @@ func (u *urlSources) trim() {
 	}
 }
 
-// store adds the sources to a state: the keys of one language as differences, since most pages of a site share it. A
-// URL that some place writes in canonical form, without a language, has the language "".
+// store adds the entries to a state. It stores the keys of each language as differences, since most pages of a site
+// share a language.
 func (u *urlSources) store(s *State) {
 	u.trim()
 	last := map[string]uint64{}

@@ -21,9 +21,9 @@ func TestKeyOf(t *testing.T) {
 	}
 }
 
-// TestSeen_CraftedKeys: keys chosen so that they agree in their lowest or highest bits, as a hostile sitemap could have
-// them, do not gather in one place of the table. Some of the random factors spread some keys badly, so the median of
-// several tables counts.
+// TestSeen_CraftedKeys: keys chosen so that they agree in their lowest or highest bits, as a hostile sitemap could
+// have them, do not gather in one place of the table. Some of the random factors spread some keys badly, so the median
+// of several tables counts.
 func TestSeen_CraftedKeys(t *testing.T) {
 	const n = 20_000
 	for name, key := range map[string]func(i uint64) uint64{

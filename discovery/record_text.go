@@ -14,11 +14,11 @@ type Link struct {
 	Text string // as a reader sees it; "" for none, as of an image
 }
 
-// Bounds of the texts that are kept of a domain, with maxTitle the bytes of each.
+// Bounds of a domain's texts; see also maxTitle.
 const (
-	maxTitles  = 500 // of pages
-	maxAnchors = 300 // of links of the home page, the first
-	maxAnchor  = 100 // bytes: longer ones are teasers
+	maxTitles  = 500 // titles of pages
+	maxAnchors = 300 // texts of the home page's first links
+	maxAnchor  = 100 // bytes of a link's text; longer ones are teasers
 )
 
 // titleOf is a title of a page, with the rank of the method by which it was found.
@@ -36,9 +36,9 @@ type texts struct {
 	paths   map[string]string  // text of a link, by host and path without the name of an index page
 }
 
-// entitle keeps a title of the URL with the key: of several that of the best method, of these the first in
-// alphabetical order. When there are too many, those of the lowest keys stay, so that their order does not matter.
-func (t *texts) entitle(key uint64, rank uint8, title []byte) {
+// addTitle adds a title of the URL with the key. The title of the best method stays, or of several the first in
+// alphabetical order. If there are too many titles, those of the lowest keys stay, so their order does not matter.
+func (t *texts) addTitle(key uint64, rank uint8, title []byte) {
 	if len(title) == 0 {
 		return
 	}
@@ -158,8 +158,7 @@ func menuFields(query string) func(func(string) bool) {
 	}
 }
 
-// Learn takes the links of the home page, in its order: those to pages of the domain name its sections. Links given
-// before are forgotten.
+// Learn sets the links of the home page, in its order. Those to pages of the domain name its sections.
 func (a *Analyser) Learn(links []Link) {
 	var own []Link
 	for _, l := range links {

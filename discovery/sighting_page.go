@@ -29,10 +29,10 @@ type page struct {
 	pathAt   int                 // where in url the path begins
 	ext      string              // extension of the file name in lower case, "" when it is not recognised
 
-	alike  bool                    // it differs from the one before in nothing but a title, see parse
+	alike  bool                    // it differs from the previous page only in its title, see parse
 	placed int                     // directories whose node in the tree of patterns is known, see tree.add
-	places [maxPatternDepth]nodeID // these
-	growth int                     // tree.growth when they were found
+	places [maxPatternDepth]nodeID // these nodes
+	growth int                     // tree.generation when they were found
 	key    uint64                  // see sectionKey
 	keyed  int                     // segments that decide about key, 0 before it is known
 }

@@ -13,9 +13,9 @@ import (
 // stateVersion changes with the meaning of a stored state.
 const stateVersion = 1
 
-// State is the state of an Analyser, so that URLs added later have the same effect as if they had been there from
-// the start. A document carries it, or it lies beside it as discovery.json. It is internal, and does not depend on
-// the order of the URLs.
+// State is the state of an Analyser. URLs added after Restore have the same effect as if they had been added before.
+// It is stored inside a document, or beside it as discovery.json. It is internal, and does not depend on the order of
+// URLs.
 type State struct {
 	Version int    `json:"version"`
 	Domain  string `json:"domain"`
@@ -92,7 +92,7 @@ func (a *Analyser) State() *State {
 	s := &State{
 		Version: stateVersion, Domain: a.o.Domain, Also: a.urls.also, Now: a.o.Now.UTC(), Context: a.o.Context,
 		Seen: a.seen.encode(func(n nodeID) uint64 {
-			if n = a.tree.home(n); n == noNode {
+			if n = a.tree.current(n); n == noNode {
 				return 0
 			}
 			return uint64(number[n]) + 1
@@ -100,7 +100,7 @@ func (a *Analyser) State() *State {
 		Hints: a.seen.encodeHints(),
 		Nodes: nodes,
 		Top:   storeURLs(a.kept.top.ordered()), Listings: storeURLs(a.kept.listings.ordered()),
-		Classes: map[classify.Type]StateType{}, Loose: a.worth.loose, Stats: a.stats,
+		Classes: map[classify.Type]StateType{}, Loose: a.worthwhile.loose, Stats: a.stats,
 		Sources: []StateSource{}, Failures: append([]Failure{}, a.failures.listed...), Unlisted: a.failures.omitted,
 	}
 	for i := range a.classes {
@@ -175,12 +175,12 @@ func Restore(s *State, o Options) (*Analyser, error) {
 	if err != nil {
 		return damaged(err)
 	}
-	a.worth.loose = s.Loose
+	a.worthwhile.loose = s.Loose
 	a.stats, a.failures = s.Stats, failures{listed: s.Failures, omitted: s.Unlisted}
 	restoration{a}.restoreSources(s.Sources)
 	restoration{a}.restoreClasses(s.Classes)
 	for _, t := range s.Titles {
-		a.texts.entitle(t.Key, t.Rank, []byte(t.Text))
+		a.texts.addTitle(t.Key, t.Rank, []byte(t.Text))
 	}
 	a.Learn(s.Links)
 	if !a.urlSources.restore(s, &a.seen) {
@@ -287,11 +287,11 @@ func (t *tree) restore(stored []StateNode) bool {
 				return false
 			}
 			t.nodes = append(t.nodes, node{token: s.Token, first: noNode, movedTo: noNode, name: s.Name})
-			t.link(t.home(nodeID(s.Parent)), id) // a state of a version before may have had more queries
+			t.link(t.current(nodeID(s.Parent)), id) // a state of a version before may have had more queries
 		}
 		t.nodes[i].variable, t.nodes[i].plain, t.nodes[i].good = s.Variable, s.Plain, s.Good
 		for _, u := range s.Examples {
-			t.exemplify(id, u)
+			t.addExample(id, u)
 		}
 	}
 	return true

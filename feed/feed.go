@@ -1,5 +1,5 @@
-// Package feed finds and reads news feeds: the feeds that a page declares, the paths where they stand
-// otherwise, and what an RSS, Atom or JSON feed lists. It fetches nothing.
+// Package feed finds and reads news feeds: the feeds that a page declares, the usual paths of undeclared ones, and the
+// items of RSS, Atom and JSON feeds. It fetches nothing.
 package feed
 
 import (
@@ -22,13 +22,13 @@ const (
 
 // Summary describes a feed as a whole.
 type Summary struct {
-	Kind      Kind // "" for what is no feed: Problem says what it is
+	Kind      Kind // "" if the document is not a feed; Problem says what it is
 	Title     string
-	Language  string    // as the feed states it; "" where it does not
+	Language  string    // as stated in the feed, or ""
 	Items     int       // with or without a link
-	Newest    time.Time // latest date of an item that can be true; zero when none has one
-	Charset   string    // the feed was decoded from, by its WHATWG name
-	Truncated bool      // the feed ended early, or was cut at the limit
+	Newest    time.Time // latest plausible date of an item, or zero
+	Charset   string    // from which the feed was decoded, by its WHATWG name
+	Truncated bool      // the feed ended early or at the limit
 	Problem   string    // what is wrong with the document, if anything
 }
 
@@ -36,16 +36,16 @@ type Summary struct {
 type Item struct {
 	Link  []byte // absolute http or https URL
 	Title []byte
-	Date  time.Time // of its last change, else of publication; zero when it has neither
+	Date  time.Time // of its last change, else of publication, or zero
 
 	// Only with sitemap.Options.Details.
 	Summary     []byte // as HTML unless SummaryText
 	SummaryText bool
-	Image       []byte // URL of a picture of it, as it stands there
+	Image       []byte // URL of its picture, perhaps a relative one
 }
 
 // Parse reads a feed to its end and calls fn for every item with a link. base is the feed's own URL.
-// What is wrong with the document is reported in the Summary; the error is that of r or o.Tee, returned as it is.
+// Faults of the document are in the Summary; the error is the unchanged one of r or o.Tee.
 func Parse(r io.Reader, base string, o sitemap.Options, fn func(*Item)) (Summary, error) {
 	if o.Now.IsZero() {
 		o.Now = time.Now()

@@ -11,7 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// maxJSON is the longest JSON feed read, in bytes: all of it is in memory.
+// maxJSON caps the bytes of a JSON feed, which is read into memory as a whole.
 const maxJSON = 8 << 20
 
 func isJSON(b *bufio.Reader) bool {
@@ -61,7 +61,7 @@ func parseJSON(r io.Reader, base string, o sitemap.Options, fn func(*Item)) (f S
 	return f, err
 }
 
-// details reads what an item says of itself beside its title: a summary, else its content.
+// details reads the summary of an item, or else its content, and its picture.
 func details(i *Item, item gjson.Result) {
 	for _, name := range []string{"summary", "content_text", "content_html"} {
 		if text := item.Get(name).Str; text != "" {
@@ -76,7 +76,7 @@ func details(i *Item, item gjson.Result) {
 	}
 }
 
-// itemLink is the page of an item: its url, else what it links to, else its id if that is a URL.
+// itemLink returns the page of an item: its url, or else its external_url, or its id if that is a URL.
 func itemLink(item gjson.Result, base string) string {
 	for _, name := range []string{"url", "external_url"} {
 		if u, ok := markup.Resolve(base, []byte(item.Get(name).Str)); ok {

@@ -8,10 +8,10 @@ import (
 	"github.com/newsfork/seed-engine/sitemap"
 )
 
-// maxHead is the number of bytes of a page that are searched for links. Real heads seldom have a tenth of it.
+// maxHead caps the bytes of a page that are searched for links. Few heads have a tenth of that.
 const maxHead = 512 << 10
 
-// WellKnown are the paths where sites put a feed that no page declares, most frequent first.
+// WellKnown are the usual paths of feeds that no page declares, most frequent first.
 var WellKnown = []string{
 	"/feed",
 	"/rss",
@@ -28,9 +28,9 @@ type Candidate struct {
 	Kind Kind // as declared
 }
 
-// Links finds the feeds that the head of a web page declares (rel="alternate" with a type of a feed:
-// https://www.rssboard.org/rss-autodiscovery, RFC 4287 and the like). base is the URL of the page;
-// its <base> is honoured. Feeds of comments come last; otherwise the order is that of the page.
+// Links returns the feeds that the head of a web page declares: links with rel="alternate" and the type of a feed
+// (https://www.rssboard.org/rss-autodiscovery, RFC 4287). base is the URL of the page, whose <base> element is obeyed.
+// The order is that of the page, but feeds of comments come last.
 func Links(page []byte, base string) []Candidate {
 	page = page[:min(len(page), maxHead)]
 	var found, comments []Candidate

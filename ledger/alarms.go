@@ -171,7 +171,7 @@ func readAlarms(r *reader, first int, at time.Time) AlarmReading {
 	return reading
 }
 
-// Alarms reads what alarms are judged by. windows are lengths in minutes before at.
+// Alarms reads the input of alarms at an instant. windows are lengths in minutes before it.
 func (l *Ledger) Alarms(ctx context.Context, at time.Time, windows []int) (AlarmReading, error) {
 	const op = "ledger.Alarms"
 	results, err := l.batch(ctx, op, alarmStatements(at, windows)...)
@@ -183,17 +183,18 @@ func (l *Ledger) Alarms(ctx context.Context, at time.Time, windows []int) (Alarm
 	return reading, r.err
 }
 
-// Failing is what failed: files, domains or messages.
+// Failing is a kind of failures: of files, domains or messages.
 type Failing string
 
-// Kinds of what fails.
+// Kinds of failures.
 const (
 	FailingFiles   Failing = "files"
 	FailingDomains Failing = "domains"
 	FailingLetters Failing = "dead_letters" // neither replayed nor discarded
 )
 
-// failingBy count failures since ?1 by error. Each reads all that fail at present, and runs when an alarm begins.
+// failingBy are queries that count failures since ?1 by error. They read all present failures, so they only run when
+// an alarm begins.
 var failingBy = map[Failing]string{
 	FailingFiles: `SELECT ifnull(error_type, '') AS error_type, count(*) AS n FROM files
 WHERE state = 'failed' AND gave_up_at >= ?1`,
@@ -202,7 +203,7 @@ WHERE state = 'failed' AND max(collected_at, gave_up_at) >= ?1`,
 	FailingLetters: `SELECT error_type, count(*) AS n FROM dead_letters WHERE state = 'stored' AND failed_at >= ?1`,
 }
 
-// LeadingError returns the most frequent error of what failed since then, or nil if there is none.
+// LeadingError returns the most frequent error of the failures since an instant, or nil if there is none.
 func (l *Ledger) LeadingError(ctx context.Context, of Failing, since time.Time) (*contract.AlarmCause, error) {
 	const op = "ledger.LeadingError"
 	results, err := l.batch(ctx, op, Statement{failingBy[of] + ` GROUP BY 1 ORDER BY n DESC, error_type`,
@@ -217,7 +218,7 @@ func (l *Ledger) LeadingError(ctx context.Context, of Failing, since time.Time) 
 	cause := contract.AlarmCause{}
 	for _, r := range rows {
 		cause.Of += r.N
-		if cause.ErrorType == "" { // of some it is not known
+		if cause.ErrorType == "" { // some failures have no known error
 			cause.ErrorType, cause.Count = r.ErrorType, r.N
 		}
 	}

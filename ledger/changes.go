@@ -14,14 +14,14 @@ import (
 
 // Changes are the records of one event.
 type Changes struct {
-	Failures    []Failure    // of an attempt recorded twice the later record stays
+	Failures    []Failure    // a second record of an attempt replaces the first
 	Finished    []Work       // finished work: its failures are deleted
 	DeadLetters []DeadLetter // existing records stay unchanged
 
 	QueuedFiles   []Queued
 	QueuedDomains []Queued
 	Files         []FileChange
-	FoundFiles    []FileChange // processed before; their times only fill gaps
+	FoundFiles    []FileChange // found processed; their times do not replace recorded ones
 	Domains       []DomainChange
 }
 
@@ -43,7 +43,7 @@ func (l *Ledger) Record(ctx context.Context, c Changes) error {
 	return err
 }
 
-// statements returns partitions first, since other rows refer to them.
+// statements returns the statements that write the records. Rows of partitions precede those that refer to them.
 func (c *Changes) statements() []Statement {
 	return slices.Concat(
 		pieces(insertFailures, rowsOf(c.Failures)),

@@ -1,8 +1,8 @@
 package ledger
 
-// A batch that changes domains maintains the counts of their partitions itself. It stores what the named domains
-// counted before in partitions.counting, which disables the triggers, and then adds the difference. That writes two
-// rows per partition, where the triggers write four per domain.
+// A batch that changes domains maintains the counts of their partitions itself. It first stores the counts of the
+// named domains in partitions.counting, which disables the triggers. After the changes, it adds the differences. That
+// writes two rows per partition, where the triggers write four per domain.
 const (
 	// namedDomains selects the domains in the parameter of changeDomains, namedQueued those of queueDomains.
 	namedDomains = `WITH named AS MATERIALIZED (
@@ -63,7 +63,7 @@ AND p.date = value->>'date'
 GROUP BY partition, collected_at / 60000`
 )
 
-// countedPieces is pieces for statements that change domains, enclosed by those that count.
+// countedPieces is like pieces for statements that change domains, and encloses them in those that count.
 func countedPieces[Row any](named string, statements []string, list []Row) (all []Statement) {
 	statements = append(append([]string{named + beginCount}, statements...), named+endCount)
 	for _, piece := range pieces("", list) {

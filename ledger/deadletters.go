@@ -249,8 +249,8 @@ type Resolution struct {
 	State contract.DeadLetterState // Replayed or Discarded
 	By    string                   // the caller's token
 	At    time.Time
-	Work  Changes // work that was sent again or ended
-	// Ended are those of the IDs that end their work: its other stored letters get the same state.
+	Work  Changes // for work that was sent again or ended
+	// Ended are the IDs whose work ended: other stored letters of that work get the same state.
 	Ended []string
 }
 
@@ -263,8 +263,8 @@ WHERE (queue_name, work) IN (SELECT d.queue_name, d.work FROM json_each(?1) AS i
 ON d.message_id = i.value) AND state = 'stored'
 RETURNING message_id`
 
-// Resolve marks stored dead letters as resolved. It returns the number of letters resolved beside the IDs, and of
-// those left in the choice.
+// Resolve marks stored dead letters as resolved. It returns the number of letters resolved in addition to the IDs, and
+// the number left in the choice.
 func (l *Ledger) Resolve(ctx context.Context, choice contract.DeadLetterChoice, r Resolution) (beside,
 	remaining int64, err error) {
 	const op = "ledger.Resolve"

@@ -110,7 +110,7 @@ func (c DomainChange) row() domainRow {
 	return r
 }
 
-// barriers are the barriers by the number that stands for them.
+// barriers are the barriers by their number in the database.
 var barriers = [...]contract.Barrier{contract.Clear, contract.Forbidden, contract.Refuses, contract.Empty}
 
 // DomainQuery selects domains of the ledger. Zero fields match all.
@@ -226,7 +226,7 @@ func (q *DomainQuery) statement() (Statement, error) {
 	return Statement{sql, append(append(c.args, others.args...), int64(q.Limit)+1)}, nil
 }
 
-// impliedState returns the state, which other conditions can imply. With it, the state's index is used.
+// impliedState returns the state, or the one that other conditions imply, so that the state's index can be used.
 func (q *DomainQuery) impliedState() (contract.DomainState, error) {
 	switch q.State {
 	case contract.Pending, contract.Processed, contract.Failed, contract.Excluded:
@@ -387,7 +387,8 @@ FROM json_each(?1) AS d JOIN failures AS f ON f.work >= d.value AND f.work < d.v
 AND f.queue = (SELECT queue FROM failures WHERE queue >= ?2 AND queue < ?2 || '~' ORDER BY queue LIMIT 1)
 GROUP BY d.value`
 
-// AddRetries adds the last failed attempt of each pending domain since it was queued. delay is that of a first retry.
+// AddRetries adds to each pending domain its last failed attempt since it was queued. delay is the delay of a first
+// retry.
 func (l *Ledger) AddRetries(ctx context.Context, records []contract.DomainRecord, delay time.Duration) error {
 	const op = "ledger.AddRetries"
 	pending := map[string]*contract.DomainRecord{}

@@ -23,7 +23,7 @@ type FileChange struct {
 	Discarded     time.Time // when an operator discarded its dead letter
 }
 
-// Records can arrive in any order and repeatedly, as those of domains.
+// Like those of domains, records can arrive in any order and repeatedly.
 const (
 	queueFiles = queued + `
 INSERT INTO files (partition, name, queued_at, needed_at, processed_at, met_at, gave_up_at)

@@ -14,7 +14,8 @@ import (
 // now is the database's own clock in milliseconds, so that claims do not depend on the clocks of isolates.
 const now = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
 
-// statement returns a statement whose first parameter is list as JSON, since D1 takes at most MaxParameters.
+// statement returns a statement whose first parameter is list as JSON: a list might have more than MaxParameters
+// values.
 func statement(sql string, list any, args ...any) Statement {
 	return Statement{sql, append([]any{string(contract.Encode(list))}, args...)}
 }

@@ -237,7 +237,7 @@ func TestWhy(t *testing.T) {
 		"not named": {func(s *site) {
 			s.put("a.example", articles("a.example", 5, 1))
 		}, "unknown", "no collection, put or report"},
-		"nothing stands": {func(s *site) {}, "due", "it is leased when the turn of its host comes"},
+		"nothing stands": {func(s *site) {}, "due", "it is leased when its host's turn comes"},
 		"domain excluded": {func(s *site) {
 			s.exclude(frontier.Exclusion{Kind: contract.ExcludeDomain, Value: "a.example"})
 		}, "excluded", "its domain"},

@@ -213,7 +213,8 @@ func (c *call) firstEntry(h *store.Host, but *store.Entry) *store.Entry {
 	var first *store.Entry
 	for i := range h.Entries {
 		e := &h.Entries[i]
-		if e != but && (first == nil || c.refreshableAt(e) < c.refreshableAt(first)) && !c.tx.State().Excludes.URL(h.URL(&e.Page)) {
+		if e != but && (first == nil || c.refreshableAt(e) < c.refreshableAt(first)) &&
+			!c.tx.State().Excludes.URL(h.URL(&e.Page)) {
 			first = e
 		}
 	}

@@ -208,7 +208,7 @@ func (x *explainer) waits(p *store.Page, due epoch.Seconds) {
 		x.say("scrapers have as many hosts of its domain as may be leased at once")
 	default:
 		x.state.State = stateDue
-		x.say("it is leased when the turn of its host comes, to a scraper whose filter it passes; its host has %d waiting pages",
+		x.say("it is leased when its host's turn comes, to a scraper whose filter it passes; its host has %d pages",
 			h.URLs)
 	}
 }

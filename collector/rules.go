@@ -20,13 +20,13 @@ import (
 	"github.com/newsfork/seed-engine/robots"
 )
 
-// maxOtherHosts caps the authorities beside the site's own whose robots.txt is read. Each costs a request of the
-// domain's budget and a pause.
+// maxOtherHosts caps the other authorities whose robots.txt is read. Each costs a request of the domain's budget and a
+// pause.
 const maxOtherHosts = 4
 
-// rulings are the robots.txt rules of a domain's hosts, and of the hosts it leads to. A robots.txt applies to an
-// authority: scheme, host and port (RFC 9309, 2.3).
-type rulings struct {
+// robotsRules are the robots.txt rules of a domain's hosts, and of the hosts to which it leads. A robots.txt applies
+// to an authority: scheme, host and port (RFC 9309, 2.3).
+type robotsRules struct {
 	groups map[string]*robots.Group // our group, by authority
 	hosts  map[string]*robots.Group // by host name: the first one read of its authorities
 	pace   *pace
@@ -37,35 +37,35 @@ type rulings struct {
 	begin string
 }
 
-func newRulings(p *pace) *rulings {
-	return &rulings{groups: map[string]*robots.Group{}, hosts: map[string]*robots.Group{}, pace: p, steps: maxSteps}
+func newRobotsRules(p *pace) *robotsRules {
+	return &robotsRules{groups: map[string]*robots.Group{}, hosts: map[string]*robots.Group{}, pace: p, steps: maxSteps}
 }
 
 // exhausted reports whether matching took too long. Further URLs get no verdict.
-func (r *rulings) exhausted() bool { return r.steps <= 0 }
+func (r *robotsRules) exhausted() bool { return r.steps <= 0 }
 
 // add records the group of an authority, unless it has one.
-func (r *rulings) add(authority string, group *robots.Group) {
+func (r *robotsRules) add(authority string, group *robots.Group) {
 	if r.groups[authority] == nil {
 		r.groups[authority], r.begin = group, ""
-		r.standIn(markup.HostOf(authority), group)
+		r.setFallback(markup.HostOf(authority), group)
 	}
 }
 
-// standIn sets the group for a host without a robots.txt of its own.
-func (r *rulings) standIn(host string, group *robots.Group) {
+// setFallback sets the group for a host without a robots.txt of its own.
+func (r *robotsRules) setFallback(host string, group *robots.Group) {
 	if r.hosts[host] == nil {
 		r.hosts[host], r.begin = group, ""
 	}
 }
 
 // replace sets the group of an authority and its host.
-func (r *rulings) replace(authority string, group *robots.Group) {
+func (r *robotsRules) replace(authority string, group *robots.Group) {
 	r.groups[authority], r.hosts[markup.HostOf(authority)], r.begin = group, group, ""
 }
 
 // groupOf returns the group that applies to a canonical URL, or nil. Most URLs of a sitemap share an authority.
-func (r *rulings) groupOf(link string) *robots.Group {
+func (r *robotsRules) groupOf(link string) *robots.Group {
 	if r.begin != "" && strings.HasPrefix(link, r.begin) {
 		return r.last
 	}
@@ -78,8 +78,8 @@ func (r *rulings) groupOf(link string) *robots.Group {
 }
 
 // verdict reports whether robots.txt allows a canonical URL. If the authority's own file was not read, another file
-// of the host applies. ok is false without a file, or if the rulings are exhausted. It might yield.
-func (r *rulings) verdict(link string) (allowed, ok bool) {
+// of the host applies. ok is false without a file, or if matching took too long. verdict might pause, see pace.
+func (r *robotsRules) verdict(link string) (allowed, ok bool) {
 	group := r.groupOf(link)
 	if group == nil || r.exhausted() {
 		r.pace.spend(stepsPerURL)
@@ -91,9 +91,9 @@ func (r *rulings) verdict(link string) (allowed, ok bool) {
 	return allowed, true
 }
 
-// store returns all groups but main, which the document and its robots.txt have, as texts of robots.txt by authority.
-// They have no blanks, so that none exceeds the size of its file, which load would truncate.
-func (r *rulings) store(main *robots.Group) map[string]string {
+// store returns the groups as texts of robots.txt, by authority. It leaves out main, which is stored with the
+// document. The texts have no blanks, so each is at most as long as its file, and load truncates none.
+func (r *robotsRules) store(main *robots.Group) map[string]string {
 	stored := map[string]string{}
 	for authority, group := range r.groups {
 		if group == main && r.hosts[markup.HostOf(authority)] == main {
@@ -124,7 +124,7 @@ func ruleLine(r robots.Rule) string {
 }
 
 // shortRules writes the rules of a group for the frontier, "" for an empty group. If they are too long, it drops the
-// Disallow rules with the longest patterns, and says so: scrapers then read robots.txt themselves.
+// Disallow rules with the longest patterns and marks the text as partial: scrapers then read robots.txt themselves.
 func shortRules(group *robots.Group) string {
 	var allow, forbid []robots.Rule
 	for _, r := range group.Rules() {
@@ -156,7 +156,7 @@ func shortRules(group *robots.Group) string {
 }
 
 // load adds the groups that store wrote.
-func (r *rulings) load(stored map[string]string, userAgent string) {
+func (r *robotsRules) load(stored map[string]string, userAgent string) {
 	for authority, text := range stored {
 		r.add(authority, robots.Parse([]byte(text)).Agent(userAgent))
 	}
@@ -175,7 +175,7 @@ func authorityOf(link string) string {
 // state is the content of discovery.json.
 type state struct {
 	*discovery.State
-	Rules map[string]string `json:"rules,omitempty"` // see rulings.store
+	Rules map[string]string `json:"rules,omitempty"` // see robotsRules.store
 }
 
 // storedRules returns the rules in a stored state. Older versions stored none.
@@ -212,9 +212,8 @@ func evaluate(a *fetch.Answer, failure error) robots.Result {
 	})
 }
 
-// adopt applies a group to every authority whose /robots.txt was requested on the way to it: if a redirect leads to
-// the /robots.txt of another authority, the answer counts for both. expires is zero for a robots.txt that could not
-// be read.
+// adopt applies a group to every authority whose /robots.txt was requested: if a redirect leads to the /robots.txt of
+// another authority, the answer counts for both. expires is zero for a robots.txt that could not be read.
 func (g *gathering) adopt(a *fetch.Answer, group *robots.Group, expires time.Time) {
 	links := []string{a.URL}
 	for _, hop := range a.Hops {
@@ -222,10 +221,10 @@ func (g *gathering) adopt(a *fetch.Answer, group *robots.Group, expires time.Tim
 	}
 	for _, link := range links {
 		authority := authorityOf(link)
-		if link != authority+"/robots.txt" || g.policy.rulings.groups[authority] != nil {
+		if link != authority+"/robots.txt" || g.policy.rules.groups[authority] != nil {
 			continue
 		}
-		g.policy.rulings.add(authority, group)
+		g.policy.rules.add(authority, group)
 		g.session.SetRules(authority, group.Allowed)
 		if u, err := url.Parse(authority); err == nil {
 			delay, _ := group.CrawlDelay()
@@ -234,8 +233,8 @@ func (g *gathering) adopt(a *fetch.Answer, group *robots.Group, expires time.Tim
 	}
 }
 
-// rules implements fetch.Rules: it reads the robots.txt of another authority that the site leads to, if that is worth
-// the requests. Nothing else is requested from a host before.
+// rules implements fetch.Rules: it reads the robots.txt of another authority to which the site leads, within limits.
+// It is the first request to that authority.
 func (g *gathering) rules(ctx context.Context, authority *url.URL) (func(link string) bool, error) {
 	name := authority.String()
 	if err := g.policy.unread[name]; err != nil {
