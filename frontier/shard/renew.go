@@ -8,8 +8,8 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// RenewLease prolongs a lease for the hosts that it still has, up to frontier.MaxLeased after it began. It does not prolong
-// a lease with a host that operators have blocked or excluded since.
+// RenewLease prolongs a lease for the hosts that it still has, up to frontier.MaxLeased after it began. It does not
+// prolong a lease with a host that operators have blocked or excluded since.
 func (s *Shard) RenewLease(now epoch.Millis, r frontier.RenewLease) (renewed frontier.RenewedLease, err error) {
 	if err := frontier.CheckRange("lease_seconds", r.Seconds, frontier.MinLeaseSeconds,
 		frontier.MaxLeaseSeconds); err != nil {
