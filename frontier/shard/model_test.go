@@ -23,7 +23,7 @@ type model struct {
 
 type modelURL struct {
 	host    string
-	over    bool // fetched, or given up
+	over    bool // fetched, gone or disallowed: only an operator brings it back within the minutes of this test
 	out     bool // leased
 	broken  int  // answers of a broken server
 	leaseID string
@@ -68,9 +68,11 @@ func (m *model) put() {
 	host, domain := m.randomHost()
 	from := m.random.IntN(600)
 	list := frontiertest.Articles(host, from, 1+m.random.IntN(200))
-	want := map[string]bool{}
-	for _, p := range list {
-		if m.urls[p.URL] == nil && !m.domain(domain).excluded && !m.host(host, domain).excluded {
+	want, refetch := map[string]bool{}, m.random.IntN(5) == 0
+	for i := range list {
+		p := &list[i]
+		p.Refetch = refetch
+		if u := m.urls[p.URL]; (u == nil || refetch && u.over) && !m.domain(domain).excluded && !m.host(host, domain).excluded {
 			want[p.URL] = true
 		}
 	}
@@ -199,9 +201,16 @@ func (m *model) report() {
 		if m.random.IntN(10) == 0 {
 			continue
 		}
-		result := frontier.Result{ID: item.ID, Status: []int{200, 200, 200, 404, 500, 503, 429}[m.random.IntN(7)]}
-		if result.Status == 429 {
+		result := frontier.Result{ID: item.ID, Status: []int{200, 200, 200, 404, 500, 503, 429, 0}[m.random.IntN(8)]}
+		switch result.Status {
+		case 429:
 			result.RetryAfter = m.random.Int64N(100)
+		case 200:
+			if m.random.IntN(3) == 0 {
+				result.Copy, result.CopyOf = true, l.Items[m.random.IntN(len(l.Items))].URL
+			}
+		case 0:
+			result.Forbidden = true
 		}
 		r.Results = append(r.Results, result)
 	}
@@ -266,7 +275,7 @@ func (m *model) settle(item frontier.Item, r frontier.Result) {
 	u, h := m.urls[item.URL], m.hosts[item.Host]
 	u.out = false
 	switch r.Status {
-	case 200, 404:
+	case 200, 404, 0:
 		u.over = true
 	case 500:
 		if u.broken++; h.ready <= m.now { // else it rests already

@@ -258,7 +258,7 @@ for (const [example, file] of [
 async function playEngine(
   leases,
   faults,
-  { renewals = 0, seconds = 300, delay = 0.3, body = "<title>A page</title>" } = {},
+  { renewals = 0, seconds = 300, delay = 0.3, body = "<title>A page</title>", unchanged = "" } = {},
 ) {
   const played = { asked: [], calls: [], reports: [], leased: 0, released: [] };
   const expiry = (s) => new Date(Date.now() + 3_600_000 + s * 1000).toISOString(); // by a clock of its own
@@ -267,6 +267,8 @@ async function playEngine(
       const path = new URL(request.url).pathname; // a proxy is sent the whole URL
       played.asked.push({ path, at: Date.now(), etag: request.headers["if-none-match"] });
       const robots = path === "/robots.txt";
+      if (path === unchanged && request.headers["if-none-match"] === `"${path}"`)
+        return response.writeHead(304, { etag: `"${path}"` }).end();
       response.writeHead(200, { "content-type": robots ? "text/plain" : "text/html" });
       return response.end(robots ? "User-agent: *\nDisallow: /private\n" : body);
     }
@@ -359,10 +361,11 @@ async function assertPatient(example, commandOf, env = {}) {
     short.close();
   }
 
-  // The same lease is renewed, so that all of it is fetched, with the tags of the last time. All pages have one text.
+  // The same lease is renewed, so that all of it is fetched, with the tags of the last time. All pages have one text,
+  // but one that has not changed since.
   const story = `<body><p>${"The same story, word by word. ".repeat(10)}</p></body>`;
   const paths = ["/0", "/1", "/2", "/3"];
-  const renewed = await playEngine([paths], {}, { renewals: 1, seconds: 33, delay: 1, body: story });
+  const renewed = await playEngine([paths], {}, { renewals: 1, seconds: 33, delay: 1, body: story, unchanged: "/2" });
   try {
     const { code, output } = await run(commandOf({ short: true }), example, envOf(renewed));
     assert.equal(code, 0, output);
@@ -376,11 +379,17 @@ async function assertPatient(example, commandOf, env = {}) {
     const results = renewed.reports.flatMap((report) => report.results);
     const first = "http://patient.example/0";
     assert.deepEqual(
-      results.map(({ id, duplicate_of: of }) => [id, of]),
-      paths.map((path) => [path, path === "/0" ? undefined : first]),
+      results.map(({ id, status, duplicate_of: of }) => [id, status, of]),
+      [
+        ["/0", 200, undefined],
+        ["/1", 200, first],
+        ["/2", 304, undefined],
+        ["/3", 200, first],
+      ],
       output,
     );
-    assert.equal(new Set(results.map((one) => one.text_sha256)).size, 1);
+    const read = results.filter(({ status }) => status === 200);
+    assert.equal(new Set(read.map((one) => one.text_sha256)).size, 1);
   } finally {
     renewed.close();
   }
