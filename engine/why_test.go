@@ -63,7 +63,7 @@ func TestFrontierURL_StoppedBy(t *testing.T) {
 		ask("https://shut.sg/news/1", "forbidden", "robots|Disallow: /|https://shut.sg/robots.txt|", "Disallow: /")
 		ask("https://down.sg/news/1", "forbidden", "robots||https://down.sg/robots.txt|", "could not read")
 		ask("https://one.sg/news/never-seen", "unknown", "", "named it")
-		ask(story, "due", "", "a scraper gets it")
+		ask(story, "due", "", "its host's turn comes")
 
 		until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
 		block := func(until time.Time) {

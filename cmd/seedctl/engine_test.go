@@ -326,7 +326,7 @@ func sampleDomain() contract.DomainDetail {
 		panic(err)
 	}
 	return contract.DomainDetail{
-		Domain: "mom.gov.sg", Partition: sg,
+		Domain: "mom.gov.sg", Partition: sg, ExcludedBy: []contract.Exclusion{},
 		Key:      "prod/country=sg/category=news/date=2026-01-28/mom.gov.sg/domain_metadata.json",
 		Document: document,
 		Record: &contract.DomainRecord{Domain: "mom.gov.sg", Partition: sg, State: contract.Processed,

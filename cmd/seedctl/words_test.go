@@ -18,7 +18,7 @@ var readers = map[string][]string{
 	"robots": {""}, "sitemap": {"", "--json "}, "upload": {"", "--country sg --category news --date 2026-01-28 "},
 	"classify": {"--site "}, "inspect": {"a.example --web "},
 	"frontier put": {"--country sg --category news --date 2026-01-28 "}, "frontier report": {"--lease x "},
-	"frontier remove": {"--country sg --category news --date 2026-01-28 "}, "frontier import": {""},
+	"frontier remove": {"--country sg --category news --date 2026-01-28 "}, "frontier import": {""}, "info import": {""},
 	"feed": {"--cursor-file "}, "changes": {"--cursor-file "}, "keygen": {"-o "},
 }
 
