@@ -18,8 +18,9 @@ var readers = map[string][]string{
 	"robots": {""}, "sitemap": {"", "--json "}, "upload": {"", "--country sg --category news --date 2026-01-28 "},
 	"classify": {"--site "}, "inspect": {"a.example --web "},
 	"frontier put": {"--country sg --category news --date 2026-01-28 "}, "frontier report": {"--lease x "},
-	"frontier remove": {"--country sg --category news --date 2026-01-28 "}, "frontier import": {""}, "info import": {""},
-	"feed": {"--cursor-file "}, "changes": {"--cursor-file "}, "keygen": {"-o "},
+	"frontier remove": {"--country sg --category news --date 2026-01-28 "}, "frontier import": {""},
+	"info import": {""},
+	"feed":        {"--cursor-file "}, "changes": {"--cursor-file "}, "keygen": {"-o "},
 }
 
 // TestFiles_Unreadable: every command says in the same words which file is missing, is a directory or none, and

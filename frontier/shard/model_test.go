@@ -72,7 +72,8 @@ func (m *model) put() {
 	for i := range list {
 		p := &list[i]
 		p.Refetch = refetch
-		if u := m.urls[p.URL]; (u == nil || refetch && u.over) && !m.domain(domain).excluded && !m.host(host, domain).excluded {
+		u := m.urls[p.URL]
+		if (u == nil || refetch && u.over) && !m.domain(domain).excluded && !m.host(host, domain).excluded {
 			want[p.URL] = true
 		}
 	}
