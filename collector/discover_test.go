@@ -377,6 +377,9 @@ func TestMerge_KeepsProcessingTime(t *testing.T) {
 
 // TestSitemaps_BoundMemory: the memory of a merge does not grow with the lists of its document.
 func TestSitemaps_BoundMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures memory")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		live := func(n int) uint64 {
 			w := newWorld(healthy(), nil)

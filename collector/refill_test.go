@@ -99,6 +99,9 @@ func (w *world) fetchable(t *testing.T) map[string]int {
 // TestRefill_FinishesADomain: all that is stored of a domain and may be fetched is fetched once, best first, without
 // another request to it.
 func TestRefill_FinishesADomain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fetches 3,000 pages")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(newsSite(3000), nil)
 		w.frontier.open(t)

@@ -259,7 +259,11 @@ func TestFaults_MessagesOfOneDomain(t *testing.T) {
 // Concurrent events, duplicate and reordered messages, failing stores and killed events: unless a message runs out of
 // attempts, every file and domain is complete in the end.
 func TestFaults_Chaos(t *testing.T) {
-	for run := range uint64(20) {
+	runs := uint64(20)
+	if testing.Short() {
+		runs = 5
+	}
+	for run := range runs {
 		t.Run(fmt.Sprint(run), func(t *testing.T) {
 			enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 				var mu sync.Mutex

@@ -11,6 +11,9 @@ import (
 // Rows written dominate the cost of a shard, so the rows of one collection are capped, from acquire to release: of
 // a news site like the median of real ones, and of the smallest and the largest.
 func TestFrontier_RowsOfACollection(t *testing.T) {
+	if testing.Short() {
+		t.Skip("counts rows of 85 collections")
+	}
 	for _, c := range []struct {
 		urls, domains int
 		rows          float64

@@ -222,6 +222,9 @@ func TestWebhook_ResponseIsLost(t *testing.T) {
 // Whichever call kills the event, deliveries are repeated with the same items, and two concurrent runs deliver
 // nothing twice.
 func TestWebhook_RunIsKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("delivers 7,500 articles")
+	}
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Variables["ANNOUNCEMENTS_PER_DOMAIN"] = "100000"
 		r, a := receive(t, w), &articles{T: t, w: w}

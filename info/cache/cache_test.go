@@ -115,14 +115,17 @@ func TestPairs(t *testing.T) {
 
 // Ten thousand articles from sources that are up to three hours late.
 func TestPairs_LateSources(t *testing.T) {
-	nothing := func(time.Time) {}
+	n, nothing := 10_000, func(time.Time) {}
+	if testing.Short() {
+		n = 1000
+	}
 	t.Run("d1+kv", func(t *testing.T) {
 		var now time.Time
 		m := &cache.Memory{Lag: time.Minute, Now: func() time.Time { return now }}
-		infotest.LateSources(t, d1(t).store, cache.NewKV(m), 10_000, func(at time.Time) { now = at })
+		infotest.LateSources(t, d1(t).store, cache.NewKV(m), n, func(at time.Time) { now = at })
 	})
 	t.Run("postgres+redis", func(t *testing.T) {
-		infotest.LateSources(t, pg(t).store, onRedis(t)(), 10_000, nothing)
+		infotest.LateSources(t, pg(t).store, onRedis(t)(), n, nothing)
 	})
 }
 
