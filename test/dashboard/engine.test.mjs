@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { domainToUnicode } from "node:url";
 import { unstable_readConfig as readConfig } from "wrangler";
 import { fixture, quick, root, startEngine, until } from "../e2e/engine.mjs";
 import { openPage, said, shots, skip, startBrowser } from "./browser.mjs";
@@ -166,7 +167,10 @@ describe("the engine's dashboard", () => {
       await table.waitFor();
       assert.match(await said(page.getByRole("region", { name: "In all" })), new RegExp(`URLs ${stats.urls} waiting`));
       const names = await table.locator("tbody tr td:first-child bdi:first-child").allInnerTexts();
-      assert.deepEqual(new Set(names), new Set(hosts.flatMap(({ host, domain }) => [host, domain])));
+      assert.deepEqual(
+        new Set(names),
+        new Set(hosts.flatMap(({ host, domain }) => [host, domain].map(domainToUnicode))),
+      );
       const [{ host }] = hosts;
       await page.getByRole("button", { name: `Block ${host}`, exact: true }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Block" }).click();

@@ -467,7 +467,7 @@ describe("operating", { skip }, () => {
       );
       assert.ok(rows.length > 0, view.name);
       for (const row of rows)
-        assert.ok(row.display === "block" && row.names && row.right <= 375, `${view.name} ${JSON.stringify(row)}`);
+        assert.ok(row.display === "flex" && row.names && row.right <= 375, `${view.name} ${JSON.stringify(row)}`);
     }
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
   });
