@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -76,12 +77,7 @@ func (r *remote) unblockAll(ctx context.Context) error {
 	query := queryOf("blocked", "true")
 	query.Set("limit", "200")
 	away := false
-	for {
-		var page contract.FrontierHostPage
-		if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"frontier", "hosts"}, Query: query},
-			&page); err != nil {
-			return err
-		}
+	collect := func(page *contract.FrontierHostPage) (*string, error) {
 		for i := range page.Hosts {
 			hosts = append(hosts, page.Hosts[i].Host)
 		}
@@ -89,13 +85,10 @@ func (r *remote) unblockAll(ctx context.Context) error {
 			away = true
 			r.complain("%s does not answer; its hosts stay blocked", plain(name))
 		}
-		if page.Cursor == nil {
-			break
-		}
-		if *page.Cursor == query.Get("cursor") {
-			return r.Unexpected(samePage)
-		}
-		query.Set("cursor", *page.Cursor)
+		return page.Cursor, nil
+	}
+	if err := eachPage(ctx, r, []string{"frontier", "hosts"}, query, collect); err != nil {
+		return err
 	}
 	if err := r.changeHosts(ctx, hosts, map[string]any{"block_until": nil}); err != nil {
 		return err
@@ -301,24 +294,10 @@ Names of shards are as "seedctl frontier stats" shows them. It takes the API_TOK
 
 // export writes the pages of a shard.
 func (r *remote) export(ctx context.Context, shard string) error {
-	for cursor := ""; ; {
-		var page contract.FrontierExport
-		err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"frontier", "shards", shard, "export"},
-			Query: queryOf("cursor", cursor)}, &page)
-		if err != nil {
-			return err
-		}
-		if err := writeJSON(r.out, page.Snapshot); err != nil {
-			return err
-		}
-		switch {
-		case page.Cursor == nil || *page.Cursor == "":
-			return nil
-		case *page.Cursor == cursor:
-			return r.Unexpected(samePage)
-		}
-		cursor = *page.Cursor
-	}
+	return eachPage(ctx, r, []string{"frontier", "shards", shard, "export"}, url.Values{},
+		func(page *contract.FrontierExport) (*string, error) {
+			return page.Cursor, writeJSON(r.out, page.Snapshot)
+		})
 }
 
 func frontierRestoreCommand() *cobra.Command {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -85,29 +86,21 @@ func (r *remote) listQuarantine(ctx context.Context, shards []string) error {
 	}
 	lines := []string{"ROW\tTABLE\tNAME\tBYTES\tSINCE\tREASON"}
 	for _, shard := range shards {
-		for cursor := ""; ; {
-			var page contract.FrontierQuarantine
-			request := client.Request{Method: "GET", Path: []string{"frontier", "shards", shard, "quarantine"},
-				Query: queryOf("cursor", cursor)}
-			if err := r.Call(ctx, request, &page); err != nil {
-				return err
-			}
+		show := func(page *contract.FrontierQuarantine) (*string, error) {
 			for _, row := range page.Rows {
 				if r.asJSON {
 					if err := writeJSON(r.out, quarantinedRow{page.Shard, row}); err != nil {
-						return err
+						return nil, err
 					}
 				}
 				lines = append(lines, fmt.Sprintf("%s/%d\t%s\t%s\t%d\t%s\t%s", plain(page.Shard), row.ID,
 					plain(row.Table), plain(row.Name), row.Bytes, moment(&row.At), plain(row.Reason)))
 			}
-			if page.Cursor == nil || *page.Cursor == "" {
-				break
-			}
-			if *page.Cursor == cursor {
-				return r.Unexpected(samePage)
-			}
-			cursor = *page.Cursor
+			return page.Cursor, nil
+		}
+		path := []string{"frontier", "shards", shard, "quarantine"}
+		if err := eachPage(ctx, r, path, url.Values{}, show); err != nil {
+			return err
 		}
 	}
 	if r.asJSON {

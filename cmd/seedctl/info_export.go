@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,25 +30,14 @@ their ids. "info import" reads that, also into the other kind of database.`,
   seedctl info export --url https://old.example.com > old.jsonl`,
 	})
 	return r.command(func(ctx context.Context, _ []string) error {
-		for cursor := ""; ; {
-			var page info.Export
-			if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"info", "export"},
-				Query: queryOf("cursor", cursor)}, &page); err != nil {
-				return err
-			}
+		return eachPage(ctx, r, []string{"info", "export"}, url.Values{}, func(page *info.Export) (*string, error) {
 			for _, a := range page.Articles {
 				if err := writeJSON(r.out, a); err != nil {
-					return err
+					return nil, err
 				}
 			}
-			switch {
-			case page.Next == nil:
-				return nil
-			case *page.Next == cursor:
-				return r.Unexpected(samePage)
-			}
-			cursor = *page.Next
-		}
+			return page.Next, nil
+		})
 	})
 }
 

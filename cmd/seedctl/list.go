@@ -70,5 +70,25 @@ func list[Page, Entry any](ctx context.Context, r *remote, path []string, query 
 	}
 }
 
+// eachPage requests a list page by page. see takes a page and returns the cursor of the next one; nil or "" ends the
+// list.
+func eachPage[Page any](ctx context.Context, r *remote, path []string, query url.Values,
+	see func(*Page) (next *string, err error)) error {
+	for {
+		var page Page
+		if err := r.Call(ctx, client.Request{Method: "GET", Path: path, Query: query}, &page); err != nil {
+			return err
+		}
+		next, err := see(&page)
+		switch {
+		case err != nil || next == nil || *next == "":
+			return err
+		case *next == query.Get("cursor"):
+			return r.Unexpected(samePage)
+		}
+		query.Set("cursor", *next)
+	}
+}
+
 // samePage describes a list that does not end.
 const samePage = "gives the same page again"

@@ -487,29 +487,19 @@ func (u *uploader) list(ctx context.Context, p contract.Partition, refresh bool)
 
 // eachFile calls see for the raw files of a partition, in the order of their numbers.
 func eachFile[File any](ctx context.Context, r *remote, p contract.Partition, see func(File) error) error {
-	query := url.Values{}
-	for {
-		var page struct {
-			Files  []File  `json:"files"`
-			Cursor *string `json:"cursor"`
-		}
-		if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"datasets", p.Country, p.Category, p.Date},
-			Query: query}, &page); err != nil {
-			return err
-		}
-		for _, f := range page.Files {
-			if err := see(f); err != nil {
-				return err
-			}
-		}
-		switch {
-		case page.Cursor == nil:
-			return nil
-		case *page.Cursor == query.Get("cursor"):
-			return r.Unexpected(samePage)
-		}
-		query.Set("cursor", *page.Cursor)
+	type filePage struct {
+		Files  []File  `json:"files"`
+		Cursor *string `json:"cursor"`
 	}
+	return eachPage(ctx, r, []string{"datasets", p.Country, p.Category, p.Date}, url.Values{},
+		func(page *filePage) (*string, error) {
+			for _, f := range page.Files {
+				if err := see(f); err != nil {
+					return nil, err
+				}
+			}
+			return page.Cursor, nil
+		})
 }
 
 // nextName is the number after the highest.
