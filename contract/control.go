@@ -127,7 +127,8 @@ func NewExclusions(list []Exclusion) *Exclusions {
 		case ExcludeHost:
 			x.hosts[e.Value] = true
 		case ExcludeURL:
-			x.patterns = append(x.patterns, patternOf(e.Value))
+			authority, path, _ := strings.Cut(schemeless(e.Value), "/")
+			x.patterns = append(x.patterns, normalize(hostIn(authority)+"/"+path))
 		}
 	}
 	return x
@@ -185,21 +186,12 @@ func (x *Exclusions) URL(link string) bool {
 
 // Excluding returns the first exclusion of an absolute URL, or nil; see Exclusions.URL.
 func (c *Controls) Excluding(link string) *Exclusion {
-	host, path := splitURL(link)
-	text := normalize(host + path)
+	if host, _ := splitURL(link); host == "" {
+		return nil
+	}
 	for i := range c.Exclusions {
-		e := &c.Exclusions[i]
-		match := false
-		switch e.Kind {
-		case ExcludeDomain:
-			match = host == e.Value || strings.HasSuffix(host, "."+e.Value)
-		case ExcludeHost:
-			match = host == e.Value
-		case ExcludeURL:
-			match = matches(patternOf(e.Value), text)
-		}
-		if match {
-			return e
+		if NewExclusions(c.Exclusions[i : i+1]).URL(link) {
+			return &c.Exclusions[i]
 		}
 	}
 	return nil
@@ -229,12 +221,6 @@ func splitURL(link string) (host, path string) {
 		end = len(link)
 	}
 	return hostIn(link[:end]), "/" + strings.TrimPrefix(link[end:], "/")
-}
-
-// patternOf returns an exclusion of URLs as it is matched.
-func patternOf(value string) string {
-	authority, path, _ := strings.Cut(schemeless(value), "/")
-	return normalize(hostIn(authority) + "/" + path)
 }
 
 // hostIn returns the host of an authority. Exclusions ignore ports.
