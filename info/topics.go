@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 	"sync"
 )
 
@@ -75,7 +76,7 @@ func readTopics(text []byte) (d topicsDocument, err error) {
 		known[t.ID] = true
 		for _, list := range [][]string{t.Strong, t.Weak} {
 			for _, entry := range list {
-				if len(newKeyword(entry).parts) == 0 || newKeyword(entry).text == "" {
+				if strings.TrimSpace(entry) == "" || strings.Trim(entry, "*^") == "" {
 					return d, fmt.Errorf("topics[%d] has an empty keyword", i)
 				}
 			}
