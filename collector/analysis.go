@@ -139,7 +139,7 @@ func (s *saving) writeDiscovery(d *contract.Document, a *analysis) *discovery.Fe
 	} else {
 		found.Stats.ProcessingTimeMS = processingTime(d.Discovery)
 	}
-	d.Discovery, s.shown = marshal(found), &found
+	d.Discovery, s.shown = found.AppendJSON(nil), &found
 
 	r, limits := d.Technical.RobotsTxt, s.batch.collector.Limits
 	terms := discovery.Terms{

@@ -112,7 +112,7 @@ func (s *saving) writeObserved(old, doc *contract.Document) {
 	case s.found != nil || old == nil || !s.shown.Keep(old.Discovery):
 		return
 	}
-	doc.Discovery = marshal(s.shown)
+	doc.Discovery = s.shown.AppendJSON(nil)
 }
 
 // setRetryDate sets the expiry of an unreachable domain's document to its next collection: from the frontier if

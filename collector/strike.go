@@ -48,7 +48,7 @@ func StrikeURL(u *contract.DocumentURL) {
 func strikeExcluded(d *contract.Document, excluded func(url string) bool) (changed bool) {
 	var found discovery.Discovery
 	if json.Unmarshal(d.Discovery, &found) == nil && found.Strike(excluded) {
-		d.Discovery, changed = marshal(found), true
+		d.Discovery, changed = found.AppendJSON(nil), true
 	}
 	var how discovery.FetchContract
 	struck := false

@@ -34,6 +34,7 @@
 //   - ranked.go: puts the best candidates into the order of an editor
 //   - listed.go: assesses and describes the URLs and patterns of the Discovery
 //   - listed_document.go: the types of the [Discovery] and the [FetchContract]
+//   - listed_json.go: writes a Discovery as JSON
 //   - listed_category.go: counts all URLs by type
 //   - listed_strategy.go: recommends what to crawl
 //   - listed_entry.go: the FetchContract with its entry points
