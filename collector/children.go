@@ -58,8 +58,7 @@ func (g *gathering) storeChildren(ctx context.Context) {
 	}
 	text := f.children.text
 	g.found.puts.begin(ctx, g.collector.Clock, g.dir.SitemapURLs(), func() error {
-		_, err := g.batch.store.putRetry(ctx, g.dir.SitemapURLs(), text, &r2.PutOptions{ContentType: "text/plain"})
-		return err
+		return g.batch.store.putEvidence(ctx, g.dir.SitemapURLs(), text, g.message.Force)
 	})
 }
 

@@ -2,13 +2,16 @@ package collector
 
 import (
 	"context"
+	"crypto/md5"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"hash"
 	"sync/atomic"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/r2"
 )
@@ -17,6 +20,7 @@ import (
 type bodyUpload struct {
 	upload r2.Upload
 	sum    hash.Hash
+	etag   hash.Hash // MD5; nil unless an earlier collection might have stored the same
 	size   int64
 	err    error // of the bucket
 }
@@ -91,6 +95,9 @@ func (s *store) createUpload(ctx context.Context, key string) (*bodyUpload, erro
 
 func (e *bodyUpload) Write(p []byte) (int, error) {
 	e.sum.Write(p)
+	if e.etag != nil {
+		e.etag.Write(p)
+	}
 	e.size += int64(len(p))
 	n, err := e.upload.Write(p)
 	if err != nil {
@@ -98,6 +105,35 @@ func (e *bodyUpload) Write(p []byte) (int, error) {
 		return n, e.err
 	}
 	return n, nil
+}
+
+// maxEvidenceAge is the age from which evidence is stored again even if it has not changed: rules of the bucket that
+// delete old objects must not delete it while its document is kept up to date.
+const maxEvidenceAge = 30 * epoch.Day
+
+// stores reports whether the bucket has an object with the MD5 sum, which is the ETag of an object that was stored by
+// one put. It reports false for one that has to be stored again for its age. A look costs a twelfth of a put.
+func (s *store) stores(ctx context.Context, key string, sum []byte) bool {
+	o, err := s.Head(ctx, key)
+	return err == nil && o.ETag == hex.EncodeToString(sum) && s.clock.Now().Sub(o.Uploaded) < maxEvidenceAge
+}
+
+// putEvidence stores a file; again is true if an earlier collection might have stored the same.
+func (s *store) putEvidence(ctx context.Context, key string, data []byte, again bool) error {
+	if sum := md5.Sum(data); again && s.stores(ctx, key, sum[:]) {
+		return nil
+	}
+	_, err := s.putRetry(ctx, key, data, &r2.PutOptions{ContentType: "text/plain"})
+	return err
+}
+
+// commitEvidence stores an uploaded file unless an earlier collection stored the same.
+func (s *store) commitEvidence(ctx context.Context, key string, e *bodyUpload) error {
+	if e.etag != nil && e.size <= r2.PartSize && s.stores(ctx, key, e.etag.Sum(nil)) {
+		return e.abort(nil)
+	}
+	_, err := e.upload.Commit()
+	return contract.Wrap(contract.Storage, "collector.sitemap", err)
 }
 
 // abort discards the body. It returns cause, joined with the error of discarding.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
-	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/robots"
 )
 
@@ -47,8 +46,7 @@ func (g *gathering) robots(ctx context.Context) (open bool) {
 			f.robots.CrawlDelaySeconds = &seconds
 		}
 		g.found.puts.begin(ctx, g.collector.Clock, g.dir.Robots(), func() error {
-			_, err := g.batch.store.putRetry(ctx, g.dir.Robots(), body, &r2.PutOptions{ContentType: "text/plain"})
-			return err
+			return g.batch.store.putEvidence(ctx, g.dir.Robots(), body, g.message.Force)
 		})
 	case failure != nil:
 		f.robots.Failure = failed(failure)

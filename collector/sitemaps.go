@@ -3,6 +3,7 @@ package collector
 import (
 	"cmp"
 	"context"
+	"crypto/md5"
 	"crypto/sha256"
 	"errors"
 	"hash"
@@ -186,6 +187,9 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 		if e, err = g.batch.store.createUpload(ctx, g.dir.Sitemap()); err != nil {
 			return nil, why, err
 		}
+		if g.message.Force { // an earlier collection might have stored the same
+			e.etag = md5.New()
+		}
 		options.Tee, sum = e, e.sum
 	}
 	urls := &urlDigest{Hash: sha256.New(), domain: g.message.Domain}
@@ -248,8 +252,7 @@ func (g *gathering) root(ctx context.Context, a *fetch.Answer, s *sitemap.Summar
 	f.sitemap.Kind, f.sitemap.SHA256 = contract.Text(string(s.Kind)), hexDigest(e.sum.Sum(nil))
 	f.sitemap.LastModified, f.sitemap.ETag = lastModified(a.Header), contract.ShortText(a.Header.Get("ETag"))
 	g.found.puts.begin(ctx, g.collector.Clock, g.dir.Sitemap(), func() error {
-		_, err := e.upload.Commit()
-		return contract.Wrap(contract.Storage, "collector.sitemap", err)
+		return g.batch.store.commitEvidence(ctx, g.dir.Sitemap(), e)
 	})
 }
 
