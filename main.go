@@ -44,6 +44,7 @@ func main() {
 		Variable:  bindings.Variable,
 		Version:   bindings.Version,
 		Pool:      bindings.Pool,
+		Timed:     worker.AddTimes,
 		Reserve:   worker.Reserve,
 		Local:     func() bool { return settings.Local(time.Now) },
 		Log:       contract.NewLogger(worker.Console{}),

@@ -27,6 +27,7 @@ type Collector struct {
 	Model     func(context.Context) (*classify.Model, error)
 	UserAgent string // sent with every request; its product token selects the group of robots.txt
 	Limits    Limits
+	Timed     func(Stages) // is told how long each collection took; may be nil
 	Log       *slog.Logger
 }
 

@@ -36,7 +36,7 @@ func (g *gathering) addSitemapEntry(e *sitemap.Entry, base string, source discov
 			f.Lastmod = e.News.Date
 		}
 	}
-	g.found.queue.details.note(g.collector.Clock.Now(), e.Loc, f.Lastmod, base, e.Summary, e.SummaryText, e.Image)
+	g.found.queue.details.note(g.found.began, e.Loc, f.Lastmod, base, e.Summary, e.SummaryText, e.Image)
 	g.addSighting(&f)
 }
 

@@ -85,6 +85,7 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, how *di
 	}
 	if of == nil && doc.Reachable {
 		all := a.Pages()
+		s.watch.lap(choiceStage)
 		if err := s.queueMoved(ctx, doc, how, all); err != nil {
 			return err
 		}

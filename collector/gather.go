@@ -105,6 +105,7 @@ type gathering struct {
 	dir       contract.DomainDir
 	session   *fetch.Session
 	pace      *pace
+	watch     *stopwatch
 	policy    policy
 	found     *findings
 
@@ -137,7 +138,7 @@ func (v *Visit) gather(ctx context.Context, m *contract.DomainMessage) (*finding
 		return nil, err
 	}
 	g := &gathering{
-		collector: c, batch: b, model: model, message: m, dir: m.Dir(), roots: map[string]string{},
+		collector: c, batch: b, model: model, message: m, dir: m.Dir(), watch: v.watch, roots: map[string]string{},
 		policy: policy{elsewhere: map[string][]string{}, unread: map[string]error{}},
 		found: &findings{feeds: feedFindings{list: []contract.Feed{}},
 			site: siteFindings{fingerprint: fingerprint{domain: m.Domain}}},
@@ -152,6 +153,8 @@ func (v *Visit) gather(ctx context.Context, m *contract.DomainMessage) (*finding
 	defer session.Close()
 	g.session = session
 	g.found.began = c.Clock.Now()
+	g.watch.restart()
+	g.watch.session, g.watch.waited = session, 0
 	g.pace = newPace(ctx, c.Clock, session.Expired)
 	g.policy.rules = newRobotsRules(g.pace)
 	gathered := false
@@ -166,6 +169,7 @@ func (v *Visit) gather(ctx context.Context, m *contract.DomainMessage) (*finding
 		return nil, err
 	}
 	g.found.site.mirrorOf = g.mirrorOf(ctx)
+	g.watch.lap(frontierStage)
 	g.found.site.stats = session.Stats()
 	g.found.reachable = g.found.site.stats.Answered > 0
 	g.found.at = c.Clock.Now()
@@ -175,6 +179,7 @@ func (v *Visit) gather(ctx context.Context, m *contract.DomainMessage) (*finding
 
 func (g *gathering) run(ctx context.Context) error {
 	open := g.robots(ctx)
+	g.watch.lap(robotsStage)
 	g.startAnalysis()
 	g.moved(g.found.site.origin.Answer)
 	g.noteFailure(g.found.site.origin.Answer.URL, g.found.site.origin.Answer.Retries, g.found.robots.Failure)
@@ -195,6 +200,7 @@ func (g *gathering) run(ctx context.Context) error {
 		return err
 	}
 	g.logSitemap()
+	g.watch.lap(sitemapsStage)
 	if err := g.found.puts.err(); err != nil {
 		return err
 	}
@@ -203,6 +209,7 @@ func (g *gathering) run(ctx context.Context) error {
 		return err
 	}
 	g.probe(ctx)
+	g.watch.lap(pagesStage)
 	if g.slow {
 		g.deferRest()
 	}

@@ -39,10 +39,12 @@ func (g *gathering) homePage(ctx context.Context) error {
 		f.noteValidators(a, nil, charset, false)
 	}
 	f.site.refusals.note(a, true)
+	g.watch.lap(homeStage)
 	if isPage(failure, a) && g.moved(a) && !f.sitemap.Exists {
 		if err := g.sitemaps(ctx, g.policy.elsewhere[authorityOf(a.URL)]); err != nil {
 			return err
 		}
+		g.watch.lap(sitemapsStage)
 	}
 	f.site.server = serverInfo(a.Header)
 	if a.Status == 0 {
@@ -52,6 +54,7 @@ func (g *gathering) homePage(ctx context.Context) error {
 		return nil // no further requests
 	}
 	g.findFeeds(ctx, g.base(), a, failure)
+	g.watch.lap(feedsStage)
 	if mayCrawl(failure, a) {
 		began := g.collector.Clock.Now()
 		g.crawl(ctx, g.base()+"/", a)
@@ -139,7 +142,7 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 	sum := sha256.New()
 	s, err := feed.Parse(a.Body, a.URL, sitemap.Options{ContentType: a.Header.Get("Content-Type"),
 		MaxBytes: maxFeedBytes, Tee: sum, Now: g.collector.Clock.Now(), Details: true}, func(i *feed.Item) {
-		g.found.queue.details.note(g.collector.Clock.Now(), i.Link, i.Date, a.URL, i.Summary, i.SummaryText, i.Image)
+		g.found.queue.details.note(g.found.began, i.Link, i.Date, a.URL, i.Summary, i.SummaryText, i.Image)
 		items = append(items, discovery.Sighting{Loc: slices.Clone(i.Link), Lastmod: i.Date,
 			Method: discovery.FromFeed, Title: slices.Clone(i.Title)})
 	})

@@ -25,6 +25,7 @@ type saving struct {
 	visit     *Visit // nil for a document that is rewritten without a message
 	dir       contract.DomainDir
 	message   *contract.DomainMessage
+	watch     *stopwatch                     // nil if visit is
 	added     []contract.DocumentURL         // the message's URLs
 	found     *findings                      // of this collection, or nil
 	reused    *reused                        // evidence of another partition, or nil; for a merge both are nil
@@ -103,9 +104,11 @@ func (s *saving) write(ctx context.Context, old *contract.Document, etag string)
 	if err := s.storeState(ctx, doc, a); err != nil {
 		return nil, err
 	}
+	s.watch.lap(analysisStage)
 	if err := s.queue(ctx, old, doc, how, a); err != nil {
 		return nil, err
 	}
+	s.watch.lap(frontierStage)
 	s.writeContract(old, doc, how)
 	s.writeObserved(old, doc)
 	s.setRetryDate(old, doc)
@@ -253,52 +256,81 @@ func compose(old *contract.Document, m *contract.DomainMessage, view *overview) 
 }
 
 // encode writes a document as indented JSON, in the layout of the documents in the workflow's specification: two
-// spaces, and every member on a line of its own.
+// spaces, and every member on a line of its own. The parts that are JSON already are not encoded again.
 func encode(d *contract.Document) []byte {
-	compact := contract.Encode(d)
-	return append(appendIndented(make([]byte, 0, 2*len(compact)), compact), '\n')
+	rest, parts := *d, []struct{ name, value []byte }{
+		{[]byte(`"intelligent_discovery":`), d.Discovery}, {[]byte(`"fetch_contract":`), d.Contract}}
+	rest.Discovery, rest.Contract = nil, nil
+	compact := contract.Encode(&rest)
+	w := indenter{dst: make([]byte, 0, 2*(len(compact)+len(d.Discovery)+len(d.Contract)))}
+	for _, part := range parts {
+		if part.value == nil {
+			continue // it is null
+		}
+		// quotes inside of strings are escaped, so only the member's name is found
+		before, after, _ := bytes.Cut(compact, append(part.name, "null"...))
+		w.write(before)
+		w.write(part.name)
+		w.write(part.value)
+		compact = after
+	}
+	w.write(compact)
+	return append(w.dst, '\n')
 }
 
-// appendIndented appends compact JSON with line breaks, as json.Indent does, but four to eight times as fast:
-// json.Indent, which checks each byte of its input, takes twice as long as encoding the document (BenchmarkIndent).
-func appendIndented(dst, src []byte) []byte {
-	depth := 0
-	breakLine := func() {
-		dst = append(dst, '\n')
-		for range depth {
-			dst = append(dst, "  "...)
-		}
+// indenter writes JSON with line breaks, as json.Indent does, but four to eight times as fast: json.Indent, which
+// checks each byte of its input, takes twice as long as encoding the document (BenchmarkIndent). Its input comes in
+// pieces between tokens.
+type indenter struct {
+	dst   []byte
+	depth int
+}
+
+func (w *indenter) breakLine() {
+	w.dst = append(w.dst, '\n')
+	for range w.depth {
+		w.dst = append(w.dst, "  "...)
 	}
+}
+
+func (w *indenter) write(src []byte) {
 	for i := 0; i < len(src); i++ {
 		switch c := src[i]; c {
 		case '"':
 			end := endOfString(src, i)
-			dst = append(dst, src[i:end]...)
+			w.dst = append(w.dst, src[i:end]...)
 			i = end - 1
 		case '{', '[':
-			dst = append(dst, c)
-			if next := src[i+1]; next == '}' || next == ']' {
-				dst = append(dst, next)
-				i++
+			w.dst = append(w.dst, c)
+			next := i + 1
+			for isSpace(src[next]) {
+				next++
+			}
+			if src[next] == '}' || src[next] == ']' {
+				w.dst = append(w.dst, src[next])
+				i = next
 				break
 			}
-			depth++
-			breakLine()
+			w.depth++
+			w.breakLine()
 		case '}', ']':
-			depth--
-			breakLine()
-			dst = append(dst, c)
+			w.depth--
+			w.breakLine()
+			w.dst = append(w.dst, c)
 		case ',':
-			dst = append(dst, c)
-			breakLine()
+			w.dst = append(w.dst, c)
+			w.breakLine()
 		case ':':
-			dst = append(dst, ':', ' ')
+			w.dst = append(w.dst, ':', ' ')
 		default:
-			dst = append(dst, c)
+			if !isSpace(c) { // parts of a document that was read are indented
+				w.dst = append(w.dst, c)
+			}
 		}
 	}
-	return dst
 }
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
 // endOfString returns the index behind the JSON string that begins at i.
 func endOfString(src []byte, i int) int {

@@ -23,6 +23,7 @@ type Visit struct {
 	evidence  Evidence          // newest that other partitions may reuse: the lease's, then the visit's own
 	collected Evidence          // of the visit's last complete collection
 	changes   []frontier.Change // deferred until End
+	watch     *stopwatch        // of the message that Collect works on
 
 	mu          sync.Mutex
 	checkpoints map[string]checkpoint // by key
@@ -100,7 +101,8 @@ func (v *Visit) ReadyAt() time.Time {
 func (v *Visit) Collect(ctx context.Context, m *contract.DomainMessage, last bool) (*contract.Document, error) {
 	c := v.batch.collector
 	c.Log.Info("domain_collector_start", "domain_id", m.DomainID, "registrable_domain", m.Domain)
-	s := &saving{batch: v.batch, visit: v, dir: m.Dir(), message: m}
+	v.watch = newStopwatch(c.Clock)
+	s := &saving{batch: v.batch, visit: v, dir: m.Dir(), message: m, watch: v.watch}
 	doc, err := v.bringUpToDate(ctx, s, last)
 	if err != nil {
 		return nil, err
@@ -109,9 +111,16 @@ func (v *Visit) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 		c.Log.Error("domain_unreachable_failed", "error_type", contract.KindOf(f.failure), "domain_id", m.DomainID,
 			"registrable_domain", m.Domain)
 	}
-	c.Log.Info("domain_collector_complete", "domain_id", doc.DomainID, "robots_exists", doc.Robots.Exists,
+	fields := []any{"domain_id", doc.DomainID, "robots_exists", doc.Robots.Exists,
 		"sitemap_exists", doc.Sitemap.Exists,
-		"total_urls", doc.Processing.TotalURLs, "merged", s.merging(), "reachable", doc.Reachable)
+		"total_urls", doc.Processing.TotalURLs, "merged", s.merging(), "reachable", doc.Reachable}
+	if s.found != nil {
+		fields = append(fields, "stages_ms", s.watch.spent)
+		if c.Timed != nil {
+			c.Timed(s.watch.spent)
+		}
+	}
+	c.Log.Info("domain_collector_complete", fields...)
 	return doc, nil
 }
 
@@ -180,6 +189,7 @@ func (v *Visit) update(ctx context.Context, s *saving) (*contract.Document, erro
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
+		s.watch.restart()
 	}
 	var err error
 	if s.added, err = b.urls(ctx, m, m.SourceFile().Name); err != nil {
@@ -192,6 +202,7 @@ func (v *Visit) update(ctx context.Context, s *saving) (*contract.Document, erro
 	if err := v.storeCheckpoint(ctx, m, doc); err != nil {
 		return nil, err
 	}
+	s.watch.lap(documentStage)
 	if s.found != nil && s.found.complete() {
 		v.collected = Evidence{m.Partition, s.found.began}
 		if v.collected.At.After(v.evidence.At) {

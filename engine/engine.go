@@ -44,6 +44,7 @@ type Platform struct {
 	Model     func(context.Context) (*classify.Model, error)
 	Asset     func(ctx context.Context, path string) ([]byte, error) // reads a deployed static file
 	Pool      func() (handlers.PoolStats, error)
+	Timed     func(stages map[string]time.Duration) // adds the times of a collection to those of Pool
 	// Reserve takes bytes of memory out of the instance pool until the event ends. See handlers.API.
 	Reserve func(bytes int64) bool
 	Local   func() bool // reports whether this is a local run, which needs no token

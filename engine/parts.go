@@ -63,7 +63,7 @@ func assemble(p Platform) (*parts, error) {
 	domains := &collector.Collector{
 		Bucket: p.Bucket, Transport: web, Frontier: shards, Clock: p.Clock, Model: p.Model,
 		UserAgent: s.UserAgent,
-		Limits:    limits(s), Log: p.Log,
+		Limits:    limits(s), Timed: func(s collector.Stages) { p.Timed(s) }, Log: p.Log,
 	}
 	exclusions := &controls.Shards{Store: decisions, Frontier: shards,
 		Documents: &documents{decisions, records, domains}, Log: p.Log, Now: now}

@@ -166,7 +166,8 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 		Pool: func() (handlers.PoolStats, error) {
 			return handlers.PoolStats{Created: 2, Reused: 5, Idle: 2, Memory: []int{1 << 20, 2 << 20}, Peak: 5 << 20,
 				Reserved: 14 << 20, Refused: map[string]int{"memory": 3},
-				Dropped: map[string]int{"memory": 1}, Recovered: map[string]int{"handler": 1}}, nil
+				Dropped: map[string]int{"memory": 1}, Recovered: map[string]int{"handler": 1},
+				Timed: 4, Seconds: map[string]float64{"robots": 0.5, "sitemaps": 2.25}}, nil
 		},
 		Signer: &botauth.Signer{Keys: s.Signing.Keys, Agent: s.Signing.Agent, Sign: signed, Now: now},
 		Local:  func() bool { return true },

@@ -30,6 +30,10 @@ type PoolStats struct {
 	Reserved  int            `json:"reserved"`
 	Memory    []int          `json:"memory"`
 	Peak      int            `json:"peak"`
+
+	// Collections that were timed, and the sum of their times by stage; see collector.Stages.
+	Timed   int                `json:"timed"`
+	Seconds map[string]float64 `json:"seconds"`
 }
 
 // metrics answers in Prometheus' text format. Values that cannot be read are left out.
@@ -250,6 +254,13 @@ func (e *exposition) pool(s PoolStats) {
 	e.Sample(float64(s.Peak))
 	e.Family("newsfork_seed_pool_reserved_bytes", "gauge", "Memory that the events in work have or may come to need.")
 	e.Sample(float64(s.Reserved))
+	e.Family("newsfork_seed_collections_timed_total", "counter", "Collections of the answering isolate.")
+	e.Sample(float64(s.Timed))
+	e.Family("newsfork_seed_collection_stage_seconds_total", "counter",
+		"Time that they took by stage, with the work on other domains meanwhile.")
+	for _, stage := range slices.Sorted(maps.Keys(s.Seconds)) {
+		e.Sample(s.Seconds[stage], "stage", stage)
+	}
 }
 
 func (e *exposition) counts(label string, counts map[string]int) {

@@ -46,6 +46,8 @@ func TestMetrics(t *testing.T) {
 		`newsfork_seed_exclusions 2`, `newsfork_seed_paused 0`,
 		`newsfork_seed_pool_events_total{instance="reused"} 5`, `newsfork_seed_pool_dropped_total{reason="memory"} 1`,
 		`newsfork_seed_pool_memory_bytes 3145728`, `newsfork_seed_pool_memory_peak_bytes 5242880`,
+		`newsfork_seed_collections_timed_total 4`,
+		`newsfork_seed_collection_stage_seconds_total{stage="sitemaps"} 2.25`,
 		`newsfork_seed_pool_reserved_bytes 14680064`, `newsfork_seed_pool_refused_total{reason="memory"} 3`,
 		`newsfork_seed_frontier_shard_up{shard="shard-0"} 1`, `newsfork_seed_frontier_hosts 3`,
 		`newsfork_seed_frontier_quarantined 1`,

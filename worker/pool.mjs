@@ -38,7 +38,18 @@ const sweepEvery = 1000; // how often a waiting event looks for permits of cance
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-const counts = { created: 0, reused: 0, waited: 0, refused: {}, dropped: {}, recovered: {}, largest: 0, peak: 0 };
+const counts = {
+  created: 0,
+  reused: 0,
+  waited: 0,
+  refused: {},
+  dropped: {},
+  recovered: {},
+  largest: 0,
+  peak: 0,
+  timed: 0, // pieces of work
+  seconds: {}, // that they took, by stage
+};
 const idle = [];
 const leases = new Set();
 const waiters = []; // events that wait for a permit, first come first served
@@ -116,6 +127,11 @@ class Instance {
       done: () => this.lease.finish(this.lease.answer),
       stats: () => JSON.stringify(stats()),
       recovered: (what) => count(counts.recovered, what),
+      timed: (stages) => {
+        counts.timed++;
+        for (const [stage, seconds] of Object.entries(JSON.parse(stages)))
+          counts.seconds[stage] = (counts.seconds[stage] ?? 0) + seconds;
+      },
     };
     this.#start();
   }

@@ -127,6 +127,9 @@ type Stats struct {
 	Memory    []int          `json:"memory"`    // linear memory of each instance, bytes
 	Largest   int            `json:"largest"`   // largest linear memory of an instance after an event, bytes
 	Peak      int            `json:"peak"`      // largest linear memory of all instances after an event, bytes
+	Timed     int            `json:"timed"`     // pieces of work of which AddTimes was told
+
+	Seconds map[string]float64 `json:"seconds"` // that they took, by stage
 }
 
 // PoolStats returns the statistics of this isolate's pool. The platform runs many isolates.
@@ -134,6 +137,19 @@ func PoolStats() (Stats, error) {
 	var s Stats
 	err := json.Unmarshal([]byte(host.Call("stats").String()), &s)
 	return s, err
+}
+
+// AddTimes adds the times of a piece of work, by stage, to the statistics of this isolate's pool.
+func AddTimes(stages map[string]time.Duration) {
+	seconds := make(map[string]any, len(stages))
+	for stage, spent := range stages {
+		seconds[stage] = spent.Seconds()
+	}
+	text, err := json.Marshal(seconds)
+	if err != nil {
+		panic(err) // plain data
+	}
+	host.Call("timed", string(text))
 }
 
 // recovered logs and counts a panic.

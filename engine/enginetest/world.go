@@ -118,6 +118,7 @@ func (w *World) start() *instance {
 		Variable:  w.variable,
 		Version:   func() string { return "test" },
 		Pool:      func() (handlers.PoolStats, error) { return handlers.PoolStats{}, nil },
+		Timed:     func(map[string]time.Duration) {},
 		Local:     func() bool { return true },
 		Log:       contract.NewLogger(&lockedWriter{w: w}),
 	})
