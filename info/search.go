@@ -3,6 +3,7 @@ package info
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -36,6 +37,16 @@ type Search []Term
 type Term struct {
 	Grams  []string
 	Prefix bool
+}
+
+// Word returns the text of which the grams of a term are the parts.
+func (t Term) Word() string {
+	word := []rune(t.Grams[0])
+	for _, g := range t.Grams[1:] {
+		_, first := utf8.DecodeRuneInString(g)
+		word = append(word, []rune(g[first:])...)
+	}
+	return string(word)
 }
 
 // Limits of a search.

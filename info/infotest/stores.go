@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/info"
@@ -473,6 +475,7 @@ func search(t T, s *store.Store) {
 	titles := []string{
 		"전기차 폐배터리를 재활용하는 공장", "배터리 화재", "터리배 이야기", "Battery recycling plant opens", "물 관리", "하천의 물을 살린다", "강물",
 		"AI로 폐기물 선별", "AIRPORT opens", "Café énergie", "日本のニュース", "A & B: 'quoted' \"text\"",
+		norm.NFD.String("수소충전소"), // decomposed, as some systems write it
 	}
 	var list []info.Article
 	for i, title := range titles {
@@ -496,6 +499,8 @@ func search(t T, s *store.Store) {
 		"énergie":     {9},
 		"ニュース":        {10},
 		"quoted":      {11},
+		"수소충전소":       {12},
+		"소충전":         {12},
 		"없는말":         {},
 		"opens":       {3, 8},
 	} {

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"hash/fnv"
 	"maps"
 	"slices"
 	"strings"
@@ -34,8 +33,7 @@ type row struct {
 	AITag         string       `json:"ai_tag"`
 	PublishedAt   epoch.Millis `json:"published_at"`
 
-	SearchID int64  `json:"search_id,omitempty"` // if the article is new
-	Grams    string `json:"grams,omitempty"`     // if the article is new, or takes the snippet
+	Grams string `json:"grams,omitempty"` // if the article is new, or takes the snippet
 }
 
 // New is an article to store.
@@ -53,20 +51,8 @@ func (s *Store) rowOf(n *New) row {
 	if len(n.Evidence) > 0 {
 		r.Evidence = n.Evidence
 	}
-	r.SearchID = searchID(r.PublishedAt, r.ID)
 	r.Grams = s.indexed(info.Grams(n.Searchable()), r.PublishedAt)
 	return r
-}
-
-// idBits is the number of low bits of a search id, which distinguish articles of a millisecond.
-const idBits = 20
-
-// searchID returns the row of an article in the search index, ordered by time. Two articles of a millisecond can
-// collide; searches do not find the second one.
-func searchID(at epoch.Millis, id string) int64 {
-	h := fnv.New32a()
-	h.Write([]byte(id))
-	return int64(at)<<idBits | int64(h.Sum32()&(1<<idBits-1))
 }
 
 // bareArticle is a stored article without a snippet.
@@ -121,14 +107,8 @@ func (s *Store) Upsert(ctx context.Context, articles []New) (Saved, error) {
 	var saved Saved
 	for piece := range slices.Chunk(articles, maxBatch) {
 		rows := make([]row, len(piece))
-		ids := map[int64]bool{}
 		for i := range piece {
-			r := s.rowOf(&piece[i])
-			if ids[r.SearchID] {
-				r.SearchID = 0
-			}
-			ids[r.SearchID] = true
-			rows[i] = r
+			rows[i] = s.rowOf(&piece[i])
 		}
 		if err := s.completed(ctx, op, rows); err != nil {
 			return saved, err

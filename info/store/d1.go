@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/ledger"
@@ -16,7 +18,7 @@ const bare = `FROM json_each(?1) CROSS JOIN news_articles AS a ON a.url_key = va
 WHERE a.snippet = '' AND a.is_deleted = 0 AND a.search_id IS NOT NULL AND value->>'snippet' <> ''`
 
 var d1 = dialect{
-	name: "d1", migrations: "d1_migrations", newest: "0012_crons.sql", noTable: "no such table",
+	name: "d1", migrations: "d1_migrations", newest: "0013_small.sql", noTable: "no such table",
 	now: `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
 	columns: `id, url, url_key, title, snippet, source, source_name, source_icon_url, thumbnail_url, video_url, ` +
 		`category, keywords, ai_tag, published_at`,
@@ -39,12 +41,6 @@ var d1 = dialect{
 		`DELETE FROM news_search WHERE rowid IN (SELECT a.search_id ` + bare + `)`,
 		`INSERT INTO news_search (rowid, grams) SELECT a.search_id, value->>'grams' ` + bare,
 
-		// The index before the articles, with exactly those articles that the next statement inserts. It skips
-		// search ids that are taken.
-		`INSERT INTO news_search (rowid, grams) SELECT value->>'search_id', value->>'grams' FROM json_each(?1)
-WHERE value->>'search_id' IS NOT NULL AND NOT EXISTS (SELECT 1 FROM news_articles
-WHERE url_key = value->>'url_key' OR id = value->>'id' OR search_id = value->>'search_id')`,
-
 		`INSERT INTO news_articles (id, url, url_key, title, snippet, source, source_name, source_icon_url,
 thumbnail_url, video_url, category, evidence, keywords, ai_tag, published_at, created_at, updated_at, search_id)
 SELECT value->>'id', value->>'url', value->>'url_key', value->>'title', value->>'snippet', value->>'source',
@@ -52,10 +48,12 @@ value->>'source_name',
 nullif(value->>'source_icon_url', ''), nullif(value->>'thumbnail_url', ''),
 nullif(value->>'video_url', ''),
 nullif(value->>'category', ''), value->>'evidence', value->>'keywords', nullif(value->>'ai_tag', ''),
-value->>'published_at', arrivals.changed_at, arrivals.changed_at,
-CASE WHEN EXISTS (SELECT 1 FROM news_articles WHERE search_id = value->>'search_id') THEN NULL
-ELSE value->>'search_id' END
-FROM news_cache AS arrivals, json_each(?1) WHERE arrivals.name = 'arrivals'
+value->>'published_at', arrivals.changed_at, arrivals.changed_at, CASE WHEN slot < 4096 THEN (unit << 12) + slot END
+FROM news_cache AS arrivals, (SELECT value, unit, (SELECT coalesce(max(search_id) % 4096 + 1, 0) FROM news_articles
+WHERE search_id BETWEEN unit << 12 AND (unit << 12) + 4095)
++ row_number() OVER (PARTITION BY unit ORDER BY key) - 1 AS slot
+FROM (SELECT key, value, value->>'published_at' >> 16 AS unit FROM json_each(?1)))
+WHERE arrivals.name = 'arrivals'
 ON CONFLICT (url_key) DO UPDATE SET
 snippet = CASE snippet WHEN '' THEN excluded.snippet ELSE snippet END,
 source_icon_url = coalesce(source_icon_url, excluded.source_icon_url),
@@ -77,8 +75,13 @@ ON CONFLICT DO NOTHING
 RETURNING created_at = updated_at AS inserted`,
 
 		`UPDATE news_cache SET changed_at = {now} WHERE name = 'feeds' AND changes() > 0`,
+
+		// The articles that arrived in this transaction.
+		`INSERT INTO news_search (rowid, grams) SELECT a.search_id, value->>'grams' FROM news_cache AS arrivals
+CROSS JOIN json_each(?1) CROSS JOIN news_articles AS a ON a.id = value->>'id' AND a.created_at = arrivals.changed_at
+WHERE arrivals.name = 'arrivals' AND a.search_id IS NOT NULL`,
 	},
-	saved: 4,
+	saved: 3,
 	prune: []string{
 		`DELETE FROM news_search WHERE rowid IN
 (SELECT search_id FROM news_articles WHERE published_at < ?1 AND search_id IS NOT NULL ORDER BY published_at, id
@@ -89,11 +92,12 @@ RETURNING 1 AS removed`,
 	},
 }
 
-// Limits of a search: the entries of index lists to look through, shared among the grams; fewer if each article
+// Limits of a search: the entries of index lists to look through, shared among the grams; fewer if articles
 // found might be read in vain. A few lists are enough to find out how far that reaches, since every gram must
 // match.
 const (
 	maxEntries  = 4_000
+	maxRows     = 1_000 // if texts have to be read, as grams in a row are only in a few
 	maxFiltered = 400
 	maxLists    = 2
 )
@@ -102,19 +106,24 @@ const (
 // than a rare one. Without a limit, common words that rarely occur together, or a narrow filter, would scan whole
 // lists; so it looks no further than one of the lists reaches with its share of entries. The list of a rare word
 // ends before that, and everything was looked at.
-// It looks at whole milliseconds, whose rows are unordered in the index: the page is cut after sorting.
+// It looks at whole units of time (see 0013_small.sql), whose rows are unordered in the index: the page is cut after
+// sorting. The index has no positions: whether grams stand in a row is seen in the texts.
 func searchD1(s *Store, q *info.Query) ledger.Statement {
-	var c, f conditions
+	var c, f, texts conditions
 	terms, lists := match(&c, q.Search)
 	f.args = c.args
 	s.filter(&f, q, "a.")
+	inRow(&f, &texts, q.Search)
 	grams, entries := 0, maxEntries
 	for _, t := range q.Search {
 		grams += len(t.Grams)
 	}
 	filtered := q.Category != info.All && q.Category != "" || q.Source != "" || q.HasImage
-	if filtered {
+	switch {
+	case filtered:
 		entries = maxFiltered
+	case len(texts.terms) > 0:
+		entries = maxRows
 	}
 	l := look{older: !q.Newer, share: f.arg(int64(max(entries/grams, 1))), limit: f.arg(int64(q.Limit + 1))}
 	far := l.far()
@@ -129,15 +138,15 @@ func searchD1(s *Store, q *info.Query) ledger.Statement {
 			expression = l.stretches(begin, edge) + " || " + expression
 		}
 		return columns + ` news_search CROSS JOIN news_articles AS a
-ON a.search_id = news_search.rowid` + f.where() + ` AND news_search.grams MATCH
+ON a.search_id = news_search.rowid` + f.where() + texts.more() + ` AND news_search.news_search MATCH
 CASE WHEN ` + edge + ` IS NULL THEN '""' ELSE ` + expression + ` END
-AND news_search.rowid` + l.choose(" < ", " >= ") + begin + ` << 20
-AND news_search.rowid` + l.choose(" >= ", " < ") + edge + ` << 20`
+AND news_search.rowid` + l.choose(" < ", " >= ") + begin + ` >> 4
+AND news_search.rowid` + l.choose(" >= ", " < ") + edge + ` >> 4`
 	}
 	columns := "a." + strings.ReplaceAll(s.columns, ", ", ", a.")
 	return s.statement(`WITH search(terms) AS MATERIALIZED (SELECT `+terms+`),
 lists(list) AS MATERIALIZED (`+lists+`),
-passing(begin) AS MATERIALIZED (SELECT a.published_at`+l.choose(" + 1", "")+`
+passing(begin) AS MATERIALIZED (SELECT (a.published_at >> 16)`+l.choose(" + 1", "")+` << 16
 FROM news_articles AS a`+f.where()+order(q, "a.")+` LIMIT 1),
 far(begin, edge) AS MATERIALIZED (`+far+`),
 hits(list) AS MATERIALIZED (SELECT (SELECT json_group_array(hit)
@@ -151,8 +160,25 @@ SELECT nullif(far.edge, `+l.end()+`) AS edge, page.* FROM search LEFT JOIN far O
 ON true`+order(q, "page."), f.args...)
 }
 
-// look generates the parts of a search that depend on its direction. Rows are numbered by time; an edge is a time
-// in milliseconds that separates the rows looked at from the others.
+// inRow adds the conditions that texts of articles have the words of which the index has only the parts. Their
+// characters might be composed or not.
+func inRow(args, texts *conditions, search info.Search) {
+	for _, t := range search {
+		if len(t.Grams) == 1 {
+			continue
+		}
+		word := t.Word()
+		text := "a.title || ' ' || a.snippet"
+		term := fmt.Sprintf("instr(%s, %s) > 0", text, args.arg(word))
+		if apart := norm.NFD.String(word); apart != word {
+			term = fmt.Sprintf("(%s OR instr(%s, %s) > 0)", term, text, args.arg(apart))
+		}
+		texts.and(term)
+	}
+}
+
+// look generates the parts of a search that depend on its direction. Rows are numbered by units of time; an edge is a
+// time in milliseconds, at which a unit begins, that separates the rows looked at from the others.
 type look struct {
 	older        bool
 	share, limit string // entries of a list, articles
@@ -170,18 +196,18 @@ func (l look) end() string { return l.choose("0", "4398046511104") }
 
 // behind returns the edge after the last of the rows.
 func (l look) behind(row string) string {
-	return l.choose("min("+row+") >> 20", "(max("+row+") >> 20) + 1")
+	return l.choose("min("+row+") >> 12 << 16", "(max("+row+") >> 12) + 1 << 16")
 }
 
 // far computes the edges between the first and the last counted entries of the lists: nothing before the first
 // entry of any list has all grams.
 func (l look) far() string {
 	first, last := l.choose("max", "min"), l.choose("min", "max")
-	return `SELECT ` + l.choose("(min(span->>0) >> 20) + 1", "max(span->>0) >> 20") + `, ` +
-		l.behind(`iif(span->>2 < `+l.share+`, `+l.choose("0", "4398046511103 << 20")+`, span->>1)`) + `
+	return `SELECT ` + l.choose("(min(span->>0) >> 12) + 1 << 16", "max(span->>0) >> 12 << 16") + `, ` +
+		l.behind(`iif(span->>2 < `+l.share+`, `+l.choose("0", "274877906943")+`, span->>1)`) + `
 FROM (SELECT (SELECT json_array(` + first + `(row), ` + last + `(row), count(*)) FROM (SELECT rowid AS row
-FROM news_search WHERE grams MATCH list
-AND rowid` + l.choose(" < ", " >= ") + `begin << 20 ORDER BY rowid` + l.choose(" DESC", "") + `
+FROM news_search WHERE news_search MATCH list
+AND rowid` + l.choose(" < ", " >= ") + `begin >> 4 ORDER BY rowid` + l.choose(" DESC", "") + `
 LIMIT ` + l.share + `)) AS span FROM lists, passing)
 HAVING count(*) > 0 AND count(*) = count(span->>0)`
 }
@@ -218,7 +244,7 @@ func match(c *conditions, search info.Search) (terms, lists string) {
 	var all, beginnings []string
 	grams := []string{}
 	for _, t := range search {
-		term := `"` + strings.Join(t.Grams, " ") + `"`
+		term := `"` + strings.Join(t.Grams, `" AND "`) + `"`
 		if t.Prefix {
 			term += " *"
 		}

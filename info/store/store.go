@@ -189,4 +189,12 @@ func (c *conditions) arg(v any) string {
 
 func (c *conditions) and(term string) { c.terms = append(c.terms, term) }
 
+// more returns the terms as the rest of a WHERE clause.
+func (c *conditions) more() string {
+	if len(c.terms) == 0 {
+		return ""
+	}
+	return " AND " + strings.Join(c.terms, " AND ")
+}
+
 func (c *conditions) where() string { return " WHERE " + strings.Join(c.terms, " AND ") }
