@@ -57,6 +57,12 @@ func (t *Titles) Sure(outline []byte, extension string, url func(last string) st
 // Sure. ok is false when the segment is not a title: such a URL has to be classified as a whole.
 func (t *Titles) Best(outline []byte, title string, url func(last string) string) (class Class, confidence float64,
 	ok bool) {
+	return t.BestIn(outline, title, url, nil)
+}
+
+// BestIn is Best for a page of a site of which other pages are known, as Classifier.BestIn is; s may be nil.
+func (t *Titles) BestIn(outline []byte, title string, url func(last string) string, s *Site) (class Class,
+	confidence float64, ok bool) {
 	c := t.classifier
 	if !c.reading.ReadTitle(title) {
 		return 0, 0, false
@@ -74,6 +80,9 @@ func (t *Titles) Best(outline []byte, title string, url func(last string) string
 	sums := f.sums
 	c.reading.ExtractTitle(&c.features, f.host)
 	c.model.Add(&sums, &c.features)
+	if s != nil {
+		c.model.Shift(&sums, (*[Classes]float64)(s))
+	}
 	class, confidence = c.best(&sums)
 	return class, confidence, true
 }

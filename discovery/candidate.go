@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/newsfork/seed-engine/classify"
@@ -58,8 +59,15 @@ func better(a, b *candidate) int {
 	return strings.Compare(a.url, b.url)
 }
 
-// byRank is better for sorting.
-func byRank(a, b candidate) int { return better(&a, &b) }
+// sorted returns candidates, best first. It compares them in their places: better remembers numbers there.
+func sorted(list []*candidate) []candidate {
+	slices.SortFunc(list, better)
+	all := make([]candidate, len(list))
+	for i, c := range list {
+		all[i] = *c
+	}
+	return all
+}
 
 // below reports whether c ranks below the last candidate of a list. Nearly all do.
 func (c *candidate) below(worst *candidate) bool {

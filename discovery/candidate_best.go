@@ -57,9 +57,14 @@ type noted[V any] struct {
 func newBest[V any](limit int) best[V] { return best[V]{limit: limit, at: map[string]*noted[V]{}} }
 
 // ordered returns the candidates, best first.
-func (h *best[V]) ordered() []candidate {
-	list := h.unordered()
-	slices.SortFunc(list, byRank)
+func (h *best[V]) ordered() []candidate { return sorted(h.places()) }
+
+// places returns where the candidates are.
+func (h *best[V]) places() []*candidate {
+	list := make([]*candidate, len(h.heap))
+	for i, n := range h.heap {
+		list[i] = &n.candidate
+	}
 	return list
 }
 

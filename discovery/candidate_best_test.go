@@ -80,7 +80,7 @@ func TestBest_LikeSorting(t *testing.T) {
 		for _, c := range highest {
 			want = append(want, c)
 		}
-		slices.SortFunc(want, byRank)
+		slices.SortFunc(want, func(a, b candidate) int { return better(&a, &b) })
 		want = want[:min(limit, len(want))]
 		same := func(a, b candidate) bool { return a.url == b.url && a.order == b.order }
 		if got := list.ordered(); !slices.EqualFunc(got, want, same) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/newsfork/seed-engine/classify"
@@ -45,6 +46,59 @@ func TestShapes(t *testing.T) {
 	}
 	if n < 4000 || different*200 > n {
 		t.Errorf("%d of %d differ", different, n)
+	}
+}
+
+// TestShapes_Exactly: what is scored once for all titles changes no class, with and without evidence of other pages.
+func TestShapes_Exactly(t *testing.T) {
+	model := embedded.Model()
+	c, s := model.NewClassifier(classify.Context{}), newShapes(model.NewClassifier(classify.Context{}))
+	site := classify.Lean(&[classify.Classes]int32{3, 0, 7, 1})
+	n := 0
+	check := func(url string) {
+		b, ok := markup.AppendCanonical(nil, []byte(url))
+		if !ok {
+			t.Fatalf("%s is no URL", url)
+		}
+		p := parsePage(string(b))
+		for _, of := range []*classify.Site{nil, &site} {
+			class, confidence, ok := s.exactly(&p, of)
+			if !ok {
+				continue
+			}
+			n++
+			want, wantConfidence := c.BestIn(p.url, classify.Text{}, of)
+			if class != want || confidence != wantConfidence {
+				t.Errorf("%s: %s %.2f, by itself %s %.2f", p.url, class.Type(), confidence, want.Type(), wantConfidence)
+			}
+		}
+	}
+	for _, name := range []string{"urls.jsonl", "urls2.jsonl"} {
+		f, err := os.Open("../classify/testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for l := bufio.NewScanner(f); l.Scan(); {
+			var u struct{ URL string }
+			if err := json.Unmarshal(l.Bytes(), &u); err != nil {
+				t.Fatal(err)
+			}
+			check(u.URL)
+			title := "/minister-opens-new-bridge-over-river"
+			if at, query, ok := strings.Cut(u.URL, "?"); ok {
+				check(strings.TrimSuffix(at, "/") + title + "?" + query)
+			} else {
+				check(strings.TrimSuffix(at, "/") + title)
+				check(strings.TrimSuffix(at, "/") + "/annual-report-of-the-ministry-of-health-2019.pdf")
+			}
+		}
+	}
+	for _, s := range sitemapSightings(2000) {
+		check(string(s.Loc))
+	}
+	if n < 10_000 {
+		t.Errorf("%d URLs with titles", n)
 	}
 }
 

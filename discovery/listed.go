@@ -60,6 +60,7 @@ type report struct{ *Analyser }
 // itself.
 func (a report) contenders() []candidate {
 	var list []candidate
+	var p page
 	taken := map[string]bool{}
 	take := func(from []candidate) {
 		for _, c := range from {
@@ -67,7 +68,7 @@ func (a report) contenders() []candidate {
 				continue
 			}
 			taken[c.url] = true
-			p := parsePage(c.url)
+			p.parse(c.url)
 			assessed := a.assess(&p, c.rank, c.lastmod)
 			assessed.hint = c.hint
 			list = append(list, assessed)

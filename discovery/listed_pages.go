@@ -113,31 +113,32 @@ func (o *bestPages) choose(wanted int) []candidate {
 	if o.sections == nil && len(o.best.heap) <= wanted {
 		return o.best.unordered()
 	}
-	all := o.best.ordered()
+	places := o.best.places()
 	for i := range o.sections {
 		for _, c := range o.sections[i].heap {
 			if o.best.at[c.url] == nil {
-				all = append(all, c.candidate)
+				places = append(places, &c.candidate)
 			}
 		}
 	}
-	limit := o.best.limit
+	all, limit := sorted(places), o.best.limit
 	if len(all) <= limit {
 		return all
 	}
-	slices.SortFunc(all, byRank)
-	var chosen, others []candidate
-	alike := map[string]int{}
+	type section struct{ host, name string }
+	chosen, others := make([]candidate, 0, len(all)), []candidate(nil)
+	alike := map[section]int{}
+	var p page
 	for _, c := range all {
-		p := parsePage(c.url)
-		section := p.section()
-		if alike[section]++; alike[section] <= (limit+2)/3 {
+		p.parse(c.url)
+		s := section{strings.TrimPrefix(p.host, "www."), p.sectionName()}
+		if alike[s]++; alike[s] <= (limit+2)/3 {
 			chosen = append(chosen, c)
 		} else {
 			others = append(others, c)
 		}
 	}
-	return slices.Concat(chosen, others)[:limit]
+	return append(chosen, others...)[:limit]
 }
 
 // Pages returns at most Options.Pages pages that are worth fetching, by priority, the newest first among equals. They
@@ -154,9 +155,10 @@ func (a *Analyser) Pages() []Page {
 			found = append(found, c)
 		}
 	}
+	var p page
 	for _, c := range slices.Concat(a.listed(), a.kept.researched.ordered()) {
 		if a.isNew(c.url) {
-			p := parsePage(c.url)
+			p.parse(c.url)
 			take(&p, c)
 		}
 	}
@@ -169,7 +171,7 @@ func (a *Analyser) Pages() []Page {
 			break
 		}
 		if !taken[c.url] {
-			p := parsePage(c.url)
+			p.parse(c.url)
 			if known := assessed[c.url]; known != nil && known.rank == c.rank && known.lastmod == c.lastmod {
 				c = *known
 				c.hint = 0
@@ -179,14 +181,18 @@ func (a *Analyser) Pages() []Page {
 			take(&p, c)
 		}
 	}
-	slices.SortFunc(found, func(x, y candidate) int {
+	order := make([]*candidate, len(found))
+	for i := range found {
+		order[i] = &found[i]
+	}
+	slices.SortFunc(order, func(x, y *candidate) int {
 		if c := cmp.Or(y.priority-x.priority, cmp.Compare(y.date, x.date)); c != 0 {
 			return c
 		}
-		return better(&x, &y)
+		return better(x, y)
 	})
 	list := make([]Page, len(found))
-	for i, c := range found {
+	for i, c := range order {
 		list[i] = Page{URL: c.url, Title: a.titleOf(c.url), Type: c.class.Type(), Priority: float64(c.priority) / 1000,
 			Method: methods[c.rank]}
 		if c.lastmod > 0 {

@@ -129,8 +129,8 @@ func (a siteView) survey() *survey {
 }
 
 // neighbours returns the evidence of other pages about a page, or nil: pages of its pattern or below it, and feeds and
-// news sitemaps that list it or pages of its pattern. hints name the evidence.
-func (a siteView) neighbours(p *page) (site *classify.Site, hints []string) {
+// news sitemaps that list it or pages of its pattern. hints name the evidence, if they are wanted.
+func (a siteView) neighbours(p *page, wantHints bool) (site *classify.Site, hints []string) {
 	r := a.seen.find(keyOf([]byte(p.url)))
 	if r == nil || r.rank == 0 {
 		return nil, nil
@@ -139,13 +139,8 @@ func (a siteView) neighbours(p *page) (site *classify.Site, hints []string) {
 	n := a.tree.current(r.node)
 	if l := s.evidence(n, a.tree); l != nil {
 		site = &l.site
-		from := "neighbours_"
-		if l.seen {
-			from = "pattern_page_"
-		}
-		hints = append(hints, from+string(site.Best().Type()))
-		if l.stream {
-			hints = append(hints, "neighbours_dated_day_by_day")
+		if wantHints {
+			hints = l.hints()
 		}
 	}
 	weight, hint := 0.0, ""
@@ -172,13 +167,35 @@ func (a siteView) neighbours(p *page) (site *classify.Site, hints []string) {
 		vouched = *site
 	}
 	vouched.Vouch(weight)
-	return &vouched, append(hints, hint)
+	if wantHints {
+		hints = append(hints, hint)
+	}
+	return &vouched, hints
+}
+
+// hints name the evidence.
+func (e *patternEvidence) hints() []string {
+	from := "neighbours_"
+	if e.seen {
+		from = "pattern_page_"
+	}
+	hints := []string{from + string(e.site.Best().Type())}
+	if e.stream {
+		hints = append(hints, "neighbours_dated_day_by_day")
+	}
+	return hints
 }
 
 // classOf returns the class of a page by its URL, the texts by which it is known, and the site.
 func (a siteView) classOf(p *page) (classify.Class, float64) {
-	site, _ := a.neighbours(p)
-	class, confidence := a.classifier.BestIn(p.url, a.textOf(p), site)
+	site, _ := a.neighbours(p, false)
+	text := a.textOf(p)
+	if text == (classify.Text{}) {
+		if class, confidence, ok := a.shapes.exactly(p, site); ok {
+			return a.correctByDate(p, class, confidence)
+		}
+	}
+	class, confidence := a.classifier.BestIn(p.url, text, site)
 	return a.correctByDate(p, class, confidence)
 }
 
@@ -212,7 +229,7 @@ func correctByMethod(class classify.Class, confidence float64, rank uint8) (clas
 
 // classification is classOf with the evidence.
 func (a siteView) classification(p *page) classify.Classification {
-	site, hints := a.neighbours(p)
+	site, hints := a.neighbours(p, true)
 	k := a.classifier.ClassifyIn(p.url, a.textOf(p), site)
 	k.Evidence.DomainContext = append(k.Evidence.DomainContext, hints...)
 	class, _ := classify.ClassOf(k.PrimaryType)
