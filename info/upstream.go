@@ -6,11 +6,23 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 )
+
+// PanicError is a panic that was recovered in a goroutine, where it would have ended the program.
+type PanicError struct {
+	Thrown any
+	Stack  []byte
+}
+
+// Recovered returns the error for a value that was thrown. The deferred function that recovered it calls it.
+func Recovered(thrown any) error { return &PanicError{thrown, debug.Stack()} }
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Thrown) }
 
 // Class is a class of failed upstream calls, by what to do about them.
 type Class string

@@ -5,7 +5,6 @@ package collect
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -86,7 +85,7 @@ func (c *Collector) Run(ctx context.Context, names ...string) []info.Report {
 		running.Go(func() {
 			defer func() { // a panic in this goroutine would end the program
 				if thrown := recover(); thrown != nil {
-					reports[i] = c.failed(info.Report{Source: s.Name()}, fmt.Errorf("panic: %v", thrown))
+					reports[i] = c.failed(info.Report{Source: s.Name()}, info.Recovered(thrown))
 				}
 			}()
 			reports[i] = c.source(ctx, s, l)
@@ -104,8 +103,10 @@ func (c *Collector) refresh(ctx context.Context) {
 	}
 	if _, err := cache.Fill(ctx, c.Cache, c.Store, c.Owner, c.Now()); err != nil {
 		c.Log.Warn("info_cache_failed", "error_type", contract.KindOf(err), "error", err.Error())
-		// Readers keep what they have if it is the store that fails. The failure was logged.
-		_ = c.Cache.Extend(ctx, c.Now())
+		// Readers keep what they have if it is the store that fails.
+		if err := c.Cache.Extend(ctx, c.Now()); err != nil {
+			c.Log.Warn("info_cache_failed", "error_type", contract.KindOf(err), "error", err.Error())
+		}
 	}
 }
 
@@ -166,6 +167,9 @@ func (c *Collector) source(ctx context.Context, s info.Source, l *looking) (r in
 	defer enough()
 	b, err := s.Collect(hurried, client, state.State, began)
 	r.Counts.Calls = client.calls
+	for _, f := range b.Failures {
+		c.panicked(s.Name(), f.Request, f.Err)
+	}
 	if err != nil {
 		return c.gaveUp(ctx, s, state, b, err, r)
 	}
@@ -337,8 +341,8 @@ func (c *Collector) gaveUp(ctx context.Context, s info.Source, state store.Sourc
 		Message: contract.Reason(err), NotBefore: until, Failed: letters(s.Name(), b.Failures), Now: now}))
 	r.Error, r.Kind = contract.Reason(err), info.Kind(err)
 	r.Counts.Failed = len(b.Failures)
-	c.Log.Error("info_collect_failed", "error_type", info.Kind(err), "source", s.Name(), "class", class, "error",
-		err.Error(), "not_before", until)
+	c.Log.Error("info_collect_failed", append([]any{"error_type", info.Kind(err), "source", s.Name(), "class", class,
+		"error", err.Error(), "not_before", until}, stackOf(err)...)...)
 	return r
 }
 
@@ -383,6 +387,24 @@ func (c *Collector) skipped(r info.Report, until time.Time) info.Report {
 // failed reports a failure of the store. The next collection begins where this one did.
 func (c *Collector) failed(r info.Report, err error) info.Report {
 	r.Error, r.Kind = contract.Reason(err), contract.KindOf(err)
-	c.Log.Error("info_collect_failed", "error_type", contract.KindOf(err), "source", r.Source, "error", err.Error())
+	c.Log.Error("info_collect_failed", append([]any{"error_type", contract.KindOf(err), "source", r.Source, "error",
+		err.Error()}, stackOf(err)...)...)
 	return r
+}
+
+// panicked logs a failed request if its error is a panic: others are a provider's or a website's, and are counted.
+func (c *Collector) panicked(source, request string, err error) {
+	if stack := stackOf(err); stack != nil {
+		c.Log.Error("info_collect_failed", append([]any{"error_type", contract.KindOf(err), "source", source,
+			"request", request, "error", err.Error()}, stack...)...)
+	}
+}
+
+// stackOf returns the stack of a panic as an attribute of the log, or nothing.
+func stackOf(err error) []any {
+	var p *info.PanicError
+	if errors.As(err, &p) {
+		return []any{"stack", string(p.Stack)}
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package collect
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -461,6 +462,80 @@ func TestCollect_KeyRefusedInBetween(t *testing.T) {
 	s, err := w.Store.Sources(ctx)
 	if err != nil || s[0].Failures != 1 || s[0].ErrorClass != string(info.Refused) || len(w.articles()) != 10 {
 		t.Errorf("%+v %v, %d articles", s, err, len(w.articles()))
+	}
+}
+
+// breaking panics in requests for some URLs.
+type breaking struct {
+	fetch.Transport
+	at string // part of the URLs
+}
+
+func (b breaking) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
+	if strings.Contains(r.URL, b.at) {
+		panic("broken at " + r.URL)
+	}
+	return b.Transport.Do(ctx, r)
+}
+
+// brokenSource panics when it collects.
+type brokenSource struct{ *sources.NewsData }
+
+func (brokenSource) Collect(context.Context, info.Client, []byte, time.Time) (info.Batch, error) {
+	panic("broken source")
+}
+
+// A panic, wherever it is recovered, is logged with its stack, and nothing else is lost by it.
+func TestCollect_PanicsAreLogged(t *testing.T) {
+	const rss = `<rss><channel><title>F</title><item><title>t</title><link>https://press.example/%s</link>` +
+		`<pubDate>Sat, 17 Jan 2026 10:00:00 GMT</pubDate></item></channel></rss>`
+	w := newWorld(t, &sources.Feeds{URLs: []string{"https://good.example/rss", "https://bad-feed.example/rss"}},
+		naver("bad-query"), brokenSource{newsData(200, 30, "x")})
+	w.pages["https://good.example/rss"] = page{body: fmt.Sprintf(rss, "bad-page")}
+	w.Transport = breaking{w, "bad-"}
+	for _, r := range w.run(info.Feed, info.Naver, info.NewsData) {
+		if (r.Error == "") != (r.Source == info.Feed) {
+			t.Errorf("%+v", r)
+		}
+	}
+	if n := len(w.articles()); n != 1 {
+		t.Errorf("%d articles", n)
+	}
+	letters, err := w.Replay(ctx, info.Feed)
+	if err != nil || letters.Failed != 1 {
+		t.Errorf("%+v %v", letters, err)
+	}
+	logged := map[string]int{}
+	for line := range strings.Lines(w.log.String()) {
+		var l struct {
+			Msg, Source, Request, Error, Stack string
+			Kind                               string `json:"error_type"`
+		}
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatal(err)
+		}
+		if l.Msg != "info_collect_failed" {
+			continue
+		}
+		if l.Kind != string(contract.Internal) || !strings.Contains(l.Stack, "collect_test.go:") {
+			t.Errorf("%s", line)
+		}
+		logged[l.Source+" "+l.Request+" "+l.Error]++
+	}
+	for _, want := range []string{
+		"feed https://bad-feed.example/rss panic: broken at https://bad-feed.example/rss",
+		"newsdata  panic: broken source",
+		"feed https://press.example/bad-page panic: broken at https://press.example/bad-page",
+	} {
+		if logged[want] == 0 {
+			t.Errorf("%q is not logged; %v", want, logged)
+		}
+	}
+	if n := logged["feed https://bad-feed.example/rss panic: broken at https://bad-feed.example/rss"]; n != 2 {
+		t.Errorf("the collection and the replay logged %d times", n)
+	}
+	if len(logged) != 5 { // with Naver's: the only query's, and so the collection's
+		t.Errorf("%v", logged)
 	}
 }
 

@@ -57,7 +57,7 @@ func (l *looking) replay(ctx, hurried context.Context, s info.Source, done *info
 	client := l.client(s)
 	for _, letter := range list {
 		now := c.Now()
-		b, err := s.Replay(hurried, client, letter.Request, now)
+		b, err := replayOne(hurried, s, client, letter.Request, now)
 		if err != nil && hurried.Err() != nil {
 			return nil // not the request's fault
 		}
@@ -76,6 +76,7 @@ func (l *looking) replay(ctx, hurried context.Context, s info.Source, done *info
 			continue
 		}
 		done.Failed++
+		c.panicked(s.Name(), letter.Request, err)
 		c.warn(s, c.Store.Add(ctx, letters(s.Name(), []info.Failure{{Request: letter.Request, Err: err}}), now))
 		if class := info.ClassOf(err); class == info.Spent || class == info.Throttled {
 			c.warn(s, c.Store.Rest(ctx, s.Name(), string(class), c.restsUntil(s, err, 0, now)))
@@ -83,6 +84,17 @@ func (l *looking) replay(ctx, hurried context.Context, s info.Source, done *info
 		}
 	}
 	return nil
+}
+
+// replayOne repeats a request. One that panics must not keep the others, and the day's other work, from being done.
+func replayOne(ctx context.Context, s info.Source, c info.Client, request string, now time.Time) (b info.Batch,
+	err error) {
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			b, err = info.Batch{}, info.Recovered(thrown)
+		}
+	}()
+	return s.Replay(ctx, c, request, now)
 }
 
 // Daily replays dead letters and prunes old rows.

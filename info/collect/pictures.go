@@ -104,6 +104,11 @@ func (l *looking) look(ctx context.Context) error {
 		turns <- struct{}{}
 		running.Go(func() {
 			defer func() { <-turns }()
+			defer func() { // a panic in this goroutine would end the program
+				if thrown := recover(); thrown != nil {
+					l.panicked(pages[0].Source, pages[0].URL, info.Recovered(thrown))
+				}
+			}()
 			l.domain(hurried, pages)
 		})
 	}
@@ -206,13 +211,17 @@ func (l *looking) domain(ctx context.Context, pages []info.Article) {
 	defer session.Close()
 	for _, a := range pages {
 		image, err := l.picture(ctx, session, a.URL)
+		l.panicked(a.Source, a.URL, err)
 		if ctx.Err() != nil {
 			return // not fetched, so not tried
 		}
 		switch {
+		case contract.KindOf(err) == contract.Storage:
+			l.Log.Warn("info_store_failed", "error_type", contract.Storage, "error", err.Error(), "source", a.Source)
+			return
 		case errors.Is(err, fetch.ErrHostBusy), errors.Is(err, fetch.ErrFrontier), errors.Is(err, fetch.ErrDeadline),
 			errors.Is(err, fetch.ErrBudget), errors.Is(err, fetch.ErrCrawlDelay),
-			errors.Is(err, fetch.ErrRobotsUnknown), contract.KindOf(err) == contract.Storage:
+			errors.Is(err, fetch.ErrRobotsUnknown):
 			return // the next run goes on
 		}
 		l.mu.Lock()
@@ -226,9 +235,9 @@ func (l *looking) domain(ctx context.Context, pages []info.Article) {
 
 // picture returns the picture of a page, or "".
 func (l *looking) picture(ctx context.Context, session *fetch.Session, page string) (image string, err error) {
-	defer func() { // a panic in this goroutine would end the program
+	defer func() { // a page that breaks the reader is not fetched again and again
 		if thrown := recover(); thrown != nil {
-			err = fmt.Errorf("panic: %v", thrown)
+			image, err = "", info.Recovered(thrown)
 		}
 	}()
 	answer, err := session.Fetch(ctx, fetch.Target{URL: page, Accept: "text/html,application/xhtml+xml;q=0.9",

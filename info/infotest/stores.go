@@ -48,6 +48,7 @@ var StoreCases = []StoreCase{
 	{"pages of a search", searchPages},
 	{"searches for beginnings", beginnings},
 	{"a search that takes many looks", manyLooks},
+	{"articles whose pages may have a picture", wanting},
 	{"old articles are removed", prune},
 	{"a lease excludes others", lease},
 	{"of many takers one gets the lease", leaseRace},
@@ -688,6 +689,70 @@ func manyLooks(t T, s *store.Store) {
 		expect(t, fmt.Sprintf("%q, image %t, upwards", q.Source, q.HasImage), append([]string{}, found...),
 			append([]string{}, want...))
 	}
+}
+
+// wanting: each page is looked at for a picture, however many there are, and once more a day later.
+func wanting(t T, s *store.Store) {
+	const all, atOnce = 130, 50
+	var list []info.Article
+	for i := range all {
+		list = append(list, Article(info.Sources[i%4], i, noon))
+	}
+	list[3].ThumbnailURL = "https://i.example/given"
+	put(t, s, list...)
+	_, err := s.SetDeleted(ctx, list[4].ID, true)
+	must(t, "SetDeleted", err)
+	now, visits := time.Now(), s.Visits()
+	wanted := func(at time.Time) []info.Article {
+		t.Helper()
+		found, err := visits.Wanting(ctx, at, atOnce)
+		must(t, "Wanting", err)
+		return found
+	}
+	looked := map[string]bool{}
+	for range all {
+		found := wanted(now)
+		if len(found) == 0 {
+			break
+		}
+		var pictures []store.Picture
+		for i, a := range found {
+			if looked[a.ID] || a.URL == "" || a.Source == "" {
+				t.Errorf("%+v, looked at %v", a, looked[a.ID])
+			}
+			looked[a.ID] = true
+			p := store.Picture{ID: a.ID}
+			if i%2 == 0 {
+				p.URL = "https://i.example/found"
+			}
+			pictures = append(pictures, p)
+		}
+		must(t, "SetPictures", visits.SetPictures(ctx, pictures, now))
+	}
+	expect(t, "looked at", []any{len(looked), looked[list[3].ID], looked[list[4].ID]}, []any{all - 2, false, false})
+	must(t, "SetPictures", visits.SetPictures(ctx, []store.Picture{{ID: list[3].ID, URL: "https://i.example/other"}},
+		now))
+	one, err := s.Article(ctx, list[3].ID)
+	must(t, "Article", err)
+	expect(t, "the picture that it had", one.ThumbnailURL, list[3].ThumbnailURL)
+	pictured := page(t, s, info.Query{Category: info.All, HasImage: true, Limit: all}).Articles
+	expect(t, "with a picture", len(pictured), (all-2)/2+1)
+	expect(t, "within a day", len(wanted(now.Add(23*time.Hour))), 0)
+	again := 0
+	for at := now.Add(24*time.Hour + time.Minute); ; {
+		found := wanted(at)
+		if len(found) == 0 {
+			break
+		}
+		var pictures []store.Picture
+		for _, a := range found {
+			pictures = append(pictures, store.Picture{ID: a.ID})
+		}
+		must(t, "SetPictures", visits.SetPictures(ctx, pictures, at))
+		again += len(found)
+	}
+	expect(t, "a day later", again, (all-2)/2)
+	expect(t, "two days later", len(wanted(now.Add(49*time.Hour))), 0)
 }
 
 func prune(t T, s *store.Store) {

@@ -353,6 +353,7 @@ func TestOperators(t *testing.T) {
 	}
 	if got := ask("GET", "/metrics", "", 200); !strings.Contains(got,
 		`newsfork_info_calls_used{source="naver",window="day"} 1`) ||
+		!strings.Contains(got, `newsfork_info_gaps{source="naver"} 0`) ||
 		!strings.Contains(got, `newsfork_info_seconds_since_success{source="feed"} `) {
 		t.Errorf("%s", got)
 	}

@@ -106,7 +106,7 @@ func (f *Feeds) Collect(ctx context.Context, c info.Client, state []byte, now ti
 			defer func() { <-turns; running.Done() }()
 			defer func() { // a panic in this goroutine would end the program
 				if thrown := recover(); thrown != nil {
-					answers[i].err = fmt.Errorf("panic: %v", thrown)
+					answers[i].err = info.Recovered(thrown)
 				}
 			}()
 			answers[i] = f.read(ctx, c, url, seen[url], now)

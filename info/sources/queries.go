@@ -2,7 +2,6 @@ package sources
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -115,7 +114,7 @@ func sideBySide(n int, do func(i int) error) []error {
 			defer func() { close(ended); <-turns }()
 			defer func() { // a panic in this goroutine would end the program
 				if thrown := recover(); thrown != nil {
-					errs[i] = fmt.Errorf("panic: %v", thrown)
+					errs[i] = info.Recovered(thrown)
 				}
 			}()
 			if errs[i] = do(i); errs[i] != nil && info.ClassOf(errs[i]).StopsSource() {

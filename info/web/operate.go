@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"math"
 	"net/http"
@@ -409,6 +410,13 @@ func (o *Operating) metrics(w http.ResponseWriter, r *http.Request) error {
 	family("dead_letters", "Requests that failed and were neither replayed nor discarded.")
 	for _, s := range list {
 		text.Sample(float64(s.DeadLetters), "source", s.Name)
+	}
+	family("gaps", "Searches of the last collection that had more new articles than were taken.")
+	for _, s := range list {
+		var last info.Counts
+		if len(s.Counts) > 0 && json.Unmarshal(s.Counts, &last) == nil {
+			text.Sample(float64(last.Gaps), "source", s.Name)
+		}
 	}
 	quotas := func(value func(info.Quota) int) {
 		for _, s := range list {

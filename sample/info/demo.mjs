@@ -78,9 +78,18 @@ try {
   await main();
 } catch (error) {
   failure(error instanceof Unexpected ? error.message : error.stack);
+  showErrors();
   process.exitCode = 1;
 } finally {
   await harness.close();
+}
+
+/** Shows the errors that the Workers logged, without which nobody knows why an event failed. */
+function showErrors() {
+  const errors = harness
+    .getLogs()
+    .filter(({ level, message }) => level === "error" || /"level":"error"/i.test(message));
+  for (const { message } of errors.slice(-20)) console.error(`  ${message}`);
 }
 
 async function main() {
