@@ -384,7 +384,7 @@ func TestRobots_Decide(t *testing.T) {
 		robots    fetchtest.Page
 		exists    bool
 		allows    bool
-		requests  int
+		requests  int    // three of them for news sitemaps where robots.txt does not name the main one
 		errorType string // of the sitemap
 	}{
 		{"forbids all", fetchtest.Page{Body: "User-agent: *\nDisallow: /\n"}, true, false, 1, "robots_disallowed"},
@@ -397,13 +397,13 @@ func TestRobots_Decide(t *testing.T) {
 			true, 3, ""},
 		{"leaves the sitemap", fetchtest.Page{Body: "User-agent: *\nDisallow: /\nAllow: /sitemap.xml\n"}, true, false,
 			2, ""},
-		{"is missing", fetchtest.Page{Status: 404}, false, true, 3, ""},
-		{"is forbidden", fetchtest.Page{Status: 403}, false, true, 3, ""},
+		{"is missing", fetchtest.Page{Status: 404}, false, true, 6, ""},
+		{"is forbidden", fetchtest.Page{Status: 403}, false, true, 6, ""},
 		{"fails", fetchtest.Page{Status: 500}, false, false, 1, "robots_disallowed"},
-		{"redirects in a circle", fetchtest.Redirect(302, "/robots.txt"), false, true, 3, ""},
+		{"redirects in a circle", fetchtest.Redirect(302, "/robots.txt"), false, true, 6, ""},
 		{"redirects inward", fetchtest.Redirect(302, "http://169.254.169.254/latest/meta-data/"), false, false, 1,
 			"robots_disallowed"},
-		{"is a web page", fetchtest.Page{Body: "<!doctype html><html><body>Not found</body></html>"}, false, true, 3,
+		{"is a web page", fetchtest.Page{Body: "<!doctype html><html><body>Not found</body></html>"}, false, true, 6,
 			""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package collector_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -128,7 +129,7 @@ func TestSitemaps_GuessesAreNoErrors(t *testing.T) {
 }
 
 // Neither a news sitemap nor an empty one at a well-known path ends the search for the site's sitemap, which
-// becomes the root. An entry of found that is a URL is redirected to.
+// becomes the root; nor does that one end the search for news. An entry of found that is a URL is redirected to.
 func TestSitemaps_NewsAtWellKnownPath(t *testing.T) {
 	const news = `<urlset xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>https://example.com/` +
 		`today</loc><news:news><news:title>Today</news:title></news:news></url></urlset>`
@@ -144,6 +145,9 @@ func TestSitemaps_NewsAtWellKnownPath(t *testing.T) {
 		months[path] = untagged
 	}
 	months["/news-sitemap.xml"] = "<sitemapindex>" + months["/news-sitemap.xml"] + "</sitemapindex>"
+	many := maps.Clone(months)
+	many["/sitemap.xml"], many["/sitemap_news.xml"] = months["/news-sitemap.xml"], news
+	delete(many, "/news-sitemap.xml")
 	for _, c := range []struct {
 		name  string
 		found map[string]string
@@ -175,7 +179,10 @@ func TestSitemaps_NewsAtWellKnownPath(t *testing.T) {
 		{"an index of more news than there are requests, then an index", months, "/sitemap-index.xml", 10},
 		{"news without tags only", map[string]string{"/news-sitemap.xml": untagged}, "/news-sitemap.xml", 1},
 		{"news only", map[string]string{"/news-sitemap.xml": news}, "/news-sitemap.xml", 1},
-		{"the main one", map[string]string{"/sitemap.xml": main, "/news-sitemap.xml": news}, "/sitemap.xml", 2},
+		{"the main one, then news", map[string]string{"/sitemap.xml": main, "/sitemap_news.xml": news}, "/sitemap.xml", 3},
+		{"the main one, then news without tags", map[string]string{"/sitemap.xml": index, "/pages.xml": main,
+			"/sitemap-news.xml": untagged}, "/sitemap.xml", 3},
+		{"more than there are requests, then news", many, "/sitemap.xml", 12},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -42,9 +42,10 @@ type Candidate struct {
 }
 
 // Walk decides which sitemap of a site to request next: those that robots.txt names, then the children of indexes,
-// then well-known paths while nothing but news was found, since a news sitemap covers only two days. News comes
-// first, then what changed last; but the children of a guessed index of news wait until the site's own sitemap was
-// searched for, since they may be many. No document is requested twice.
+// then well-known paths until the site's main sitemap was found. News comes first, then what changed last; but the
+// children of a guessed index of news wait until the main sitemap was searched for, since they may be many. Well-known
+// paths of news are tried even after the main sitemap was guessed, until one is found, since a news sitemap often lies
+// beside it. No document is requested twice.
 //
 // The caller calls Next until it returns no candidate or its budget is spent, and reports each outcome with Redirect,
 // Child or Read. A candidate that cannot be fetched needs no report.
@@ -58,8 +59,9 @@ type Walk struct {
 	taken     map[string]struct{} // what was handed out, or read under another name
 	forgotten map[uint64]struct{} // digests of the keys for which keep left no room
 	seed      maphash.Seed        // of the digests
-	found     bool
-	news      bool // was found by a guess
+	found     bool                // the main sitemap
+	named     bool                // it was not guessed: the site names its sitemaps
+	news      bool                // a news sitemap was found at a well-known path
 	order     int
 }
 
@@ -106,7 +108,7 @@ func NewWalk(origin string, listed []string, keep int, now time.Time) *Walk {
 
 // Next returns the next sitemap to ask for, if there is one.
 func (w *Walk) Next() (Candidate, bool) {
-	if w.news {
+	if w.found || w.news {
 		if c, ok := w.guess(); ok {
 			return c, true
 		}
@@ -121,17 +123,24 @@ func (w *Walk) Next() (Candidate, bool) {
 	return w.guess()
 }
 
-// guess returns the next well-known path to try, unless the site's sitemap was found.
+// guess returns the next well-known path to try: one of news unless news was found, another one unless the site's main
+// sitemap was found.
 func (w *Walk) guess() (Candidate, bool) {
-	for !w.found && len(w.guesses) > 0 {
+	for !w.named && len(w.guesses) > 0 {
 		u := w.origin + w.guesses[0]
 		w.guesses = w.guesses[1:]
-		if w.news && classify(u) == newsClass {
+		known := w.found
+		if classify(u) == newsClass {
+			known = w.news
+		}
+		key := identity(u)
+		if known || !w.take(key) {
 			continue
 		}
-		if w.take(identity(u)) {
-			return Candidate{URL: u, Source: FromWellKnown}, true
+		if i := slices.IndexFunc(w.pending, func(p pending) bool { return p.key == key }); i >= 0 {
+			return w.pending[i].Candidate, true // an index names it
 		}
+		return Candidate{URL: u, Source: FromWellKnown}, true
 	}
 	return Candidate{}, false
 }
@@ -152,17 +161,24 @@ func (w *Walk) Child(c Candidate, loc []byte, lastmod time.Time) {
 	})
 }
 
-// Read reports what the document of c was, which the site served at url. Guessing ends with the first that is a
-// sitemap, not empty and not one of news.
+// Read reports what the document of c was, which the site served at url. The main sitemap is the first that is not
+// empty and not one of news.
 func (w *Walk) Read(c Candidate, url string, s *Summary) {
 	switch worth := c.Worth(url, s); {
 	case worth == ListsNothing:
-	case w.news && c.Source == FromIndex: // of news
-	case worth == OfNews:
+	case worth == OfNews, w.found && c.Source == FromIndex && ofNews(c, url, s):
 		w.news = true
+	case w.news && c.Source == FromIndex: // of news
 	default:
 		w.found = true
+		w.named = w.named || c.Source != FromWellKnown
 	}
+}
+
+// ofNews reports whether the document of c, which the site served at url, is a news sitemap. Some sites leave out the
+// tags of news, so the name of either is enough.
+func ofNews(c Candidate, url string, s *Summary) bool {
+	return s.IsNews() || classify(c.URL) == newsClass || classify(url) == newsClass
 }
 
 // Worth is how well a sitemap serves as the main one of its site, ascending.
@@ -174,13 +190,12 @@ const (
 	OfSite
 )
 
-// Worth returns the worth of the document of c, which the site served at url. Some sites leave out the tags of news, so
-// the name of either is enough.
+// Worth returns the worth of the document of c, which the site served at url.
 func (c Candidate) Worth(url string, s *Summary) Worth {
 	switch {
 	case s.Kind == Invalid || s.URLs+s.Children == 0:
 		return ListsNothing
-	case c.Source == FromWellKnown && (s.IsNews() || classify(c.URL) == newsClass || classify(url) == newsClass):
+	case c.Source == FromWellKnown && ofNews(c, url, s):
 		return OfNews
 	}
 	return OfSite

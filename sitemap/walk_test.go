@@ -201,24 +201,78 @@ func TestWalk_Guesses(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		sum  Summary
-		goOn bool
+		rest []string
 	}{
-		"a web page":      {Summary{Kind: Invalid}, true},
-		"an empty urlset": {Summary{Kind: URLSet, Skipped: 3}, true},
-		"a urlset":        {Summary{Kind: URLSet, URLs: 1}, false},
-		"an index":        {Summary{Kind: Index, Children: 1}, false},
+		"a web page":      {Summary{Kind: Invalid}, WellKnown[1:]},
+		"an empty urlset": {Summary{Kind: URLSet, Skipped: 3}, WellKnown[1:]},
+		"a urlset":        {Summary{Kind: URLSet, URLs: 1}, wellKnownNews},
+		"an index":        {Summary{Kind: Index, Children: 1}, wellKnownNews},
 	} {
 		w := NewWalk(origin, nil, 20, clock)
 		first, _ := w.Next()
 		w.Read(first, first.URL, &c.sum)
-		if _, more := w.Next(); more != c.goOn {
-			t.Errorf("after %s: more = %v", name, more)
+		if got := drain(w); !slices.Equal(got, c.rest) {
+			t.Errorf("after %s: asked for %q, want %q", name, got, c.rest)
 		}
 	}
 	// A listed sitemap that is also a well-known path is asked for once.
 	w := NewWalk(origin, []string{"http://A.example:80/sitemap.xml#top"}, 20, clock)
 	if got := drain(w); len(got) != len(WellKnown) || slices.Contains(got, "/sitemap.xml") {
 		t.Errorf("asked for %q", got)
+	}
+}
+
+// wellKnownNews are the well-known paths of news sitemaps.
+var wellKnownNews = []string{"/news-sitemap.xml", "/sitemap-news.xml", "/sitemap_news.xml"}
+
+// TestWalk_NewsBesideMain: a news sitemap at a well-known path is read although the site's main sitemap was guessed,
+// before the children of that one, which may be more than can be read.
+func TestWalk_NewsBesideMain(t *testing.T) {
+	const origin = "https://a.example"
+	index := Summary{Kind: Index, Children: 3}
+	for name, c := range map[string]struct {
+		listed   []string
+		children []string
+		read     map[string]*Summary
+		want     []string
+	}{
+		"an index, untagged news": {nil, []string{"/1.xml", "/2.xml"},
+			map[string]*Summary{"/sitemap.xml": &index, "/sitemap-news.xml": {Kind: URLSet, URLs: 9}},
+			[]string{"/sitemap.xml", "/news-sitemap.xml", "/sitemap-news.xml", "/1.xml", "/2.xml"}},
+		"the index names the news": {nil, []string{"/1.xml", "/news-sitemap.xml"},
+			map[string]*Summary{"/sitemap.xml": &index, "/news-sitemap.xml": {Kind: URLSet, URLs: 9}},
+			[]string{"/sitemap.xml", "/news-sitemap.xml", "/1.xml"}},
+		"news at the path of another one": {nil, nil,
+			map[string]*Summary{"/sitemap.xml": {Kind: URLSet, URLs: 9, NewsEntries: 9}, "/wp-sitemap.xml": &index},
+			[]string{"/sitemap.xml", "/sitemap_index.xml", "/wp-sitemap.xml"}},
+		"no news": {nil, []string{"/1.xml"}, map[string]*Summary{"/sitemap.xml": &index},
+			[]string{"/sitemap.xml", "/news-sitemap.xml", "/sitemap-news.xml", "/sitemap_news.xml", "/1.xml"}},
+		"the main one is named": {[]string{origin + "/map.xml"}, []string{"/1.xml"},
+			map[string]*Summary{"/map.xml": &index}, []string{"/map.xml", "/1.xml"}},
+		"what is named is missing": {[]string{origin + "/map.xml"}, nil,
+			map[string]*Summary{"/sitemap.xml": {Kind: URLSet, URLs: 9}},
+			[]string{"/map.xml", "/sitemap.xml", "/news-sitemap.xml", "/sitemap-news.xml", "/sitemap_news.xml"}},
+	} {
+		w := NewWalk(origin, c.listed, 20, clock)
+		var asked []string
+		for a, more := w.Next(); more; a, more = w.Next() {
+			path := strings.TrimPrefix(a.URL, origin)
+			asked = append(asked, path)
+			if slices.Contains(c.children, path) != (a.Source == FromIndex) {
+				t.Errorf("%s: %s was found by %s", name, path, a.Source)
+			}
+			if s := c.read[path]; s != nil {
+				for i := range s.Children {
+					if i < len(c.children) {
+						w.Child(a, []byte(origin+c.children[i]), time.Time{})
+					}
+				}
+				w.Read(a, a.URL, s)
+			}
+		}
+		if !slices.Equal(asked, c.want) || w.Unread() != 0 {
+			t.Errorf("%s: asked for\n%q, want\n%q; %d not read", name, asked, c.want, w.Unread())
+		}
 	}
 }
 
