@@ -10,9 +10,9 @@ import (
 )
 
 // AppendCanonical appends the canonical form of loc, an absolute URL: scheme in lower case, host as Host returns it,
-// no default port, no fragment, percent-encoding as in browsers, no duplicate slashes, no tracking parameters. Copies
-// of a page for phones (AMP) or printers become the page. It reports false for anything else than a web URL without
-// credentials; what it appended then is of no use.
+// no default port, no fragment, percent-encoding in capitals and only of characters that need it, no duplicate slashes,
+// no tracking parameters. Copies of a page for phones (AMP) or printers become the page. It reports false for anything
+// else than a web URL without credentials; what it appended then is of no use.
 //
 // URLs are stored and compared in this form, so a change of it makes the affected URLs look new.
 func AppendCanonical(dst, loc []byte) ([]byte, bool) {
@@ -94,7 +94,7 @@ func appendRest(dst, rest []byte) []byte {
 		query = query[:i]
 	}
 	separator := byte('?')
-	for field := range bytes.SplitSeq(withoutBreaks(trimEnd(query)), []byte("&")) {
+	for field := range bytes.SplitSeq(unescape(withoutBreaks(trimEnd(query))), []byte("&")) {
 		if len(field) == 0 || isIdle(field) {
 			continue
 		}

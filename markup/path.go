@@ -15,7 +15,7 @@ const (
 	dotByte                             // may begin a dot segment, and an extension
 	copySegment                         // behind a slash, it may begin the name of a copy, "amp" or "print"
 	copyExtension                       // the same behind a dot
-	percent                             // may encode a dot
+	percent                             // may encode any character
 	backslash
 )
 
@@ -139,9 +139,9 @@ func appendOnePath(dst, path []byte) []byte {
 	double, copied := twice&slashByte != 0, named&(copySegment|copyExtension) != 0
 	start := len(dst)
 	if len(path) == 0 || seen&(pathByte|backslash) != 0 || dotted&dotByte != 0 ||
-		seen&percent != 0 && encodesDot(path) {
-		dst = AppendPath(dst, path)
-		double, copied = true, true // where dot segments and line breaks were, perhaps
+		seen&percent != 0 && hasOtherEscapes(path) {
+		dst = AppendPath(dst, unescape(withoutBreaks(path)))
+		double, copied = true, true // where dot segments, line breaks and escapes were, perhaps
 	} else {
 		dst = append(dst, path...)
 	}
@@ -154,8 +154,67 @@ func appendOnePath(dst, path []byte) []byte {
 	return dst
 }
 
-func encodesDot(path []byte) bool {
-	return bytes.Contains(path, []byte("%2e")) || bytes.Contains(path, []byte("%2E"))
+// unescape returns part of a URL with its percent-encoded bytes in capitals, and unreserved characters as they are
+// (RFC 3986, 6.2.2.1 and 6.2.2.2). A "%" that encodes nothing stays so: the characters that would complete it remain
+// encoded.
+func unescape(b []byte) []byte {
+	if !hasOtherEscapes(b) {
+		return b
+	}
+	dst := make([]byte, 0, len(b))
+	for i := 0; i < len(b); i++ {
+		v, ok := escaped(b[i:])
+		switch {
+		case !ok:
+			dst = append(dst, b[i])
+			continue
+		case isUnreserved(v) && !awaitsHex(dst):
+			dst = append(dst, v)
+		default:
+			dst = append(dst, '%', hex[v>>4], hex[v&15])
+		}
+		i += 2
+	}
+	return dst
+}
+
+// awaitsHex reports whether a hexadecimal digit at the end of b might complete a percent-encoded byte.
+func awaitsHex(b []byte) bool {
+	n := len(b)
+	return n > 0 && b[n-1] == '%' || n > 1 && b[n-2] == '%' && isHex(b[n-1])
+}
+
+// hasOtherEscapes reports whether part of a URL has percent-encoded bytes that unescape might write in another way.
+func hasOtherEscapes(b []byte) bool {
+	for {
+		at := bytes.IndexByte(b, '%')
+		if at < 0 {
+			return false
+		}
+		b = b[at:]
+		v, ok := escaped(b)
+		if !ok {
+			b = b[1:]
+			continue
+		}
+		if isUnreserved(v) || b[1] >= 'a' || b[2] >= 'a' {
+			return true
+		}
+		b = b[3:]
+	}
+}
+
+// escaped returns the byte that a percent-encoding at the beginning of b stands for.
+func escaped(b []byte) (v byte, ok bool) {
+	if len(b) < 3 || b[0] != '%' || !isHex(b[1]) || !isHex(b[2]) {
+		return 0, false
+	}
+	return unhex(b[1])<<4 | unhex(b[2]), true
+}
+
+// isUnreserved reports whether a character means the same in a URL if it is percent-encoded (RFC 3986, 2.3).
+func isUnreserved(c byte) bool {
+	return digit(c) || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '-' || c == '.' || c == '_' || c == '~'
 }
 
 // singleSlashes removes all but the first of consecutive slashes in place, and returns the new length. Those of a

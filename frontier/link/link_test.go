@@ -10,7 +10,7 @@ import (
 // FuzzParse: what is accepted as a URL is the same URL when it comes back.
 func FuzzParse(f *testing.F) {
 	for _, url := range []string{"https://a.example/", "http://a.example:8080/x?y", "HTTPS://A.example?utm_source=x#y",
-		"https://u@a.example/", "https://[::1]/", "https://1.2.3.4/"} {
+		"https://u@a.example/", "https://[::1]/", "https://1.2.3.4/", "https://a.example/%ea%41%%34%31?%7e"} {
 		f.Add(url)
 	}
 	f.Fuzz(func(t *testing.T, url string) {
@@ -47,6 +47,17 @@ func TestParse_RefusesPrivateHosts(t *testing.T) {
 		"https://a.example/", "https://b.a.test/x"} {
 		if _, ok := Parse(url); !ok {
 			t.Errorf("%s was refused", url)
+		}
+	}
+}
+
+// TestParse_Spellings: however the characters of a path are percent-encoded, it is one.
+func TestParse_Spellings(t *testing.T) {
+	const want = "https://a.example/%EC%86%8D%EB%B3%B4/A-1?q=%EA"
+	for _, url := range []string{want, "https://a.example/%ec%86%8d%EB%b3%b4/%41%2d1?%71=%ea",
+		"https://a.example/속보/A-1?q=%Ea"} {
+		if l, ok := Parse(url); !ok || l.String() != want {
+			t.Errorf("%s: %s, want %s", url, l, want)
 		}
 	}
 }

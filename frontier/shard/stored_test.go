@@ -1,6 +1,8 @@
 package shard_test
 
 import (
+	"encoding/binary"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -9,7 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/shard"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
@@ -208,4 +212,77 @@ func shardStats(w *world) (stats frontier.Stats) {
 		return err
 	})
 	return stats
+}
+
+// TestStored_OtherSpelling: a shard goes on in which URLs are percent-encoded as earlier versions left them.
+func TestStored_OtherSpelling(t *testing.T) {
+	const spelling, before = "%EC%86%8D%EB%B3%B4", "%ec%86%8d%eb%b3%b4"
+	const url = "https://a.example/" + spelling
+	feed := frontier.NewEntry{NewPage: frontier.NewPage{URL: url + "/feed"}, Method: "feed", Interval: 7200,
+		ETag: `"1"`, Status: 200}
+	old, s := newSite(t), newSite(t)
+	old.shard.PerMinute, s.shard.PerMinute = 60, 60
+	old.put("a.example", []frontier.NewPage{{URL: url + "/1"}, {URL: url + "/2"}}, feed)
+	hash := func(path string) string { return string(binary.BigEndian.AppendUint64(nil, store.Hash48(path))[2:]) }
+	pages := old.export()
+	for i := range pages {
+		for k := range pages[i].Hosts {
+			record := string(pages[i].Hosts[k].Record)
+			for _, name := range []string{"/1", "/2", "/feed"} {
+				if !strings.Contains(record, hash(spelling+name)) {
+					t.Fatalf("%s is not in the record", name)
+				}
+				record = strings.ReplaceAll(record, hash(spelling+name), hash(before+name))
+			}
+			pages[i].Hosts[k].Record = []byte(strings.ReplaceAll(record, spelling, before))
+		}
+	}
+	s.restore(pages)
+	s.now += 3 * hour
+	s.do(func() error {
+		tick, err := s.shard.Tick(s.now, shard.TickRequest{Shard: "shard-0"})
+		if err != nil || len(tick.Messages) != 1 {
+			t.Fatalf("%d messages, %v", len(tick.Messages), err)
+		}
+		list, _, err := contract.ParseRefreshes(tick.Messages[0])
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		grant, err := s.shard.BeginRefresh(s.now, frontier.RefreshRequest{Domain: "a.example", URL: list[0].URL,
+			Owner: "r"})
+		if !grant.Granted {
+			t.Errorf("%s: %+v", list[0].URL, grant)
+		}
+		_, err2 := s.shard.EndRefresh(s.now, frontier.RefreshResult{Domain: "a.example", URL: list[0].URL, Owner: "r",
+			Status: 304})
+		return errors.Join(err, err2)
+	})
+	s.invariants()
+	for _, again := range []string{feed.URL, strings.Replace(feed.URL, spelling, before, 1)} {
+		feed.URL = again
+		s.put("a.example", nil, feed)
+		s.do(func() error {
+			entries, err := s.shard.Entries(s.now, "a.example")
+			if len(entries.Entries) != 1 {
+				t.Errorf("%d entry points", len(entries.Entries))
+			}
+			return err
+		})
+		if got := s.verdicts(frontier.Put{Domain: "a.example", Pages: []frontier.NewPage{{URL: again}}}); got[0] !=
+			frontier.Duplicate {
+			t.Errorf("as a page the feed is %s", got[0])
+		}
+		s.invariants()
+	}
+	s.now += minute
+	s.scrape(hour, always(200))
+	if stats := s.stats(); stats.Done != 2 || stats.URLs != 0 {
+		t.Errorf("%+v", stats)
+	}
+	feed.Interval = 0
+	s.put("a.example", nil, feed)
+	if stats := s.stats(); stats.Entries != 0 {
+		t.Errorf("%d entry points", stats.Entries)
+	}
+	s.invariants()
 }

@@ -4,10 +4,12 @@ import (
 	"encoding/hex"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/link"
 )
 
 // Entry is an entry point: a feed, sitemap or listing page that is checked again and again.
@@ -180,7 +182,20 @@ func (r *Rhythm) Gap() time.Duration {
 
 // Entry returns the index of the entry point with a hash in Entries, or -1. UnpackEntries must have been called.
 func (h *Host) Entry(hash uint64) int {
-	return slices.IndexFunc(h.Entries, func(e Entry) bool { return Hash48(e.Path) == hash })
+	return slices.IndexFunc(h.Entries, func(e Entry) bool {
+		return Hash48(e.Path) == hash || Hash48(canonicalPath(e.Path)) == hash
+	})
+}
+
+// canonicalPath returns a path in canonical form: earlier versions wrote percent-encoding as it came.
+func canonicalPath(path string) string {
+	if strings.IndexByte(path, '%') < 0 {
+		return path
+	}
+	if l, ok := link.Parse(link.URL{Host: "a.example", Path: path}.String()); ok {
+		return l.Path
+	}
+	return path
 }
 
 // FailedStatus reports whether a check failed: its status is neither 2xx nor 304.
