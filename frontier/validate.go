@@ -60,7 +60,7 @@ const MaxWait = int64(366 * epoch.Day / time.Second)
 
 func (r *Result) validate(field string) error {
 	if r.Status != 0 {
-		if err := CheckRange(field+"status", r.Status, 100, 599); err != nil {
+		if err := CheckRange(field+"status", r.Status, 200, 599); err != nil {
 			return err
 		}
 	}

@@ -191,7 +191,8 @@ func (p *reportResult) result(field string, urls []json.RawMessage, assess asses
 		result.Published, result.Modified = plausible(p.Page.Published, now), plausible(p.Page.Modified, now)
 	}
 	if p.Status != nil {
-		if result.Status = *p.Status; result.Status > 599 { // RFC 9110 (15): of no class, so a fault of the server
+		// RFC 9110 (15): one of no class is a fault of the server, as is one of 1xx as the last answer.
+		if result.Status = *p.Status; result.Status < 200 || result.Status > 599 {
 			result.Status = http.StatusInternalServerError
 		}
 	} else {

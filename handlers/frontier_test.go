@@ -593,18 +593,19 @@ func TestReport_SurplusURLs(t *testing.T) {
 // must not have its report refused: the page would come back, and with it the next refused report.
 func TestReport_OddHosts(t *testing.T) {
 	f := newFixture(t, nil)
-	put(t, f, "https://a.example/1", "https://b.example/1", "https://c.example/1", "https://d.example/1")
-	l := lease(t, f, `{"max":4,"lease_seconds":600}`)
+	put(t, f, "https://a.example/1", "https://b.example/1", "https://c.example/1", "https://d.example/1",
+		"https://e.example/1")
+	l := lease(t, f, `{"max":5,"lease_seconds":600}`)
 	of := map[string]string{"a.example": `"status":999,"crawl_delay_seconds":-1`,
 		"b.example": `"status":200,"crawl_delay_seconds":1e300`, "c.example": `"status":600`,
-		"d.example": `"status":429,"retry_after_seconds":1e23`}
+		"d.example": `"status":429,"retry_after_seconds":1e23`, "e.example": `"status":101`}
 	var results []string
 	for _, i := range l.Items {
 		results = append(results, `{"id":`+encode(t, i.ID)+`,`+of[i.Host]+`}`)
 	}
 	got := get[contract.FrontierReported](t, f, "POST", "/api/v1/frontier/report",
 		`{"lease_id":`+encode(t, l.LeaseID)+`,"results":[`+strings.Join(results, ",")+`]}`)
-	if got.Accepted != 4 {
+	if got.Accepted != 5 {
 		t.Errorf("%+v", got)
 	}
 	for host, want := range map[string]float64{"a.example": 0, "b.example": 86400} {
@@ -614,7 +615,7 @@ func TestReport_OddHosts(t *testing.T) {
 		}
 	}
 	for host, want := range map[string]string{"a.example": "waiting", "b.example": "fetched", "c.example": "waiting",
-		"d.example": "waiting"} {
+		"d.example": "waiting", "e.example": "waiting"} {
 		u := get[contract.FrontierURL](t, f, "GET", "/api/v1/frontier/url?url=https://"+host+"/1", "")
 		if u.State != want { // the status of no class is a server's fault (RFC 9110, 15)
 			t.Errorf("the page of %s is %s, want %s", host, u.State, want)

@@ -76,7 +76,7 @@ export class Robots {
     let from = file;
     for (let i = 0; ; i++) {
       const { status, headers, body } = await asking(() => this.#fetch(from, { "User-Agent": agent }));
-      if (status === 429 || status >= 500) return { retryAfter: retryAfter(headers["retry-after"]) };
+      if (status < 200 || status === 429 || status >= 500) return { retryAfter: retryAfter(headers["retry-after"]) };
       if (status < 300 || status >= 400) return { text: body.subarray(0, MAX_BYTES).toString() };
       if (!URL.canParse(headers.location ?? "", from)) return {};
       const target = new URL(headers.location, from);

@@ -327,7 +327,7 @@ class Frontier:
                 raise
             except FAILURES:
                 return None, None  # no answer forbids everything for now
-            if answer.status == 429 or answer.status >= 500:
+            if answer.status < 200 or answer.status == 429 or answer.status >= 500:
                 return None, retry_after(answer.headers.get("retry-after"))
             if not 300 <= answer.status < 400:
                 return answer.body[:MAX_ROBOTS].decode(errors="replace"), None
