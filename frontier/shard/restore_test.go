@@ -3,6 +3,7 @@ package shard_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/newsfork/seed-engine/epoch"
@@ -187,5 +188,91 @@ func TestRestore_WhileLeased(t *testing.T) {
 	to.restore(from.export())
 	if again, _ := to.lease(frontier.LeaseRequest{Max: 5}); len(again.Items) > 0 {
 		t.Errorf("%s is given while a refresh has its host", again.Items[0].URL)
+	}
+}
+
+// TestRestore_SeenOnly: what the shard has only seen, and the snapshot has waiting, waits again. What was fetched or is
+// gone since, or is forbidden now, does not.
+func TestRestore_SeenOnly(t *testing.T) {
+	older, s := newSite(t), newSite(t)
+	list := articles("a.example", 0, 200)
+	for i := range list {
+		list[i].Priority = 0.5
+	}
+	older.put("a.example", list)
+	pages := older.export()
+
+	better := articles("a.example", 1000, 500)
+	for i := range better {
+		better[i].Priority = 1
+	}
+	s.put("a.example", list[:100])
+	taken := map[string]bool{}
+	for i, status := range []int{200, 404} {
+		s.now += minute
+		l, _ := s.lease(frontier.LeaseRequest{Max: 5, PerHost: 5, Seconds: 60})
+		for _, item := range l.Items {
+			taken[item.URL] = true
+		}
+		if s.reportAll(l, status); len(taken) != 5*(i+1) {
+			t.Fatalf("%d pages", len(taken))
+		}
+	}
+	s.put("a.example", better) // displaces the others
+	known := 0
+	for i := range list {
+		if s.state(list[i].URL).State == "known" {
+			known++
+		}
+	}
+	if known != 90 {
+		t.Fatalf("%d pages are only known", known)
+	}
+	rules := "User-agent: *\nDisallow: /*7.html\n" // since when some of the older pages must not wait
+	s.do(func() error {
+		_, err := s.shard.Acquire(s.now, frontier.AcquireRequest{Domain: "a.example", Owner: "c", Seconds: 60})
+		return err
+	})
+	s.do(func() error {
+		_, err := s.shard.Release(s.now, frontier.ReleaseRequest{Domain: "a.example", Owner: "c",
+			Hosts: []frontier.Visit{{Host: "a.example", RobotsExpires: s.now + 24*hour, Rules: &rules}}})
+		return err
+	})
+	waiting := s.stats().URLs
+	s.restore(pages)
+	s.restore(pages)
+	allowed := 0
+	for i := range list {
+		url, state := list[i].URL, s.state(list[i].URL).State
+		waits := state == "due" || state == "waiting"
+		if wanted := !taken[url] && !strings.HasSuffix(url, "7.html"); waits != wanted {
+			t.Errorf("%s is %s", url, state)
+		} else if wanted {
+			allowed++
+		}
+	}
+	if stats := s.stats(); stats.URLs != waiting+int64(allowed) {
+		t.Errorf("%d pages wait, want %d", stats.URLs, waiting+int64(allowed))
+	}
+	s.scrape(24*hour, always(200))
+	if stats := s.stats(); stats.URLs != 0 {
+		t.Errorf("%+v", stats)
+	}
+	for url := range taken {
+		if s.fetched[url] > 0 {
+			t.Errorf("%s was fetched again", url)
+		}
+	}
+}
+
+// TestRestore_Forgotten: a host that operators had forgotten gets from an older snapshot what waited in it.
+func TestRestore_Forgotten(t *testing.T) {
+	s := newSite(t)
+	s.put("a.example", articles("a.example", 0, 30))
+	pages := s.export()
+	s.setHost("a.example", frontier.HostChange{Forget: frontier.ForgetAll})
+	s.restore(pages)
+	if stats := s.stats(); stats.URLs != 30 {
+		t.Errorf("%d pages wait", stats.URLs)
 	}
 }

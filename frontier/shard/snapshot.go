@@ -119,7 +119,8 @@ func mergeHost(c *call, h *store.Host, r *frontier.HostSnapshot, classes []front
 		return false, err
 	}
 	before, rules := h.NextDue(), h.Rules
-	merged, err := h.Merge(r.Record, r.Parts, classes, c.settings.URLsPerHost-h.URLs)
+	allowed := func(path string) bool { return !isForbidden(c, h, path) }
+	merged, err := h.Merge(r.Record, r.Parts, classes, c.settings.URLsPerHost-h.URLs, allowed)
 	if errors.Is(err, store.ErrDamaged) {
 		return false, damagedHost(r)
 	}

@@ -191,9 +191,11 @@ func (h *Host) validPart(part *frontier.Part) bool {
 }
 
 // Merge adds what a stored host has and h lacks, and reports whether that is anything: up to room waiting pages, seen
-// URLs and entry points. What h knows stays, so a host can be merged twice. A block or delay by operators comes back,
+// URLs and entry points. What h knows stays, so a host can be merged twice; but a page that h has only seen waits again
+// if it waits in the stored host. Pages that are not allowed do not wait. A block or delay by operators comes back,
 // since a host asked too rarely does no harm.
-func (h *Host) Merge(record []byte, saved []frontier.Part, classes []frontier.Class, room int64) (bool, error) {
+func (h *Host) Merge(record []byte, saved []frontier.Part, classes []frontier.Class, room int64,
+	allowed func(path string) bool) (bool, error) {
 	m, err := h.merger(record, saved, classes)
 	if err != nil {
 		return false, err
@@ -206,7 +208,10 @@ func (h *Host) Merge(record []byte, saved []frontier.Part, classes []frontier.Cl
 	if h.RobotsEnds == 0 {
 		h.Delay, h.RobotsEnds, h.Rules = max(h.Delay, m.old.Delay), m.old.RobotsEnds, m.old.Rules
 	}
-	waiting := m.mergePages(room)
+	waiting, err := m.mergePages(room, allowed)
+	if err != nil {
+		return false, err
+	}
 	m.mergeVisits()
 	m.mergeEntries()
 	h.Change()
@@ -337,32 +342,49 @@ func (m *merger) load() error {
 	return m.host.UnpackEntries()
 }
 
-// mergePages queues the pages that the host does not know, and returns how many. Those beyond room can be put again.
-func (m *merger) mergePages(room int64) (added int64) {
+// mergePages queues the pages that the host does not know, or has only seen, and returns how many. Those beyond room
+// can be put again.
+func (m *merger) mergePages(room int64, allowed func(path string) bool) (added int64, err error) {
 	h := m.host
-	met := map[uint64]bool{}
+	met, seen := map[uint64]bool{}, map[uint64]Known{}
 	for _, p := range m.pages {
 		hash := Hash48(p.Path)
-		if _, ok := h.Known(hash); ok || met[hash] {
+		k, known := h.Known(hash)
+		if known && (k.Life != Idle || h.Entry(hash) >= 0) || met[hash] {
 			continue
 		}
 		met[hash] = true
-		k, ok := m.missing[hash]
-		if !ok || m.old.hashesOnly {
-			delete(m.missing, hash^1) // see verify
-			k = Known{Listed: ok, Foreign: !ok && p.Foreign, At: hourOf(h.tx.now)}
+		if known {
+			p.Foreign = p.Foreign && k.Foreign
+		} else {
+			var ok bool
+			if k, ok = m.missing[hash]; !ok || m.old.hashesOnly {
+				delete(m.missing, hash^1) // see verify
+				k = Known{Listed: ok, Foreign: !ok && p.Foreign, At: hourOf(h.tx.now)}
+			}
 		}
-		if added < room && !h.Full() {
+		waits := added < room && !h.Full() && allowed(p.Path)
+		if waits {
 			k.Life = Waiting
 			p.Class = m.class(p.Class)
 			h.Enqueue(p)
 			added++
 		}
-		m.missing[hash] = k
+		switch {
+		case !known:
+			m.missing[hash] = k
+		case waits:
+			seen[hash] = k
+		}
 	}
 	h.URLs += added
 	h.tx.state.URLs += added
-	return added
+	for hash, k := range seen {
+		if err := h.Remember(hash, k); err != nil {
+			return added, err
+		}
+	}
+	return added, nil
 }
 
 // mergeVisits schedules the pages that the host does not know.
