@@ -56,7 +56,7 @@ type NewPage struct {
 	Type     string        // content type; any other text means unknown
 	Priority float64       // 0 to 1, now; it falls as the page ages
 	LastMod  epoch.Seconds // 0 when unknown
-	Refetch  bool          `json:",omitempty"` // bring the page back if it was fetched, is gone, or is one too many
+	Refetch  bool          `json:",omitempty"` // bring the page back, whatever became of it, before others
 
 	// For the feed.
 	Fresh   bool // the page was not listed at the last look

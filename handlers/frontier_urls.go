@@ -144,7 +144,7 @@ type putURL struct {
 	Type     string   `json:"type"`
 	Priority *float64 `json:"priority"`
 	LastMod  string   `json:"lastmod"`
-	Refetch  bool     `json:"refetch"` // bring it back if it was fetched, or is gone
+	Refetch  bool     `json:"refetch"` // bring it back, before others
 }
 
 func (p *putURL) page(field string, assess assessor) (page frontier.NewPage, err error) {

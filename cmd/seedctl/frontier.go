@@ -180,15 +180,15 @@ func frontierPutCommand() *cobra.Command {
 		Short:             "queue URLs",
 		Long: `Reads URLs from files, or from standard input, one a line: the URL alone, or a JSON object {"url",
 "title", "type", "priority", "lastmod"} of which only url is needed. What the frontier has seen
-already stays as it is; with --refetch, pages come back that were fetched or are gone. If some are
-rejected, the exit code is 1.
+already stays as it is; with --refetch, pages come back that were fetched or are gone, and all of
+them come before the others of their hosts. If some are rejected, the exit code is 1.
 
 With --json it prints {"accepted", "duplicates", "rejected": [{"url", "reason"}]}.`,
 		Example: `  seedctl frontier put --country sg --category news --date 2026-01-28 urls.txt`,
 	})
 	var p contract.Partition
 	r.partitionFlags(&p)
-	refetch := r.flags.Bool("refetch", false, "bring pages back that were fetched, or are gone")
+	refetch := r.flags.Bool("refetch", false, "bring back what was fetched or is gone, and have all come first")
 	return r.command(func(ctx context.Context, files []string) error {
 		if err := wholePartition(p); err != nil {
 			return err

@@ -383,7 +383,7 @@ func expiredLease(t T, db DB) {
 	s.wait(100_000)
 	stats := s.stats()
 	expect(t, "nothing is lost", []int64{stats.URLs, stats.Done, stats.Failed, stats.Leased}, []int64{2, 1, 0, 1})
-	expect(t, "report of the first", s.settle(first, 200), frontier.ReportAnswer{Accepted: 1})
+	expect(t, "report of the first", s.settle(first, 200), frontier.ReportAnswer{Unknown: 1})
 	expect(t, "which changes nothing", s.stats(), stats)
 }
 

@@ -73,7 +73,7 @@ func (p *putBatch) dropSurplus() error {
 		p.displaced()
 	}
 	p.fresh = slices.DeleteFunc(p.fresh, func(f freshPage) bool { return *f.verdict == frontier.DomainFull })
-	for _, h := range slices.SortedFunc(maps.Keys(out), func(a, b *store.Host) int { return cmp.Compare(a.ID, b.ID) }) {
+	for _, h := range slices.SortedFunc(maps.Keys(out), byID) {
 		if err := h.Thin(out[h]); err != nil {
 			return err
 		}

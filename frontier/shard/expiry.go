@@ -44,7 +44,7 @@ func (c *call) expire(hosts []*store.Host) error {
 		for _, p := range h.Leased { // it costs them nothing: scrapers crash
 			h.PutBack(p)
 		}
-		h.LastLease = h.Lease
+		h.Lose()
 		c.tx.State().Leased -= int64(len(h.Leased) + len(h.Asked))
 		// When the last request was is not recorded, but it was before the end.
 		if err := c.freeHost(h, h.LeaseEnds.Add(h.Interval())); err != nil {

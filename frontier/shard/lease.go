@@ -368,7 +368,7 @@ func (l *leaser) giveEntry(h *store.Host, m *store.Domain) (keep bool, err error
 // take records that n items of a host are leased.
 func (l *leaser) take(h *store.Host, m *store.Domain, n int) {
 	c := l.c
-	h.Lease, h.LeaseEnds, h.LastLease = l.number, l.ends, 0
+	h.Take(l.number, c.now, l.ends)
 	h.Change()
 	l.hosts = append(l.hosts, h.ID)
 	c.tx.State().Leased += int64(n)

@@ -68,7 +68,7 @@ func (m *model) put() {
 	host, domain := m.randomHost()
 	from := m.random.IntN(600)
 	list := frontiertest.Articles(host, from, 1+m.random.IntN(200))
-	want, refetch := map[string]bool{}, m.random.IntN(5) == 0
+	want, waits, refetch := map[string]bool{}, map[string]bool{}, m.random.IntN(5) == 0
 	for i := range list {
 		p := &list[i]
 		p.Refetch = refetch
@@ -76,6 +76,7 @@ func (m *model) put() {
 		if (u == nil || refetch && u.over) && !m.domain(domain).excluded && !m.host(host, domain).excluded {
 			want[p.URL] = true
 		}
+		waits[p.URL] = refetch && u != nil && !u.over // it is given sooner, unless it is leased or was requested before
 	}
 	var a frontier.PutAnswer
 	m.do(func() (err error) {
@@ -84,7 +85,9 @@ func (m *model) put() {
 	})
 	full := false
 	for i, v := range a.Pages {
-		if (v == frontier.Accepted || v == frontier.DomainFull) != want[list[i].URL] {
+		known := v == frontier.Duplicate || v == frontier.Accepted || v == frontier.Excluded
+		if waits[list[i].URL] && !known ||
+			!waits[list[i].URL] && (v == frontier.Accepted || v == frontier.DomainFull) != want[list[i].URL] {
 			m.Errorf("%s: %s", list[i].URL, v)
 		}
 		if v == frontier.Accepted {
@@ -257,6 +260,9 @@ func (m *model) report() {
 // late settles what was reported after a lease was over, and counts.
 func (m *model) late(l frontier.Lease, r frontier.Report, outcomes []frontier.Outcome) {
 	for i, result := range r.Results {
+		if outcomes[i] == frontier.ReportAccepted {
+			m.Errorf("%s was accepted, though it was not reported before", result.ID)
+		}
 		if outcomes[i] != frontier.ReportLate {
 			continue
 		}

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -90,8 +91,15 @@ type putBatch struct {
 	fetched       map[int64]int             // by host: listed pages with a date that were fetched before
 	redated       map[int64]int             // by host: those of them with a newer date
 	touched       []*store.Host             // that have to be queued
-	surplus       bool                      // pages of the domain were dropped or refused
+	requested     map[*store.Host]map[uint64]requestedPage
+	surplus       bool // pages of the domain were dropped or refused
 	added         int
+}
+
+// requestedPage is a page that waits and is to be fetched before others.
+type requestedPage struct {
+	score   int // in thousandths
+	verdict *frontier.Verdict
 }
 
 // freshPage is a page that the frontier does not have yet.
@@ -353,7 +361,9 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 		}
 	}
 	if !back || ok && h.Entry(key.hash) >= 0 {
-		*verdict = frontier.Duplicate
+		if *verdict = frontier.Duplicate; n.Refetch && known.Life == store.Waiting {
+			p.request(h, key.hash, requestedPage{thousandths(n.Priority * yield(h, l.Path)), verdict})
+		}
 		return nil
 	}
 	if h.URLs+p.perHost[h.ID] >= p.c.settings.URLsPerHost || h.Full() {
@@ -374,6 +384,38 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 	p.fresh = append(p.fresh, freshPage{key, h, page, known.Life, n.FoundBy, verdict})
 	return nil
 }
+
+// request notes a page to be fetched before others, unless it turns out that it does not wait.
+func (p *putBatch) request(h *store.Host, hash uint64, r requestedPage) {
+	if p.requested == nil {
+		p.requested = map[*store.Host]map[uint64]requestedPage{}
+	}
+	if p.requested[h] == nil {
+		p.requested[h] = map[uint64]requestedPage{}
+		p.touch(h)
+	}
+	p.requested[h][hash] = r
+}
+
+// moveRequested moves the requested pages that wait.
+func (p *putBatch) moveRequested() error {
+	for _, h := range slices.SortedFunc(maps.Keys(p.requested), byID) {
+		scores := map[uint64]int{}
+		for hash, r := range p.requested[h] {
+			scores[hash] = r.score
+		}
+		moved, err := store.Request(h, scores)
+		if err != nil {
+			return err
+		}
+		for _, hash := range moved {
+			*p.requested[h][hash].verdict = frontier.Accepted
+		}
+	}
+	return nil
+}
+
+func byID(a, b *store.Host) int { return cmp.Compare(a.ID, b.ID) }
 
 // goneFor is the time after which a page that was refused for good may be put again.
 const goneFor = 30 * day
@@ -449,7 +491,7 @@ func (p *putBatch) entry(n *frontier.NewEntry) (frontier.Verdict, error) {
 	case n.Interval <= 0 && at < 0:
 		return frontier.Duplicate, nil
 	case n.Interval <= 0:
-		if err := p.forget(h, hash); err != nil {
+		if err := p.forget(h, store.Hash48(h.Entries[at].Path)); err != nil {
 			return "", err
 		}
 		h.Entries = append(h.Entries[:at], h.Entries[at+1:]...)
@@ -471,11 +513,27 @@ func (p *putBatch) entry(n *frontier.NewEntry) (frontier.Verdict, error) {
 		p.c.tx.State().Entries++
 		p.added++
 	default:
-		verdict = frontier.Updated
+		if verdict = frontier.Updated; h.Entries[at].Path != l.Path {
+			if err := p.respell(h, store.Hash48(h.Entries[at].Path), hash); err != nil {
+				return "", err
+			}
+		}
 	}
 	p.update(h, &h.Entries[at], l, n)
 	p.touch(h)
 	return verdict, nil
+}
+
+// respell records that an entry point is known by another hash than before, that of its path in canonical form.
+func (p *putBatch) respell(h *store.Host, before, hash uint64) error {
+	if err := p.forget(h, before); err != nil {
+		return err
+	}
+	k, ok := h.Known(hash)
+	if k.Life = store.Waiting; !ok {
+		k.At = p.c.hour()
+	}
+	return h.Remember(hash, k)
 }
 
 // forget records that a URL is not an entry point any more. It can be put as a page, unless it waits as one.
@@ -549,6 +607,9 @@ func (p *putBatch) refuseFalseDates() error {
 
 // finish queues the fresh pages, or the best of them if not all fit, and their hosts.
 func (p *putBatch) finish() error {
+	if err := p.moveRequested(); err != nil {
+		return err
+	}
 	if err := p.refuseFalseDates(); err != nil {
 		return err
 	}

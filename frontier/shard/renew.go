@@ -72,7 +72,8 @@ func (s *Shard) ReleaseLease(now epoch.Millis, r frontier.ReleaseLease) (items i
 			n := len(h.Leased) + len(h.Asked)
 			items += n
 			c.tx.State().Leased -= int64(n)
-			finished[h.ID], h.LastLease = true, number // its reports may be on the way
+			finished[h.ID] = true
+			h.Lose() // its reports may be on the way
 			if err := c.freeHost(h, min(c.now, h.LeaseEnds).Add(h.Interval())); err != nil {
 				return err
 			}

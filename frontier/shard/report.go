@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
@@ -72,6 +71,7 @@ type reportedItem struct {
 	host     *store.Host
 	hash     uint64
 	requeued *store.Page // its page, taken from the queue again, if the lease had expired
+	entry    bool        // it is an entry point, and the lease had expired
 }
 
 // prepare loads the items of the results, and what is known of their URLs.
@@ -161,24 +161,25 @@ func (p *reporter) prepareFound(results []frontier.Result) error {
 	return preparePuts(p.c, puts)
 }
 
-// takeBack removes a page from the queue that was put back when its lease expired, unless the host was leased again
-// since. A page fetched after the lease began was reported before.
+// takeBack takes an item again that the lease had when it expired, unless the host was leased again since: a page from
+// the queue, where it was put back.
 func (p *reporter) takeBack(item *reportedItem) error {
 	h := item.host
-	if h.LastLease != p.number || h.Lease != 0 || p.seal.none() {
+	missing, _ := h.Misses(p.number, item.hash, p.c.now)
+	if !missing || h.Passed || p.seal.none() {
+		return nil
+	}
+	if err := h.UnpackEntries(); err != nil {
+		return err
+	}
+	if item.entry = h.Entry(item.hash) >= 0; item.entry {
 		return nil
 	}
 	page, ok, err := h.TakeBack(item.hash)
-	if err != nil || !ok {
-		return err
+	if ok {
+		item.requeued = &page
 	}
-	if page.Visit != nil && page.Visit.Fetched.Millis().Add(time.Minute) >= epoch.Millis(p.number) &&
-		page.Reason == store.Scheduled {
-		h.PutBack(page)
-		return nil
-	}
-	item.requeued = &page
-	return nil
+	return err
 }
 
 // foundOn returns the domain and the partition of the page on which the URLs of a result were found. leased is false
@@ -196,6 +197,9 @@ func (p *reporter) foundOn(item reportedItem) (domain string, partition contract
 			on = &h.Entries[h.Entry(hash)].Page
 		}
 	}
+	if on == nil && item.entry {
+		on = &h.Entries[h.Entry(hash)].Page
+	}
 	if on == nil {
 		return "", partition, false
 	}
@@ -209,9 +213,14 @@ func (p *reporter) result(r *frontier.Result, item *reportedItem) (contract.Part
 	if h == nil {
 		return contract.Partition{}, frontier.ReportUnknown, nil
 	}
-	if q := item.requeued; q != nil {
-		item.requeued = nil
+	missing, certain := h.Misses(p.number, hash, p.c.now)
+	switch q := item.requeued; {
+	case q != nil:
+		h.Arrive(hash)
 		return p.c.partition(h, q), frontier.ReportLate, p.page(h, q, r)
+	case item.entry && missing:
+		h.Arrive(hash)
+		return p.c.partition(h, &store.Page{}), frontier.ReportLate, p.entry(h, hash, r)
 	}
 	if h.Lease == p.number {
 		outcome := frontier.ReportAccepted
@@ -225,18 +234,22 @@ func (p *reporter) result(r *frontier.Result, item *reportedItem) (contract.Part
 			return p.c.partition(h, &q), outcome, p.page(h, &q, r)
 		}
 		if at := slices.Index(h.Asked, hash); at >= 0 {
-			return p.c.partition(h, &store.Page{}), outcome, p.entry(h, at, r)
+			h.Asked = append(h.Asked[:at:at], h.Asked[at+1:]...)
+			p.c.tx.State().Leased--
+			return p.c.partition(h, &store.Page{}), outcome, p.entry(h, hash, r)
 		}
 	}
-	if _, known := h.Known(hash); p.seal.none() || !known || p.foreign(h, hash) {
+	k, known := h.Known(hash)
+	if p.seal.none() || !known || missing || !certain && !p.ended(k) {
 		return contract.Partition{}, frontier.ReportUnknown, nil
 	}
 	return p.c.partition(h, &store.Page{}), frontier.ReportAccepted, nil // repeated
 }
 
-// foreign reports whether an item belongs to another lease that has not expired.
-func (p *reporter) foreign(h *store.Host, hash uint64) bool {
-	return h.Lease != p.number && h.Lease != 0 && h.LeaseEnds > p.c.now && h.LeasedPage(hash) >= 0
+// ended reports whether a URL ended, as fetched or gone, by a lease of the time of this one.
+func (p *reporter) ended(k store.Known) bool {
+	at := p.leasedAt()
+	return (k.Life == store.Fetched || k.Life == store.Gone) && k.Since() <= at && at < k.Until()
 }
 
 func (p *reporter) page(h *store.Host, q *store.Page, r *frontier.Result) error {
@@ -402,11 +415,9 @@ func (p *reporter) fetchedForeign(h *store.Host, q *store.Page, r *frontier.Resu
 	return h.Remember(store.Hash48(q.Path), k)
 }
 
-func (p *reporter) entry(h *store.Host, at int, r *frontier.Result) error {
+// entry records the outcome of a leased entry point.
+func (p *reporter) entry(h *store.Host, hash uint64, r *frontier.Result) error {
 	c := p.c
-	hash := h.Asked[at]
-	h.Asked = append(h.Asked[:at:at], h.Asked[at+1:]...)
-	c.tx.State().Leased--
 	c.recordResponse(h, r)
 	if err := h.UnpackEntries(); err != nil {
 		return err

@@ -118,6 +118,61 @@ func TestRefetch_OneTooMany(t *testing.T) {
 	s.expectAll("in the end", 500)
 }
 
+// TestRefetch_Waiting: a page that waits already is fetched before better ones when operators ask for it, wherever in
+// the queue it is and whatever it waits for, and once.
+func TestRefetch_Waiting(t *testing.T) {
+	s := newSite(t)
+	s.shard.Settings.URLsPerDomain = 5000
+	list := frontiertest.Articles("a.example", 0, 3000)
+	for i := range list {
+		list[i].Priority = []float64{1, 0.7, 0.5}[i%3]
+	}
+	asked := []frontier.NewPage{list[2], list[1501], list[2999]}
+	s.put("a.example", list[2:3])
+	refused, _ := s.lease(frontier.LeaseRequest{Max: 1})
+	s.report(refused, 403) // it comes back in an hour
+	s.put("a.example", list)
+	s.now += 10_000
+	leased, _ := s.lease(frontier.LeaseRequest{Max: 1})
+	if len(leased.Items) != 1 {
+		t.Fatal("nothing is leased")
+	}
+	for i := range asked {
+		asked[i].Refetch, asked[i].Priority = true, 0.1
+	}
+	asked = append(asked, frontier.NewPage{URL: leased.Items[0].URL, Refetch: true})
+	before := s.stats()
+	if got := fmt.Sprint(s.verdicts(frontier.Put{Domain: "a.example", Pages: append(asked, asked[0])})); got !=
+		"[accepted accepted accepted duplicate duplicate]" {
+		t.Errorf("the first time: %s", got)
+	}
+	if got := fmt.Sprint(s.verdicts(frontier.Put{Domain: "a.example", Pages: asked})); got !=
+		"[duplicate duplicate duplicate duplicate]" {
+		t.Errorf("the second time: %s", got)
+	}
+	s.invariants()
+	if after := s.stats(); after.URLs != before.URLs {
+		t.Errorf("%d pages wait, %d before", after.URLs, before.URLs)
+	}
+	s.report(leased, 200)
+	given := map[string]int{}
+	for range 300 {
+		s.now += 5000
+		l, _ := s.lease(frontier.LeaseRequest{Max: 20, PerHost: 20})
+		for _, item := range l.Items {
+			given[item.URL] = len(given)
+			if requested := item.Reason == "requested"; requested != (len(given) <= 3) {
+				t.Errorf("%s is given as the %d., with reason %s", item.URL, len(given), item.Reason)
+			}
+		}
+		s.report(l, 200)
+	}
+	if stats := s.stats(); len(given) != 2999 || stats.URLs != 0 {
+		t.Errorf("%d pages were given, %d wait", len(given), stats.URLs)
+	}
+	s.invariants()
+}
+
 // TestRemove: what is taken out does not come, from the queue, from the schedule, or by another put without a newer
 // date.
 func TestRemove(t *testing.T) {

@@ -82,7 +82,10 @@ func randomHost(r *rand.Rand) *Host {
 	h.places[KindVisit] = place{true, frontier.VisitLane, epoch.Seconds(r.Int64N(MaxSlot)), allTypes, 9}
 	h.nextSegment, h.buffer = r.Int64N(3000), randomPages(r, r.IntN(40))
 	h.AskedAt, h.Traps, h.tail = instant(), r.Int64N(9), "later"
-	h.LastLease = r.Int64N(1e6)
+	h.LastLease, h.Passed = r.Int64N(1e6), r.IntN(2) == 0
+	for range r.IntN(5) {
+		h.Missing = append(h.Missing, r.Uint64()>>16)
+	}
 	for range r.IntN(30) {
 		h.Texts.Saw(r.Uint64()>>16, r.Uint32N(5))
 		h.Copies.Add(uint64(r.IntN(30)), uint64(r.IntN(30)))
@@ -133,7 +136,7 @@ func TestRecord_Survives(t *testing.T) {
 			got.Scheduled != h.Scheduled || got.Trust != h.Trust || !reflect.DeepEqual(got.Texts, h.Texts) ||
 			!reflect.DeepEqual(got.Patterns, h.Patterns) || got.Rules != h.Rules || got.RulesAt != h.RulesAt ||
 			!reflect.DeepEqual(got.Copies, h.Copies) ||
-			!slices.Equal(got.recent, h.recent) ||
+			!slices.Equal(got.recent, h.recent) || !slices.Equal(got.Missing, h.Missing) || got.Passed != h.Passed ||
 			!reflect.DeepEqual(got.segments, append([]segment{}, h.segments...)) ||
 			!slices.EqualFunc(got.Entries, h.Entries, func(a, b Entry) bool { return reflect.DeepEqual(a, b) }) ||
 			got.tail != h.tail || got.places != h.places {

@@ -58,9 +58,46 @@ type failures struct {
 type hostLease struct {
 	Lease     int64 // its number; 0 when nobody has the host
 	LeaseEnds epoch.Millis
-	LastLease int64    // the last one, if it ended without all reports; 0 otherwise
 	Leased    []Page   // its pages
 	Asked     []uint64 // its entry points, by their hash
+
+	LastLease int64    // the last one that ended without all reports, for about a day; 0 otherwise
+	Missing   []uint64 // its items that were not reported, by their hash; nil if an earlier version did not keep them
+	Passed    bool     // the host was leased again since LastLease
+}
+
+// keptLease is the time for which the items that a lease did not report are remembered.
+const keptLease = epoch.Day
+
+// Take notes that a lease has the host.
+func (l *hostLease) Take(number int64, now, ends epoch.Millis) {
+	l.Lease, l.LeaseEnds = number, ends
+	if epoch.Millis(l.LastLease).Add(keptLease) <= now { // a lease's number is about the time at which it began
+		l.LastLease, l.Missing = 0, nil
+	}
+	l.Passed = l.LastLease != 0
+}
+
+// Lose notes that the lease ends, and that nobody has reported the items that it still has.
+func (l *hostLease) Lose() {
+	l.LastLease, l.Missing, l.Passed = l.Lease, append([]uint64{}, l.Asked...), false
+	for i := range l.Leased {
+		l.Missing = append(l.Missing, Hash48(l.Leased[i].Path))
+	}
+}
+
+// Misses reports whether a lease ended before an item of it was reported. known is false if that is so long ago, or so
+// many leases, that it is not known any more.
+func (l *hostLease) Misses(lease int64, hash uint64, now epoch.Millis) (missing, known bool) {
+	if lease == l.LastLease {
+		return slices.Contains(l.Missing, hash), l.Missing != nil
+	}
+	return false, lease > l.LastLease && epoch.Millis(lease).Add(keptLease) > now
+}
+
+// Arrive notes that an item of LastLease was reported late.
+func (l *hostLease) Arrive(hash uint64) {
+	l.Missing = slices.DeleteFunc(l.Missing, func(v uint64) bool { return v == hash })
 }
 
 // claim is the refresh that has a host.
@@ -210,7 +247,35 @@ func (h *Host) append(b []byte) []byte {
 	}
 	b = appendUint(h.appendSchedule(b), h.LastLease)
 	b = appendString(h.Patterns.append(h.Texts.append(b)), h.Rules)
-	return append(h.Copies.append(appendUint(b, h.RulesAt)), h.tail...)
+	b = h.Copies.append(appendUint(b, h.RulesAt))
+	return append(h.appendMissing(b), h.tail...)
+}
+
+// appendMissing packs what LastLease has not reported.
+func (l *hostLease) appendMissing(b []byte) []byte {
+	passed := int64(0)
+	if l.Passed {
+		passed = 1
+	}
+	b = appendUint(b, int64(len(l.Missing))<<1|passed)
+	for _, v := range l.Missing {
+		b = appendHash(b, v)
+	}
+	return b
+}
+
+// missing unpacks what appendMissing packed.
+func (d *decoder) missing(h *Host) {
+	n := d.uint()
+	h.Passed = n&1 == 1
+	if n >>= 1; n > uint64(len(d.text)-d.at)/hashBytes {
+		d.fail()
+		return
+	}
+	h.Missing = make([]uint64, n)
+	for i := range h.Missing {
+		h.Missing[i] = d.hash()
+	}
 }
 
 // partShift is the first of the bits of a recent URL's flags that hold its part of an hour.
@@ -366,6 +431,9 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 		}
 		if d.at < len(d.text) {
 			h.RulesAt, h.Copies = d.seconds(), d.copies()
+		}
+		if d.at < len(d.text) {
+			d.missing(h)
 		}
 	}
 	h.tail = d.text[d.at:]

@@ -26,15 +26,32 @@ type Page struct {
 
 // Score is the page's priority at now, in thousandths.
 func (p *Page) Score(now epoch.Seconds) int {
-	return min(max(p.base-ageShare+timeliness(p.Lastmod, now), 0), 1000)
+	return min(max(p.base-ageShare+timeliness(p.Lastmod, now), 0), maxScore)
 }
+
+const maxScore = 1000
 
 // SetScore takes the priority (in thousandths) that a page has at now.
 func (p *Page) SetScore(priority int, now epoch.Seconds) {
 	p.base = max(priority-timeliness(p.Lastmod, now)+ageShare, 0)
 }
 
-func (p *Page) band(now epoch.Seconds) int { return bandOf(p.Score(now)) }
+// band returns the front queue of the page: that of its score, or the first one if an operator requested it.
+func (p *Page) band(now epoch.Seconds) int {
+	if p.Reason == Requested {
+		return 0
+	}
+	return bandOf(p.Score(now))
+}
+
+// order ranks the pages of a host: first those that operators requested, then by score.
+func (p *Page) order(now epoch.Seconds) int {
+	n := p.Score(now)
+	if p.Reason == Requested {
+		n += maxScore + 1
+	}
+	return n
+}
 
 func (p *Page) Types() uint32 { return 1 << p.Kind }
 

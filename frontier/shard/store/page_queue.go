@@ -219,6 +219,14 @@ func (q *pageQueue) anyDue(now epoch.Seconds) bool {
 	return slices.ContainsFunc(q.buffer, func(p Page) bool { return p.Due <= now })
 }
 
+// anyRequested reports whether the buffer has a page of the filter that an operator requested, and that may be fetched
+// now.
+func (q *pageQueue) anyRequested(f *Filter, now epoch.Seconds) bool {
+	return slices.ContainsFunc(q.buffer, func(p Page) bool {
+		return p.Reason == Requested && p.Due <= now && f.Page(q.host, &p)
+	})
+}
+
 // popBand takes the best of the wanted pages of a band out of the buffer.
 func (q *pageQueue) popBand(band int, now epoch.Seconds, wanted func(*Page) bool) (p Page, ok bool) {
 	best, most := -1, -1
@@ -227,8 +235,8 @@ func (q *pageQueue) popBand(band int, now epoch.Seconds, wanted func(*Page) bool
 		if page.Due > now || !wanted(page) {
 			continue
 		}
-		if score := page.Score(now); score > most && bandOf(score) == band {
-			best, most = i, score
+		if n := page.order(now); n > most && page.band(now) == band {
+			best, most = i, n
 		}
 	}
 	if best < 0 {
@@ -273,13 +281,16 @@ func (q *pageQueue) NextPage(now epoch.Seconds) (lane int, at epoch.Seconds) {
 }
 
 // TakePage takes the page of the host whose turn it is: its bands take turns like the front queues, so that no band
-// starves behind the urgent ones. Excluded pages are dropped.
+// starves behind the urgent ones. Pages that operators requested come first. Excluded pages are dropped.
 func (q *pageQueue) TakePage(f *Filter) (p Page, ok bool, err error) {
 	if err := q.refill(waiting); err != nil {
 		return p, false, err
 	}
-	turn := BandOfTurn(q.turn)
-	q.turn = (q.turn + 1) % Turns
+	turn := 0
+	if !q.anyRequested(f, q.host.tx.seconds()) {
+		turn = BandOfTurn(q.turn)
+		q.turn = (q.turn + 1) % Turns
+	}
 	for _, band := range [...]int{turn, 0, 1, 2, 3} {
 		if p, ok, err = q.takeFromBuffer(f, band); ok || err != nil {
 			return p, ok, err
@@ -429,7 +440,7 @@ func (q *pageQueue) spill() error {
 	}
 	now := q.host.tx.seconds()
 	slices.SortStableFunc(q.buffer, func(a, b Page) int {
-		return cmp.Or(cmp.Compare(max(a.Due, now), max(b.Due, now)), cmp.Compare(b.Score(now), a.Score(now)))
+		return cmp.Or(cmp.Compare(max(a.Due, now), max(b.Due, now)), cmp.Compare(b.order(now), a.order(now)))
 	})
 	over := slices.Clone(q.buffer[minBuffer:])
 	q.buffer = q.buffer[:minBuffer]

@@ -246,6 +246,28 @@ func Remove(h *Host, hashes map[uint64]bool) error {
 	return nil
 }
 
+// Request has pages of a host, by their hashes, wait before all others, with at least the given scores (in
+// thousandths). It returns those of them that do not already.
+func Request(h *Host, scores map[uint64]int) (moved []uint64, err error) {
+	hashes := map[uint64]bool{}
+	for hash := range scores {
+		hashes[hash] = true
+	}
+	pages, err := h.take(hashes, len(h.segments))
+	for _, p := range pages {
+		hash := Hash48(p.Path)
+		if p.Reason != Requested || p.Due > h.tx.seconds() {
+			moved = append(moved, hash)
+		}
+		p.Reason, p.Due, p.Tries, p.Refused = Requested, 0, 0, 0
+		if score := scores[hash]; score > p.Score(h.tx.seconds()) {
+			p.SetScore(score, h.tx.seconds())
+		}
+		h.Enqueue(p)
+	}
+	return moved, err
+}
+
 // Drop takes pages of a host out of the queue: they can be put again.
 func Drop(h *Host, which func(path string) bool) error {
 	pages, err := h.unread(0)
