@@ -163,6 +163,23 @@ describe("the pipeline on the sample", () => {
     has("domain_collector_complete", { ...mom, robots_exists: true, sitemap_exists: true });
   });
 
+  test("the stages of collections are timed, in the log and in the metrics", async () => {
+    const logged = engine.events("domain_collector_complete").filter((line) => line.stages_ms);
+    assert.ok(logged.length > 0 && logged.every((line) => "robots" in line.stages_ms && "document" in line.stages_ms));
+    const metrics = await (await engine.worker.fetch("/metrics")).text();
+    const value = (sample) =>
+      Number(
+        metrics
+          .split("\n")
+          .find((line) => line.startsWith(sample))
+          ?.split(" ")
+          .at(-1),
+      );
+    assert.ok(value("newsfork_seed_collections_timed_total") >= logged.length, metrics);
+    for (const stage of ["robots", "sitemaps", "frontier", "document"])
+      assert.ok(value(`newsfork_seed_collection_stage_seconds_total{stage="${stage}"}`) > 0, `${stage}: ${metrics}`);
+  });
+
   test("a second orchestration sends nothing and fetches nothing", async () => {
     await engine.control("DELETE", "/log");
     const answer = await engine.api("POST", "/api/v1/seeds/orchestrate", {});
@@ -188,6 +205,12 @@ describe("the pipeline on the sample", () => {
 
   test("with force every file and domain is processed again, each domain once", async () => {
     await engine.control("DELETE", "/log");
+    const evidence = async () => {
+      const dir = dirOf(domains.find((d) => d.domain === "mom.gov.sg"));
+      const heads = ["robots.txt", "sitemap.xml"].map((name) => engine.env.DATASETS_BUCKET.head(dir + name));
+      return (await Promise.all(heads)).map((object) => object.uploaded.getTime());
+    };
+    const stored = await evidence();
     const answer = await engine.api("POST", "/api/v1/seeds/orchestrate", { force: true });
     assert.deepEqual(answer.data, { files_found: files.length, sent: files.length, skipped: 0 });
     await until(
@@ -205,6 +228,7 @@ describe("the pipeline on the sample", () => {
       assert.ok(document.revision > 1, d.domain);
       assert.deepEqual(differences(d.want, outcome(document)), [], d.domain);
     }
+    assert.deepEqual(await evidence(), stored, "files that have not changed were stored again");
     const { requests } = await engine.control("GET", "/log");
     // moh.gov.sg is in two raw files of its partition: it is collected once and merged once.
     assert.equal(requests.filter((r) => r.url === "https://www.moh.gov.sg/sitemap.xml").length, 1);
