@@ -36,41 +36,48 @@ func (s *search) findWords() {
 	if s.first == nil {
 		s.first, s.last = make([]int32, len(a.words)), make([]int32, len(a.words))
 	}
-	ends := slices.Grow(s.ends[:0], len(s.path)-1)[:len(s.path)-1]
+	path := s.path[1:]
+	ends := slices.Grow(s.ends[:0], len(path))[:len(path)]
 	s.ends = ends
-	rows, width, state := a.rows, a.width, 0
-	slow := 0
+	// calls, and fields behind pointers, are slow in WebAssembly
+	rows, width, classes, found, linked, ranks := a.rows, a.width, &a.classes, a.found, a.linked, a.ranks
+	first, best := s.first, s.best
+	state, slow := 0, 0
 	for i := range ends {
-		c := s.path[i+1]
-		if row := state * width; row < len(rows) { // calls are slow in WebAssembly
-			state = int(rows[row+int(a.classes[c])])
+		c := path[i]
+		if row := state * width; row < len(rows) {
+			state = int(rows[row+int(classes[c])])
 		} else {
 			state = int(a.step(int32(state), c))
 			slow++
 		}
-		w := a.found[state]
-		ends[i] = w
-		if w < 0 {
-			continue
+		w := found[state]
+		if w >= 0 {
+			best = min(best, ranks[w])
+			if w = linked[w]; w >= 0 && first[w] == 0 {
+				s.meet(w, int32(i+2))
+			}
 		}
-		s.best = min(s.best, a.ranks[w])
-		w = a.linked[w]
 		ends[i] = w
-		for ; w >= 0 && s.first[w] == 0; w = a.words[w].shorter {
-			s.first[w] = int32(i+2) - a.lengths[w]
-			s.found = append(s.found, w)
-		}
 	}
+	s.best = best
 	s.steps += slow
-	if len(s.found) == 0 {
-		return
-	}
-	for i := len(s.ends) - 1; i >= 0; i-- {
-		for w := s.ends[i]; w >= 0 && s.last[w] == 0; w = a.words[w].shorter {
+	missing := len(s.found)
+	for i := len(ends) - 1; i >= 0 && missing > 0; i-- {
+		for w := ends[i]; w >= 0 && s.last[w] == 0; w = a.words[w].shorter {
 			s.last[w] = int32(i+2) - a.lengths[w]
+			missing--
 		}
 	}
 	s.steps += 2 * len(s.found)
+}
+
+// meet notes the first place of a word that ends there, and of those that it ends with.
+func (s *search) meet(w, end int32) {
+	for a := s.m.words; w >= 0 && s.first[w] == 0; w = a.words[w].shorter {
+		s.first[w] = end - a.lengths[w]
+		s.found = append(s.found, w)
+	}
 }
 
 // forget makes the search ready for another path.
