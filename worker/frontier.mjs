@@ -141,21 +141,26 @@ export class Frontier extends DurableObject {
   }
 
   // Stores pages of a snapshot for at most for_ms, so that the shard can answer calls in between, and notes how far it
-  // came. Once all pages are stored, it deletes the oldest snapshots. Returns whether all are stored.
-  async #store({ taken, date, dir, prefix, keep, replaced, page, from, for_ms }) {
-    const bucket = this.env.DATASETS_BUCKET;
+  // came, even if a page fails: else a snapshot of many pages would never end where one in a hundred does. Once all
+  // pages are stored, it deletes the oldest snapshots. Returns whether all are stored.
+  async #store({ taken, date, dir, prefix, keep, replaced, page: first, from, for_ms }) {
     const until = Date.now() + for_ms;
-    for (let next = from; ; page++) {
-      const content = this.#ask("export", { From: next, Taken: taken });
-      await bucket.put(`${prefix}${String(page).padStart(4, "0")}.json`, JSON.stringify(content), {
-        httpMetadata: { contentType: "application/json" },
-      });
-      next = content.next ?? 0;
-      if (next && Date.now() < until) continue;
-      this.#ask("stored", { Date: date, Taken: taken, Page: page, Next: next });
-      if (next) return false;
-      break;
+    let next = from;
+    let page = first;
+    try {
+      do {
+        const content = this.#ask("export", { From: next, Taken: taken });
+        const key = `${prefix}${String(page).padStart(4, "0")}.json`;
+        await this.env.DATASETS_BUCKET.put(key, JSON.stringify(content), {
+          httpMetadata: { contentType: "application/json" },
+        });
+        next = content.next ?? 0;
+        page++;
+      } while (next && Date.now() < until);
+    } finally {
+      if (page > first) this.#ask("stored", { Date: date, Taken: taken, Page: page - 1, Next: next });
     }
+    if (next) return false;
     await this.#delete(dir, keep);
     await this.#delete(replaced, prefix);
     return true;

@@ -104,3 +104,34 @@ func TestLease_FilterGoesOn(t *testing.T) {
 	}
 	t.Error("the host behind the others was never leased")
 }
+
+// Scrapers with different filters do not make each other begin at the front again.
+func TestLease_ManyFilters(t *testing.T) {
+	const hosts, filters = 1500, 12
+	w := newWorld(t)
+	for i := range hosts {
+		host := fmt.Sprintf("a%d.example", i)
+		w.putIn(host, urgent(host, 2), []string{"news", "policy"}, []string{"news", "policy"})
+	}
+	w.now += 1000
+	w.putIn("b.example", urgent("b.example", 1), []string{"policy"}, []string{"news"})
+	for range 3 {
+		for score := range filters {
+			l, _ := w.lease(frontier.LeaseRequest{Max: 5, Types: []string{"news"}, Category: "policy", MinScore: score})
+			if len(l.Items) > 0 {
+				return
+			}
+		}
+		w.now += 1000
+	}
+	t.Error("the host behind the others was never leased")
+}
+
+// urgent returns pages of the first band.
+func urgent(host string, n int) []frontier.NewPage {
+	pages := articles(host, 0, n)
+	for i := range pages {
+		pages[i].Priority = 0.9
+	}
+	return pages
+}

@@ -150,7 +150,7 @@ const (
 )
 
 // spent reports whether the lease has reached these bounds.
-func (l *leaser) spent() bool { return l.fruitless >= maxFruitless || l.queue.Full() }
+func (l *leaser) spent() bool { return l.fruitless >= maxFruitless || l.c.tx.State().Full(1) }
 
 func (l *leaser) remaining() int { return l.limit - len(l.items) }
 

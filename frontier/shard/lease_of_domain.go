@@ -19,9 +19,17 @@ func (l *leaser) serveHosts() error {
 			return err
 		}
 	}
+	if len(ids) > maxCandidates { // begin elsewhere each second, since a lease might not get through all of them
+		first := int(uint32(l.c.seconds())*2_654_435_769) % len(ids)
+		ids = slices.Concat(ids[first:], ids[:first])
+	}
 	for _, kind := range l.kinds() {
 		for part := range slices.Chunk(ids, maxCandidates) {
 			if l.remaining() == 0 {
+				return nil
+			}
+			if l.c.tx.State().Full(1) {
+				l.partial = true
 				return nil
 			}
 			hosts, err := l.c.tx.Hosts(part)

@@ -101,7 +101,7 @@ func (t *ticker) run() error {
 	t.left = more
 	looked := 0
 	for _, b := range blocks {
-		if looked >= maxTickHosts || len(t.due) >= budget {
+		if looked >= maxTickHosts || len(t.due) >= budget || c.tx.State().Full(1) {
 			t.left = true
 			break
 		}
@@ -126,38 +126,49 @@ func (t *ticker) run() error {
 }
 
 // checkHosts checks hosts, which were due for that at a second, until it has as many due entry points as the budget
-// allows. It returns the number of checked hosts.
+// allows, or may load no more. It returns the number of checked hosts.
 func (t *ticker) checkHosts(ids []int64, second epoch.Seconds, budget int) (taken int, err error) {
-	c := t.c
-	hosts, err := c.tx.Hosts(ids)
-	if err != nil {
-		return 0, err
-	}
-	for i, h := range hosts {
-		if len(t.due) >= budget {
-			return i, nil
+	for part := range slices.Chunk(ids, maxCandidates) {
+		if t.c.tx.State().Full(1) {
+			break
 		}
-		if h == nil || t.seen[h.ID] {
-			continue
-		}
-		t.seen[h.ID] = true
-		if err := h.UnpackEntries(); err != nil {
-			return 0, err
-		}
-		if len(h.Entries) == 0 {
-			continue
-		}
-		owned, err := c.settle(h)
+		hosts, err := t.c.tx.Hosts(part)
 		if err != nil {
 			return 0, err
 		}
-		if !owned {
-			h.Watch(c.seconds().Add(idleCheck))
-			continue
+		for _, h := range hosts {
+			if len(t.due) >= budget {
+				return taken, nil
+			}
+			if err := t.checkHost(h, second); err != nil {
+				return 0, err
+			}
+			taken++
 		}
-		h.Watch(t.decide(h, second))
 	}
-	return len(hosts), nil
+	return taken, nil
+}
+
+// checkHost checks a host, unless it is gone or this tick has checked it.
+func (t *ticker) checkHost(h *store.Host, second epoch.Seconds) error {
+	c := t.c
+	if h == nil || t.seen[h.ID] {
+		return nil
+	}
+	t.seen[h.ID] = true
+	if err := h.UnpackEntries(); err != nil || len(h.Entries) == 0 {
+		return err
+	}
+	owned, err := c.settle(h)
+	if err != nil {
+		return err
+	}
+	if !owned {
+		h.Watch(c.seconds().Add(idleCheck))
+		return nil
+	}
+	h.Watch(t.decide(h, second))
+	return nil
 }
 
 // decide adds the due entry point of a host, and returns the second of the host's next check. This check was scheduled
@@ -248,7 +259,7 @@ func (t *ticker) next() (epoch.Millis, error) {
 }
 
 // queueDue queues hosts with due entry points for scrapers, if the engine does not refresh entry points. The hosts
-// stay scheduled for a check, since refreshes might be enabled again.
+// stay scheduled for a check, since refreshes might be enabled again. It loads half of what a lease may load.
 func queueDue(c *call) error {
 	if c.settings.PerMinute > 0 {
 		return nil
@@ -257,22 +268,36 @@ func queueDue(c *call) error {
 	if err != nil || len(blocks) == 0 {
 		return err
 	}
-	var ids []int64
+	later := c.seconds().Add(idleCheck)
+	c.tx.State().Refreshing.Lent = later
 	for _, b := range blocks {
-		ids = append(ids, b.Hosts...)
-		b.Take(len(b.Hosts))
+		taken := 0
+		for part := range slices.Chunk(b.Hosts, maxCandidates) {
+			if c.tx.State().Full(2) {
+				b.Take(taken)
+				return nil
+			}
+			if err := queueEntries(c, part, later); err != nil {
+				return err
+			}
+			taken += len(part)
+		}
+		b.Take(taken)
 	}
+	return nil
+}
+
+// queueEntries queues hosts for scrapers, and schedules their next check.
+func queueEntries(c *call, ids []int64, next epoch.Seconds) error {
 	hosts, err := c.tx.Hosts(ids)
 	if err != nil {
 		return err
 	}
-	later := c.seconds().Add(idleCheck)
-	c.tx.State().Refreshing.Lent = later
 	for _, h := range hosts {
 		if h == nil {
 			continue
 		}
-		h.Watch(later)
+		h.Watch(next)
 		if h.Lease == 0 {
 			if err := c.queue(h); err != nil {
 				return err

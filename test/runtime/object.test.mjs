@@ -204,6 +204,23 @@ test("an alarm that has no time left for all pages of a snapshot leaves the next
   for (const key of await keys()) await bucket.delete(`snapshots/date=9.5.7/${key}`);
 });
 
+test("a page of a snapshot that cannot be stored costs only itself: the next alarm goes on there", async () => {
+  const bucket = await fixture.bucket();
+  const keys = async () => (await bucket.list({ prefix: "snapshots/date=8" })).objects.map(({ key }) => key.slice(21));
+  const snapshot = order(8, { keep: "snapshots/date=8", for_ms: 60_000 });
+  await plan("flaky", { snapshot, alarm_at: Date.now() + hour });
+  await fixture.method("flaky", "fail", `${snapshot.prefix}0002.json`);
+  await fixture.method("flaky", "goOff");
+  assert.ok(await eventually(() => fixture.logged("alarm_failed").length));
+  assert.deepEqual(await keys(), ["page-0001.json"]);
+  await bucket.delete(`${snapshot.prefix}0001.json`);
+  await fixture.method("flaky", "fail", "");
+  await fixture.method("flaky", "goOff");
+  assert.ok(await eventually(async () => near(await alarm("flaky"), hour)));
+  assert.deepEqual(await keys(), ["page-0002.json", "page-0003.json"]);
+  for (const key of await keys()) await bucket.delete(`snapshots/date=8.5.7/${key}`);
+});
+
 test("an alarm stores a snapshot page by page, and deletes the oldest", async () => {
   const bucket = await fixture.bucket();
   const keys = async () => (await bucket.list({ prefix: "snapshots/" })).objects.map(({ key }) => key);

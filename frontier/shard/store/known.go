@@ -10,8 +10,9 @@ import (
 
 // A host remembers its URLs by hashes of 48 bits, each with 16 bits that say what became of the URL. New entries gather
 // in the host's row (recent). They are merged into sorted chunks, chosen by the hash's first bits. A chunk that
-// outgrows maxChunk doubles the number of chunks. A host with a hundred thousand URLs takes another for one of them
-// with a probability of 2^-31.
+// outgrows maxChunk doubles the number of chunks. At the limit of that, with two million URLs, the chunk forgets URLs
+// that were never fetched, the oldest first. A host with a hundred thousand URLs takes another for one of them with a
+// probability of 2^-31.
 const (
 	maxRecent   = 64
 	maxUnmerged = 1024 // of one transaction
@@ -283,7 +284,11 @@ func (s *knownURLs) mergeRecent() error {
 		for n < len(s.recent) && s.chunkKey(s.recent[n].hash) == key {
 			n++
 		}
-		s.host.tx.parts.set(key, newChunk(mergeKnown(s.chunk(key).all(), s.recent[:n]), hourOf(s.host.tx.now)))
+		merged := mergeKnown(s.chunk(key).all(), s.recent[:n])
+		if s.bits == maxBits && len(merged) > maxChunk {
+			merged = forgetOldest(merged, len(merged)-maxChunk*7/8)
+		}
+		s.host.tx.parts.set(key, newChunk(merged, hourOf(s.host.tx.now)))
 		s.recent = s.recent[n:]
 	}
 	s.recent = nil
@@ -341,6 +346,28 @@ func mergeKnown(list, news []recentURL) []recentURL {
 		merged = append(merged, r)
 	}
 	return append(merged, list...)
+}
+
+// forgetOldest drops n entries of URLs that were seen first and never fetched, or all of these if there are fewer.
+func forgetOldest(list []recentURL, n int) []recentURL {
+	var hours []int64
+	for _, r := range list {
+		if r.Life == Idle {
+			hours = append(hours, r.At)
+		}
+	}
+	if len(hours) == 0 {
+		return list
+	}
+	slices.Sort(hours)
+	last := hours[min(n, len(hours))-1]
+	return slices.DeleteFunc(list, func(r recentURL) bool {
+		is := n > 0 && r.Life == Idle && r.At <= last
+		if is {
+			n--
+		}
+		return is
+	})
 }
 
 // hashes returns the hashes of the recent URLs.

@@ -62,3 +62,43 @@ func TestCopies(t *testing.T) {
 		t.Errorf("%d copies are kept", len(c))
 	}
 }
+
+// TestKnown_Bounded: a site that shows new URLs for ever fills a host's chunks, and then displaces those that it showed
+// long ago, unless they wait or were fetched: else each put would load and write more.
+func TestKnown_Bounded(t *testing.T) {
+	c := &Tx{now: 1_769_601_600_000, parts: partTable{rows: map[int64][]byte{}, changed: map[int64]bool{}}}
+	c.parts.tx = c
+	h := newHost(c, 1, "a.example", 1)
+	h.bits = maxBits
+	c.parts.rows[h.chunkKey(0)] = nil
+	const urls = 4 * maxChunk // of one chunk
+	life := func(i uint64) Life {
+		if i%10 == 0 {
+			return Life(1 + i/10%3)
+		}
+		return Idle
+	}
+	hour := hourOf(c.now)
+	for i := range uint64(urls) {
+		if err := h.Remember(i, Known{Life: life(i), At: hour - 2000 + int64(i/8)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := h.mergeRecent(); err != nil {
+		t.Fatal(err)
+	}
+	if n := h.chunk(h.chunkKey(0)).len(); n > maxChunk || n < maxChunk/2 {
+		t.Errorf("the chunk has %d URLs, want at most %d", n, maxChunk)
+	}
+	for i := range uint64(urls) {
+		k, ok := h.Known(i)
+		switch {
+		case ok && k.Life != life(i), !ok && life(i) != Idle:
+			t.Fatalf("URL %d is known as %+v, %v", i, k, ok)
+		case ok && life(i) == Idle && i < urls/2:
+			t.Fatalf("URL %d of %d was seen long ago, and is still known", i, urls)
+		case !ok && i >= urls-maxChunk/4:
+			t.Fatalf("URL %d of %d was seen lately, and is forgotten", i, urls)
+		}
+	}
+}

@@ -49,44 +49,81 @@ type EndedLeases struct {
 // maxEndedHosts is the number of hosts after which no further lease is taken.
 const maxEndedHosts = 1000
 
-// TakeEnded deletes up to limit leases that have expired, and returns their hosts and domains.
+// TakeEnded deletes up to limit leases that have expired, and returns their hosts and domains. Hosts that exceed half
+// of what the operation may load stay for the next one.
 func (c *Tx) TakeEnded(limit int64) (ended EndedLeases, err error) {
-	rows, err := c.db.Run(`SELECT id, data FROM leases WHERE ends <= ?1 ORDER BY ends LIMIT ?2`, int64(c.now), limit)
+	rows, err := c.db.Run(`SELECT id, ends, data FROM leases WHERE ends <= ?1 ORDER BY ends LIMIT ?2`, int64(c.now),
+		limit)
 	if err != nil {
 		return ended, err
 	}
-	leases := map[int64]bool{}
-	var hosts, domains []int64
+	expired := map[int64]bool{}
+	var leases, hosts, domains []int64
+	taken := map[int64]leaseRow{}
 	for rows.Next() {
-		id, data := rows.Int(), rows.Blob()
-		leases[id] = true
-		c.leases.rows[id] = leaseRow{}
+		id, row := rows.Int(), leaseRow{epoch.Millis(rows.Int()), rows.Blob()}
 		if id < 0 {
+			c.leases.rows[id] = leaseRow{}
 			domains = append(domains, -id-1)
 			continue
 		}
-		if hosts = append(hosts, unpackIDs(data)...); len(hosts) >= maxEndedHosts {
+		expired[id], taken[id] = true, row
+		leases = append(leases, id)
+		if hosts = append(hosts, unpackIDs(row.data)...); len(hosts) >= maxEndedHosts {
 			break
 		}
 	}
 	if err := rows.Err(); err != nil {
 		return ended, err
 	}
+	fitting, err := c.leases.fitting(hosts)
+	if err != nil {
+		return ended, err
+	}
+	left := fitting
+	for _, id := range leases {
+		of := unpackIDs(taken[id].data)
+		n := min(left, len(of))
+		if left -= n; n == len(of) {
+			c.leases.rows[id] = leaseRow{}
+		} else if n > 0 {
+			c.leases.rows[id] = leaseRow{taken[id].ends, packIDs(of[n:])}
+		}
+	}
 	if err := c.leases.nextEnd(); err != nil {
 		return ended, err
 	}
-	if ended.Hosts, err = c.Hosts(hosts); err != nil {
+	if ended.Hosts, err = c.Hosts(hosts[:fitting]); err != nil {
 		return ended, err
 	}
 	ended.Hosts = slices.DeleteFunc(ended.Hosts, func(h *Host) bool {
-		return h == nil || h.Lease == 0 ||
-			!leases[h.Lease]
+		return h == nil || h.Lease == 0 || !expired[h.Lease]
 	})
 	if ended.Domains, err = c.loadDomains(domains); err != nil {
 		return ended, err
 	}
 	ended.Domains = slices.DeleteFunc(ended.Domains, func(m *Domain) bool { return m == nil })
 	return ended, nil
+}
+
+// fewHosts is the number of hosts that are loaded whatever their size.
+const fewHosts = 64
+
+// fitting returns how many of some hosts, from the first on, are within half of what the operation may load.
+func (c *leaseTable) fitting(ids []int64) (n int, err error) {
+	if len(ids) <= fewHosts {
+		return len(ids), nil
+	}
+	rows, err := c.tx.db.Run(`SELECT j.key FROM (SELECT j.key AS key, sum(length(h.record)) OVER (ORDER BY j.key) AS size
+FROM json_each(?1) j LEFT JOIN hosts h ON h.id = j.value) j WHERE j.size > ?2 ORDER BY j.key LIMIT 1`, numbers(ids),
+		max(maxLoaded/2-c.tx.state.loaded, 0))
+	if err != nil {
+		return 0, err
+	}
+	if rows.Next() {
+		return max(int(rows.Int()), fewHosts), nil
+	}
+	return len(ids), rows.Err()
 }
 
 // nextEnd finds out when the next lease ends.

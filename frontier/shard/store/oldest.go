@@ -30,7 +30,7 @@ func (c *queueTable) oldest(lane int, ready func(*Host) bool) (slot epoch.Second
 			return 0, err
 		}
 		for pointers := range slices.Chunk(standing, 64) {
-			if loaded += len(pointers); loaded > maxOldestHosts || full(c.tx) {
+			if loaded += len(pointers); loaded > maxOldestHosts || c.tx.state.Full(1) {
 				return pointers[0].slot, nil // all before are late and not ready
 			}
 			if slot, err = c.firstReady(lane, pointers, ready); slot > 0 || err != nil {

@@ -369,7 +369,7 @@ func (q *pageQueue) extract(f *Filter) (bool, error) {
 			continue
 		}
 		key := q.segmentKey(s.number)
-		if full(q.host.tx) && !q.host.tx.parts.loaded(key) {
+		if q.host.tx.state.Full(1) && !q.host.tx.parts.loaded(key) {
 			return false, nil
 		}
 		data, err := q.host.tx.parts.get(key)

@@ -37,7 +37,7 @@ func (c *partTable) read(sql string, args ...any) error {
 	for rows.Next() {
 		key, data := rows.Int(), rows.Blob()
 		c.rows[key] = data
-		c.tx.loaded += int64(len(data))
+		c.tx.state.loaded += int64(len(data))
 	}
 	return rows.Err()
 }

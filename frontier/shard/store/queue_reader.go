@@ -223,11 +223,8 @@ func (s *QueueReader) Prefetch(hosts []*Host, kind int) error {
 	}
 	return c.parts.read(`SELECT key, data FROM parts WHERE key IN (SELECT key FROM (
 SELECT p.key AS key, sum(length(p.data)) OVER (ORDER BY j.key) AS size FROM json_each(?1) j JOIN parts p ON p.key = j.value) WHERE size <= ?2)`,
-		numbers(keys), max(maxLoaded-c.loaded, 0))
+		numbers(keys), max(maxLoaded-c.state.loaded, 0))
 }
-
-// Full reports whether the lease must load no more.
-func (s *QueueReader) Full() bool { return full(s.c) }
 
 // Resumed reports whether the reader did not begin at the front.
 func (s *QueueReader) Resumed() bool { return s.resumed }

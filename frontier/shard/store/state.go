@@ -80,6 +80,7 @@ type State struct {
 	deleted    deletedLogs
 
 	stored [stateRows]string // as they were loaded
+	loaded int64             // bytes of rows that the operation has loaded
 }
 
 // counts are what a shard has, and how requests fared.

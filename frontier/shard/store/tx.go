@@ -35,17 +35,16 @@ type Tx struct {
 	now  epoch.Millis
 	hash func(string) uint64
 
-	loaded  int64             // bytes of rows
 	hosts   map[int64]*Host   // nil: there is no such row
 	domains map[int64]*Domain // the same
 }
 
-// maxLoaded is the number of bytes of hosts, domains and parts that one lease loads. They take several times as much
-// memory on their way, and the platform allows 128 MB for all shards of an isolate.
+// maxLoaded is the number of bytes of hosts, domains and parts that one lease or tick loads. They take several times as
+// much memory on their way, and the platform allows 128 MB for all shards of an isolate.
 const maxLoaded = 12 << 20
 
-// full reports whether a lease must load no more.
-func full(c *Tx) bool { return c.loaded >= maxLoaded }
+// Full reports whether the operation has loaded a share of what it may load: all for 1, half for 2.
+func (s *State) Full(share int64) bool { return s.loaded >= maxLoaded/share }
 
 func (c *Tx) seconds() epoch.Seconds { return c.now.Seconds() }
 
@@ -107,7 +106,7 @@ func (c *Tx) loadHosts(ids []int64) ([]*Host, error) {
 		for rows.Next() {
 			id, name, domain, urls, blocked, record := rows.Int(), rows.Text(), rows.Int(), rows.Int(), rows.Int(),
 				rows.Blob()
-			c.loaded += int64(len(record))
+			c.state.loaded += int64(len(record))
 			h, err := decodeHost(id, name, domain, record)
 			if err != nil {
 				c.quarantine.replaceHost(h, record, urls, epoch.Millis(blocked))
@@ -157,7 +156,7 @@ func (c *Tx) loadDomains(ids []int64) ([]*Domain, error) {
 			}
 			m.tx, m.stored = c, record
 			c.domains[m.ID] = m
-			c.loaded += int64(len(record))
+			c.state.loaded += int64(len(record))
 			loaded = append(loaded, m)
 		}
 		if err := rows.Err(); err != nil {

@@ -22,8 +22,9 @@ type position struct {
 	at  int64
 }
 
-// maxWalks is the number of walks that are remembered, the latest.
-const maxWalks = 8
+// maxWalks is the number of walks that are remembered, the latest. With more different filters at once, leases begin
+// at the front again and again, and never see what is behind the first thousand hosts.
+const maxWalks = 64
 
 // begun reports whether the walk has left the front of a lane.
 func (w *walk) begun() bool { return w.positions != [frontier.Lanes]position{} }
