@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { harnessOf } from "../harness.mjs";
+import { assertDescribed } from "./described.mjs";
 import { unstable_readConfig as readConfig } from "wrangler";
 
 export const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
@@ -83,7 +84,9 @@ class Engine {
       body: sent,
       headers: { ...(method !== "GET" && { "content-type": "application/json" }), ...headers },
     });
-    return { status: response.status, headers: response.headers, ...(await response.json()) };
+    const answer = await response.json();
+    assertDescribed(method, path, response.status, answer);
+    return { status: response.status, headers: response.headers, ...answer };
   }
 
   /** Delivers messages, [{id, body, attempts}], to the engine's queue handler. Returns their outcome. */
