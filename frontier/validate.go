@@ -19,6 +19,9 @@ func (r *LeaseRequest) Validate() error {
 	if r.PerHost = max(r.PerHost, 1); r.PerHost > MaxPerHost {
 		return CheckRange("per_host", r.PerHost, 1, MaxPerHost)
 	}
+	if err := CheckRange("max_hosts", r.MaxHosts, 0, MaxLease); err != nil {
+		return err
+	}
 	for _, kind := range r.Kinds {
 		if kind != KindPage && kind != KindEntry {
 			return contract.Invalid("kinds", "%.80q is not a kind; send %q or %q", kind, KindPage, KindEntry)
@@ -27,7 +30,16 @@ func (r *LeaseRequest) Validate() error {
 	return nil
 }
 
-// Wants identifies everything that a lease asks for except Max.
+// Room returns the number of items that a lease of so many items and hosts may still take.
+func (r *LeaseRequest) Room(items, hosts int) int {
+	room := r.Max - items
+	if r.MaxHosts > 0 {
+		room = min(room, (r.MaxHosts-hosts)*r.PerHost)
+	}
+	return room
+}
+
+// Wants identifies everything that a lease asks for except Max and MaxHosts.
 func (r *LeaseRequest) Wants() string {
 	wants := fmt.Sprintf("%s/%s/%q/%q", r.Country, r.Category, r.Types, r.Kinds)
 	if r.Domain != "" || r.Host != "" || r.MinScore > 0 {

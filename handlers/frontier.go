@@ -141,6 +141,7 @@ func readLease(r *http.Request) (want frontier.LeaseRequest, err error) {
 		Types    []string `json:"types"`
 		Kinds    []string `json:"kinds"`
 		PerHost  *int     `json:"per_host"`
+		MaxHosts *int     `json:"max_hosts"`
 		Domain   string   `json:"domain"`
 		Host     string   `json:"host"`
 		MinScore float64  `json:"min_score"`
@@ -152,6 +153,12 @@ func readLease(r *http.Request) (want frontier.LeaseRequest, err error) {
 	if body.PerHost == nil {
 		body.PerHost = &one
 	}
+	maxHosts := body.MaxHosts
+	if maxHosts == nil {
+		maxHosts = &one
+	} else {
+		want.MaxHosts = *maxHosts
+	}
 	types, kinds := len(body.Types), len(body.Kinds) // capped, since shards remember requests
 	f := contract.Filter{Country: country(body.Country), Category: body.Category}
 	if err := firstError(
@@ -161,6 +168,7 @@ func readLease(r *http.Request) (want frontier.LeaseRequest, err error) {
 		within("types", &types, 0, classify.Classes),
 		within("kinds", &kinds, 0, 2),
 		within("per_host", body.PerHost, 1, frontier.MaxPerHost),
+		within("max_hosts", maxHosts, 1, frontier.MaxLease),
 		within("min_score", &body.MinScore, 0, 1),
 	); err != nil {
 		return want, err
@@ -180,8 +188,8 @@ func readLease(r *http.Request) (want frontier.LeaseRequest, err error) {
 		}
 	}
 	return frontier.LeaseRequest{
-		Max: *body.Max, Seconds: *body.Seconds, PerHost: *body.PerHost, Country: f.Country, Category: f.Category,
-		Types: body.Types, Kinds: body.Kinds,
+		Max: *body.Max, Seconds: *body.Seconds, PerHost: *body.PerHost, MaxHosts: want.MaxHosts,
+		Country: f.Country, Category: f.Category, Types: body.Types, Kinds: body.Kinds,
 		Domain: want.Domain, Host: want.Host, MinScore: int(math.Ceil(body.MinScore * 1000)),
 	}, nil
 }

@@ -485,6 +485,8 @@ func TestFrontier_Requests(t *testing.T) {
 		{"lease", `{"max":1,"lease_seconds":60,"kinds":["page","entry","page"]}`, "kinds"},
 		{"lease", `{"max":1,"lease_seconds":60,"per_host":0}`, "per_host"},
 		{"lease", `{"max":1,"lease_seconds":60,"per_host":21}`, "per_host"},
+		{"lease", `{"max":1,"lease_seconds":60,"max_hosts":0}`, "max_hosts"},
+		{"lease", `{"max":1,"lease_seconds":60,"max_hosts":501}`, "max_hosts"},
 		{"lease", `{"max":1,"lease_seconds":60,"date":"2026-01-28"}`, "date"},
 		{"lease", `[]`, "body"},
 		{"lease", `{`, "body"},

@@ -123,8 +123,8 @@ var bodies = map[string][]string{
 	"endVisit": {`{"host":"a.example","visitor":"visitor-1","asked_at":"2026-01-28T10:00:00Z",` +
 		`"crawl_delay_seconds":1,"robots_expires_at":"2026-01-28T11:00:00Z","retry_after_seconds":1,"throttled":true,` +
 		`"unresolved":true}`},
-	"leaseURLs": {`{"max":1,"lease_seconds":60,"per_host":1,"country":"sg","category":"news","types":["news"],` +
-		`"kinds":["page"],"domain":"a.sg","host":"www.a.sg","min_score":0.5}`},
+	"leaseURLs": {`{"max":1,"lease_seconds":60,"per_host":1,"max_hosts":1,"country":"sg","category":"news",` +
+		`"types":["news"],"kinds":["page"],"domain":"a.sg","host":"www.a.sg","min_score":0.5}`},
 	"renewLease": {`{"lease_seconds":60}`},
 	"reportURLs": {`{"lease_id":"0.1","results":[{"id":"0.1.0000000001-000000000001","status":200,` +
 		`"fetched_at":"2026-01-28T10:00:00Z","etag":"x","last_modified":"x","sha256":"` + strings.Repeat("0", 64) +

@@ -514,7 +514,7 @@ func TestOpenAPI_FrontierRequests(t *testing.T) {
 	}{
 		{"FrontierLeaseRequest", "lease",
 			`{"max":500,"lease_seconds":900,"country":"SG","category":"news","types":["news","unknown"],` +
-				`"kinds":["page","entry"],"per_host":20}`, true},
+				`"kinds":["page","entry"],"per_host":20,"max_hosts":500}`, true},
 		{"FrontierLeaseRequest", "lease", `{"max":501,"lease_seconds":900}`, false},
 		{"FrontierLeaseRequest", "lease", `{"max":1,"lease_seconds":60,"types":["newz"]}`, false},
 		{"FrontierLeaseRequest", "lease", `{"max":1}`, false},

@@ -41,6 +41,7 @@ export interface LeaseRequest {
   max: number;
   lease_seconds: number;
   per_host?: number;
+  max_hosts?: number;
   country?: string;
   category?: string;
   types?: string[];

@@ -67,6 +67,7 @@ type leaseBody struct {
 	Types    []string `json:"types,omitempty"`
 	Kinds    []string `json:"kinds,omitempty"`
 	PerHost  int      `json:"per_host,omitempty"`
+	MaxHosts int      `json:"max_hosts,omitempty"`
 }
 
 func frontierLeaseCommand() *cobra.Command {
@@ -91,6 +92,7 @@ With --json it prints {"lease_id", "expires_at", "items", "retry_after_seconds",
 	kinds := r.flags.String("kinds", "", "`KIND`: page, entry or both; page without it")
 	completeFlag(r.cmd, "kinds", oneOf("page", "entry", "page,entry"))
 	r.flags.IntVar(&body.PerHost, "per-host", 1, "`N` URLs of a host at most, 1 to 20")
+	r.flags.IntVar(&body.MaxHosts, "max-hosts", 0, "`N` hosts at most, 1 to 500; as many as there are URLs without it")
 	return r.command(func(ctx context.Context, _ []string) error {
 		body.Types, body.Kinds = commaList(*types), commaList(*kinds)
 		var l contract.FrontierLease

@@ -48,6 +48,7 @@ type leaseOfAll struct {
 	shards   []int // that may have more, in the order in which they are asked
 	lease    frontier.Lease
 	parts    int // leases of shards in it
+	hosts    int // in it
 	gave     map[int]bool
 	partly   map[int]int   // how often a shard gave what it had in a part of its queues
 	again    time.Duration // after which a shard may have something
@@ -72,21 +73,26 @@ func (l *leaseOfAll) choose() {
 	}
 }
 
-func (l *leaseOfAll) missing() int { return l.request.Max - len(l.lease.Items) }
+func (l *leaseOfAll) missing() int { return l.request.Room(len(l.lease.Items), l.hosts) }
 
 // ask asks the next shards for what is missing, each for its share. Those that gave all of it may be
 // asked again.
 func (l *leaseOfAll) ask(ctx context.Context, width int) error {
 	n := min(width, len(l.shards), l.missing())
+	if l.request.MaxHosts > 0 {
+		n = min(n, l.request.MaxHosts-l.hosts)
+	}
 	asked, others := l.shards[:n], l.shards[n:]
-	shares, leases := make([]int, n), make([]frontier.Lease, n)
+	shares, leases := make([]frontier.LeaseRequest, n), make([]frontier.Lease, n)
 	for i := range shares {
-		shares[i] = (l.missing() + i) / n
+		shares[i] = l.request
+		shares[i].Max = (l.missing() + i) / n
+		if l.request.MaxHosts > 0 {
+			shares[i].MaxHosts = (l.request.MaxHosts - l.hosts + i) / n
+		}
 	}
 	errs := each(n, func(i int) (err error) {
-		request := l.request
-		request.Max = shares[i]
-		leases[i], err = l.remotes.Shard(asked[i]).Lease(ctx, request)
+		leases[i], err = l.remotes.Shard(asked[i]).Lease(ctx, shares[i])
 		return err
 	})
 	if err := refused(errs); err != nil {
@@ -108,7 +114,8 @@ func (l *leaseOfAll) ask(ctx context.Context, width int) error {
 			again := time.Duration(max(leases[i].RetryAfter, 1)) * time.Second
 			l.remotes.Idle.Empty(shard, l.wants, l.now, l.now.Add(again))
 			l.again = min(l.again, again)
-		case len(leases[i].Items) == shares[i], leases[i].More && l.partly[shard] < maxPartly:
+		case shares[i].Room(len(leases[i].Items), hostsOf(leases[i].Items)) <= 0,
+			leases[i].More && l.partly[shard] < maxPartly:
 			l.shards = append(l.shards, shard)
 			if leases[i].More {
 				l.partly[shard]++
@@ -126,6 +133,7 @@ func (l *leaseOfAll) add(shard int, part *frontier.Lease) {
 		return
 	}
 	l.parts++
+	l.hosts += hostsOf(part.Items)
 	l.gave[shard] = true
 	id := strconv.Itoa(shard) + "." + part.ID
 	number, _, _ := strings.Cut(id, "-") // the report as a whole names the rest
@@ -139,6 +147,15 @@ func (l *leaseOfAll) add(shard int, part *frontier.Lease) {
 	}
 	l.lease.ID += "," + id
 	l.lease.ExpiresAt = min(l.lease.ExpiresAt, part.ExpiresAt)
+}
+
+// hostsOf counts the hosts of items.
+func hostsOf(items []frontier.Item) int {
+	hosts := map[string]bool{}
+	for i := range items {
+		hosts[items[i].Host] = true
+	}
+	return len(hosts)
 }
 
 // bestFirst orders items: what was requested, then by priority.

@@ -47,6 +47,7 @@ var Cases = []Case{
 	{"the best pages of a domain with many hosts", bestOfHosts},
 	{"one page of a host at a time", oneOfAHost},
 	{"several pages of a host", severalOfAHost},
+	{"no more hosts than asked for", fewHosts},
 	{"a host's delay", delay},
 	{"a long delay is not shortened", longDelay},
 	{"a delay that scrapers, settings and operators change", delayChanges},

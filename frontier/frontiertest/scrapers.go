@@ -126,6 +126,23 @@ func severalOfAHost(t T, db DB) {
 	expect(t, "items of a slow host", len(s.request(frontier.LeaseRequest{Max: 100, PerHost: 5, Seconds: 60}).Items), 3)
 }
 
+func fewHosts(t T, db DB) {
+	s := newShard(t, db)
+	for i := range 6 {
+		host := fmt.Sprintf("h%d.example", i)
+		s.put(host, pages(host, 5, 0.5)...)
+	}
+	for _, want := range []struct{ max, hosts, items int }{{100, 2, 6}, {4, 2, 4}, {100, 3, 6}, {100, 1, 0}} {
+		l := s.request(frontier.LeaseRequest{Max: want.max, PerHost: 3, MaxHosts: want.hosts})
+		hosts := map[string]bool{}
+		for _, item := range l.Items {
+			hosts[item.Host] = true
+		}
+		expect(t, fmt.Sprintf("items of %+v", want), len(l.Items), want.items)
+		expect(t, fmt.Sprintf("hosts of %+v", want), len(hosts), (want.items+2)/3)
+	}
+}
+
 func delay(t T, db DB) {
 	s := newShard(t, db)
 	s.put("a.example", pages("a.example", 5, 0.5)...)
@@ -795,6 +812,10 @@ func wrongRequests(t T, db DB) {
 		},
 		"per_host": func() error {
 			_, err := s.s.Lease(ctx, frontier.LeaseRequest{Max: 1, Seconds: 60, PerHost: 21})
+			return err
+		},
+		"max_hosts": func() error {
+			_, err := s.s.Lease(ctx, frontier.LeaseRequest{Max: 1, Seconds: 60, MaxHosts: 501})
 			return err
 		},
 		"types": func() error {

@@ -152,7 +152,9 @@ const (
 // spent reports whether the lease has reached these bounds.
 func (l *leaser) spent() bool { return l.fruitless >= maxFruitless || l.c.tx.State().Full(1) }
 
-func (l *leaser) remaining() int { return l.limit - len(l.items) }
+func (l *leaser) remaining() int {
+	return min(l.limit-len(l.items), l.request.Room(len(l.items), len(l.hosts)))
+}
 
 // consider leases pages of candidates. Those that are not free stay in their queue, are parked at their domain, or are
 // queued for when they are.

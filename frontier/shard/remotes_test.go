@@ -141,6 +141,23 @@ func TestLease_OfAllShards(t *testing.T) {
 	}
 }
 
+// TestLease_FewHosts: a lease over shards has no more hosts than it may, and as many if there are.
+func TestLease_FewHosts(t *testing.T) {
+	s := newShards(t, 8)
+	s.fill(100)
+	for left := 100; left > 0; {
+		l := must(s.Lease(t.Context(), s.now, frontier.LeaseRequest{Max: 100, Seconds: 60, PerHost: 5, MaxHosts: 7}))(t)
+		hosts := map[string]bool{}
+		for _, item := range l.Items {
+			hosts[item.Host] = true
+		}
+		if want := min(7, left); len(hosts) != want || len(l.Items) != want {
+			t.Fatalf("%d items of %d hosts, want %d", len(l.Items), len(hosts), want)
+		}
+		left -= len(hosts)
+	}
+}
+
 // TestLease_AtOnce: scrapers that lease at the same time get different URLs.
 func TestLease_AtOnce(t *testing.T) {
 	s := newShards(t, 4)

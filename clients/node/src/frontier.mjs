@@ -113,7 +113,11 @@ export class Frontier {
         continue;
       }
       const sent = Date.now();
-      const answer = await this.#engine.lease({ ...wanted, max: Math.min(spare * perHost, MAX_ITEMS) });
+      const answer = await this.#engine.lease({
+        ...wanted,
+        max: Math.min(spare * perHost, MAX_ITEMS),
+        max_hosts: Math.min(spare, MAX_ITEMS),
+      });
       if (answer.items.length > 0) this.#begin(answer, sent, handler);
       else if (this.#visits > 0) await this.#change(answer.retry_after_seconds * 1000);
       else {

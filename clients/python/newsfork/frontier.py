@@ -174,7 +174,8 @@ class Frontier:
                 self._changed.wait(60)  # too few for a call
                 continue
             sent = time.monotonic()
-            answer = self._engine.lease(max=min(spare * self._per_host, MAX_ITEMS), **self._wanted)
+            answer = self._engine.lease(max=min(spare * self._per_host, MAX_ITEMS),
+                                        max_hosts=min(spare, MAX_ITEMS), **self._wanted)
             again = answer["retry_after_seconds"]
             if answer["items"]:
                 self._begin(answer, sent, handler)
