@@ -74,10 +74,9 @@ format: node_modules/.ready
 	gofmt -w .
 	$(prettier) --write --log-level warn .
 
-# Local run on http://localhost:8787 with simulated R2, queues and D1.
+# Local run on http://localhost:8787 with simulated R2, queues and D1; PORT=9000 takes another port. Crons run every minute.
 dev: build
-	$(wrangler) d1 migrations apply METADATA_DB --local
-	$(wrangler) dev
+	$(node) sample/dev.mjs
 
 # The Info service: readers on http://localhost:8788, operators on http://localhost:8789, with simulated D1
 # and KV that both share; PORT=9000 takes 9000 and 9001.
@@ -90,9 +89,15 @@ dev-info: node_modules/.ready
 dev-info-postgres: node_modules/.ready stores
 	POSTGRES=1 $(node) sample/info/dev/dev.mjs
 
-# The whole pipeline on the sample web. LIVE=1 RAW="file.json …" runs it on the real web.
+# The whole pipeline on the sample web. KEEP=1 goes on until Ctrl-C, TOKENS=1 KEEP=1 with a token of each kind; LIVE=1
+# RAW="file.json …" runs it on the real web.
 demo: build
 	$(node) sample/demo.mjs
+
+# What a receiver of the feed's webhook gets, from an engine on the sample web, until Ctrl-C.
+.PHONY: demo-webhook
+demo-webhook: build
+	$(node) sample/webhook.mjs
 
 # The sample web behind a proxy, for scrapers: docs/sample-web.md. PORT=8791 takes another port, LOG=1 prints the requests.
 .PHONY: web

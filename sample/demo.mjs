@@ -7,10 +7,11 @@
 //                                                     domain must end with a document
 //   KEEP=1 node sample/demo.mjs                       goes on after the first results, to be looked
 //                                                     at in the dashboard, until Ctrl-C
+//   TOKENS=1 KEEP=1 node sample/demo.mjs              the same with a token of each kind, which it prints
 //
 // What the sample run stored stays in build/demo. A second run with the same engine and sample finds
-// nothing left to send.
-import { createHash } from "node:crypto";
+// nothing left to send, also if it is interrupted.
+import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { scheduler, setTimeout as sleep } from "node:timers/promises";
@@ -22,7 +23,14 @@ import { startProxy } from "./web/proxy.mjs";
 
 const live = process.env.LIVE === "1";
 const keep = process.env.KEEP === "1";
+const usualPort = 8787; // seedctl and the clients look there
+const cronSeconds = 10; // of KEEP=1; deployed, the cron runs every minute
 const sample = join(root, "sample");
+const tokenUses = {
+  API_TOKEN: "may do everything",
+  READ_TOKEN: "may read: dashboards, Prometheus",
+  SCRAPER_TOKEN: "may lease pages and report them",
+};
 
 // The real web is asked as politely as in production; only what waits for a recovery is shorter.
 const liveVars = { FETCH_RETRY_BASE_MS: "250", RETRY_DELAY_SECONDS: "1" };
@@ -43,22 +51,28 @@ try {
   await main();
 } catch (err) {
   failure(err instanceof Unexpected ? err.message : err.stack, dir && join(dir, "worker.log"));
+  if (dir) setComplete(false);
   process.exitCode = 1;
 } finally {
   await engine?.stop();
 }
-if (!process.exitCode) writeFileSync(join(dir, "run"), "finished");
+if (dir) {
+  if (!process.exitCode) setComplete(true);
+  rmSync(join(dir, "pid"), { force: true });
+}
 process.exit(); // a site that never answers a scraper must not hold this up
 
 async function main() {
   const files = live ? namedFiles(process.env.RAW ?? "") : sampleFiles();
   const expected = live ? null : JSON.parse(readFileSync(join(sample, "expected.json"))).partitions;
   dir = directory();
+  const tokens = process.env.TOKENS === "1" ? newTokens() : {};
   step("start", "wrangler dev, with simulated R2, queues and D1");
   engine = await startEngine({
     dir,
-    vars: live ? liveVars : sampleVars,
+    vars: { ...(live ? liveVars : sampleVars), ...tokens },
     web: live ? undefined : sampleWeb,
+    port: keep ? usualPort : 0,
   });
   step("engine", `${engine.url}; it asks ${live ? "the real web" : "the sample web"}`);
 
@@ -70,6 +84,7 @@ async function main() {
   const keys = (await engine.list("prod/")).map((o) => o.key);
   results(`R2 bucket ${engine.bucket}, simulated in ${relative(root, join(dir, "state"))}`, keys, documents);
   await complete(files);
+  setComplete(true);
   if (keep) {
     const proxy = live ? null : await startProxy(await webInThisProcess());
     if (proxy)
@@ -77,7 +92,13 @@ async function main() {
         "proxy",
         `${proxy.url} leads to the sample web, for the scrapers of examples/ (its certificate is signed by nobody: curl -k)`,
       );
-    step("dashboard", `${engine.url}/dashboard, without a token; Ctrl-C ends it`);
+    if (!engine.url.endsWith(`:${usualPort}`))
+      step("seedctl", `export SEED_API_URL=${engine.url} (port ${usualPort} is taken)`);
+    for (const [name, token] of Object.entries(tokens)) step("token", `${name}=${token}  ${tokenUses[name]}`);
+    step("crons", `run every ${cronSeconds} seconds`);
+    engine.everyFew(cronSeconds);
+    const token = tokens.API_TOKEN ? "with one of the tokens" : "without a token";
+    step("dashboard", `${engine.url}/dashboard, ${token}; Ctrl-C ends it`);
     await new Promise((asked) => (leave = asked));
     proxy?.stop();
     return;
@@ -90,6 +111,8 @@ async function main() {
   await sleep(2000); // in which a message that should not be there would arrive
   if ((await stored()) !== before) throw new Unexpected("the second orchestration changed what is stored");
   good("a second orchestration sends nothing and changes nothing");
+
+  setComplete(false); // force does everything again: what it leaves half done is of no use
 
   await orchestrate("force", { force: true }, { sent: files.length, skipped: 0 });
   judgeFiles(expected);
@@ -191,7 +214,7 @@ function rawFile(path, number) {
 }
 
 /**
- * Where this run keeps its files. Only a finished run of the same engine and sample is continued;
+ * Where this run keeps its files. A complete run of the same engine and sample is continued;
  * what other runs left is removed.
  */
 function directory() {
@@ -199,27 +222,39 @@ function directory() {
   const kind = live ? "live" : "sample-";
   const name = live ? kind : kind + fingerprint();
   for (const old of existsSync(home) ? readdirSync(home).filter((d) => d.startsWith(kind)) : []) {
-    const run = stateOf(join(home, old));
-    if (run === "running" && old === name)
+    const { complete, running } = stateOf(join(home, old));
+    if (running && old === name)
       throw new Unexpected(`another demo is running in build/demo/${name}; wait for its end, or remove that directory`);
-    const useful = !live && old === name && run === "finished";
-    if (run !== "running" && !useful) rmSync(join(home, old), { recursive: true, force: true, maxRetries: 5 });
+    if (running || (!live && old === name && complete)) continue;
+    if (old === name && !live) step("start", "the last run was interrupted half-way: begun anew");
+    rmSync(join(home, old), { recursive: true, force: true, maxRetries: 5 });
   }
   mkdirSync(join(home, name), { recursive: true });
-  writeFileSync(join(home, name, "run"), String(process.pid));
+  writeFileSync(join(home, name, "pid"), String(process.pid));
   return join(home, name);
 }
 
-/** The state of the run in a directory: its file run contains "finished" or the process's id. */
+/** What became of the run in a directory: whether all its domains have their documents, and whether it goes on. */
 function stateOf(dir) {
+  const complete = existsSync(join(dir, "complete"));
   try {
-    const run = readFileSync(join(dir, "run"), "utf8");
-    if (run === "finished") return run;
-    process.kill(Number(run), 0);
-    return "running";
+    process.kill(Number(readFileSync(join(dir, "pid"), "utf8")), 0);
+    return { complete, running: true };
   } catch {
-    return "broken off"; // no file, or no such process
+    return { complete, running: false }; // no file, or no such process
   }
+}
+
+/** Says whether another run can go on from what is stored now. */
+function setComplete(complete) {
+  const mark = join(dir, "complete");
+  if (complete) writeFileSync(mark, "");
+  else rmSync(mark, { force: true });
+}
+
+/** A token of each kind, new in every run. */
+function newTokens() {
+  return Object.fromEntries(Object.keys(tokenUses).map((name) => [name, randomBytes(16).toString("hex")]));
 }
 
 /** Changes with the engine and the sample. */

@@ -13,8 +13,10 @@ const scratch = mkdtempSync(join(tmpdir(), "demo-"));
 after(() => rmSync(scratch, { recursive: true }));
 
 /** Runs the demo to its end. see(child, output) is called whenever it printed more. */
-async function demo(env, see = () => {}) {
-  const script = fileURLToPath(new URL("demo.mjs", import.meta.url));
+const demo = (env, see) => run("demo.mjs", env, see);
+
+async function run(name, env, see = () => {}) {
+  const script = fileURLToPath(new URL(name, import.meta.url));
   const child = spawn(process.execPath, [script], {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
@@ -50,25 +52,58 @@ test("the sample comes out as expected, and a second run has nothing left to sen
 });
 
 test(
-  "KEEP=1 shows the dashboard until it is interrupted, and a proxy to the sample web",
+  "KEEP=1 shows the dashboard until it is interrupted, a token of each kind, and a proxy to the sample web",
   { timeout: 600_000 },
   async () => {
-    let page;
-    let proxied;
-    const { code, output } = await demo({ KEEP: "1" }, (child, printed) => {
+    let seen;
+    const look = async (url, proxy, tokens) => {
+      const page = await (await fetch(url)).text();
+      const status = async (method, path, body, token) => {
+        const headers = {
+          ...(body && { "content-type": "application/json" }),
+          ...(token && { authorization: `Bearer ${token}` }),
+        };
+        return (await fetch(new URL(`/api/v1/${path}`, url), { method, headers, body })).status;
+      };
+      const allowed = async (token) => [
+        await status("GET", "seeds/status", undefined, token),
+        await status("POST", "frontier/lease", '{"max":1,"lease_seconds":10}', token),
+        await status("POST", "seeds/orchestrate", "{}", token),
+      ];
+      return {
+        page,
+        proxied: await throughProxy(proxy, "http://plain-http.sg/page-1"),
+        statuses: await Promise.all([allowed(), ...tokens.map(allowed)]),
+      };
+    };
+    const { code, output } = await demo({ KEEP: "1", TOKENS: "1" }, (child, printed) => {
       const proxy = printed.match(/^proxy +(\S+) leads to the sample web/m)?.[1];
-      if (proxy) proxied ??= throughProxy(proxy, "http://plain-http.sg/page-1");
-      const url = printed.match(/^dashboard +(\S+), without a token; Ctrl-C ends it$/m)?.[1];
-      if (url)
-        page ??= fetch(url)
-          .then(async (answer) => (await proxied, answer.text()))
-          .finally(() => child.kill("SIGINT"));
+      const tokens = [...printed.matchAll(/^token +(?:API|READ|SCRAPER)_TOKEN=([0-9a-f]{32}) /gm)].map((m) => m[1]);
+      const url = printed.match(/^dashboard +(\S+), with one of the tokens; Ctrl-C ends it$/m)?.[1];
+      if (url) seen ??= look(url, proxy, tokens).finally(() => child.kill("SIGINT"));
     });
     assert.equal(code, 0, output);
-    assert.match(await page, /<title>Seed Engine/);
-    assert.match(await proxied, /<title>page 1</);
+    const { page, proxied, statuses } = await seen;
+    assert.match(page, /<title>Seed Engine/);
+    assert.match(proxied, /<title>page 1</);
+    assert.deepEqual(statuses, [
+      [401, 401, 401],
+      [200, 200, 200], // API_TOKEN
+      [200, 403, 403], // READ_TOKEN
+      [200, 200, 403], // SCRAPER_TOKEN
+    ]);
+    assert.match(output, /^orchestrate +3 raw files found, 0 sent, 3 skipped$/m); // the run before was complete
   },
 );
+
+test("make demo-webhook shows signed deliveries until it is interrupted", { timeout: 600_000 }, async () => {
+  const { code, output } = await run("webhook.mjs", {}, (child, printed) => {
+    if (/^delivery .*[^]*^ +new https:\/\/daily-press\.sg\/news\//m.test(printed)) child.kill("SIGINT");
+  });
+  assert.equal(code, 0, output);
+  assert.match(output, /^delivery +[0-9a-f]+: \d+ items?(, more to come)?, signature genuine$/m);
+  assert.doesNotMatch(output, /^refused/m);
+});
 
 test("docs/quickstart.md leads to the first page", { timeout: 600_000 }, async () => {
   const quickstart = readFileSync(new URL("../docs/quickstart.md", import.meta.url), "utf8");

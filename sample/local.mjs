@@ -27,9 +27,10 @@ const wrangler = join(root, "node_modules/wrangler/bin/wrangler.js");
 /**
  * Starts the engine with its development configuration, changed: vars are set, and with web (the
  * name and wrangler file of a Worker) every outbound request goes there. dir takes the generated
- * configuration, the contents of R2, queues and D1 (state) and the log (worker.log).
+ * configuration, the contents of R2, queues and D1 (state) and the log (worker.log). It listens at
+ * port, or at another one if that is taken.
  */
-export async function startEngine({ dir, vars, web }) {
+export async function startEngine({ dir, vars, web, port: wanted = 0 }) {
   mkdirSync(dir, { recursive: true });
   const config = join(dir, "wrangler.json");
   const settings = developmentConfig(vars, web);
@@ -38,7 +39,7 @@ export async function startEngine({ dir, vars, web }) {
   const log = new Log(join(dir, "worker.log"));
 
   await run(["d1", "migrations", "apply", "METADATA_DB", "--local", ...state, "-c", config], dir, log);
-  const port = await freePort();
+  const port = (await freePort(wanted)) ?? (await freePort());
   const configs = ["-c", config, ...(web ? ["-c", web.config] : [])];
   const dev = start(
     ["dev", ...configs, ...state, "--ip", "127.0.0.1", "--port", port, "--inspector-port", "0"],
@@ -46,6 +47,7 @@ export async function startEngine({ dir, vars, web }) {
     log,
   );
   const engine = new Engine(`http://127.0.0.1:${port}`, settings.r2_buckets[0].bucket_name, log, dev);
+  engine.token = vars.API_TOKEN;
   try {
     await engine.ready();
   } catch (err) {
@@ -57,6 +59,8 @@ export async function startEngine({ dir, vars, web }) {
 
 class Engine {
   #dev;
+  #crons;
+  token; // of callers who may everything, if it has one
 
   constructor(url, bucket, log, dev) {
     Object.assign(this, { url, bucket, log });
@@ -81,10 +85,18 @@ class Engine {
   async api(method, path, body) {
     const response = await this.#fetch(path, {
       method,
-      headers: method === "GET" ? {} : { "content-type": "application/json" },
+      headers: {
+        ...(method !== "GET" && { "content-type": "application/json" }),
+        ...(this.token && { authorization: `Bearer ${this.token}` }),
+      },
       body: body instanceof Uint8Array || !body ? body : JSON.stringify(body),
     });
     return { status: response.status, ...(await response.json()) };
+  }
+
+  /** Runs the cron every so many seconds until the engine stops: wrangler dev runs none by itself. */
+  everyFew(seconds) {
+    this.#crons = setInterval(() => runCron(this.url), seconds * 1000);
   }
 
   /** All objects under a prefix: {key, etag, size, last_modified, custom_metadata}, in order of keys. */
@@ -125,6 +137,7 @@ class Engine {
 
   /** Ends wrangler and the runtime it started. */
   async stop() {
+    clearInterval(this.#crons);
     await end(this.#dev);
   }
 
@@ -228,9 +241,24 @@ function kill(child, signal) {
   }
 }
 
-async function freePort() {
+/** Runs the cron of a Worker in wrangler dev, as the platform does every minute. Returns "ok", or what went wrong. */
+export async function runCron(url) {
+  const cron = new URLSearchParams({ format: "json", cron: "* * * * *" });
+  try {
+    const answer = await fetch(`${url}/cdn-cgi/local/scheduled?${cron}`, { signal: AbortSignal.timeout(60_000) });
+    return (await answer.json()).outcome;
+  } catch (error) {
+    return error.message;
+  }
+}
+
+/** The port if nobody listens there, else undefined; for 0 any free one. */
+export async function freePort(wanted = 0) {
   const server = createServer();
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  const free = await new Promise((done) =>
+    server.once("error", () => done(false)).listen(wanted, "127.0.0.1", () => done(true)),
+  );
+  if (!free) return undefined;
   const { port } = server.address();
   await new Promise((done) => server.close(done));
   return port;
