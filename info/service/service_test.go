@@ -223,7 +223,7 @@ func TestHealth_Crons(t *testing.T) {
 	health := func() map[string]string {
 		t.Helper()
 		var answer struct{ Data info.CollectorHealth }
-		a := do(w.collector, "GET", "/health", "") // public
+		a := w.operate("GET", "/health", "") // public
 		if err := json.Unmarshal(a.Body.Bytes(), &answer); err != nil || a.Code != 200 || answer.Data.Status != "ok" {
 			t.Fatalf("%v: %d %s", err, a.Code, a.Body)
 		}
@@ -316,18 +316,18 @@ func TestOperators(t *testing.T) {
 	})
 	ask := func(method, path, body string, want int) string {
 		t.Helper()
-		a := do(w.collector, method, path, body, "Authorization", "Bearer t", "Content-Type", "application/json")
+		a := w.operate(method, path, body, "Authorization", "Bearer t", "Content-Type", "application/json")
 		if a.Code != want || !strings.HasPrefix(path, "/metrics") && !json.Valid(a.Body.Bytes()) {
 			t.Errorf("%s %s: %d %s", method, path, a.Code, a.Body)
 		}
 		return a.Body.String()
 	}
 	for _, header := range []string{"", "Bearer x", "Basic t"} {
-		if a := do(w.collector, "GET", "/api/v1/info/status", "", "Authorization", header); a.Code != 401 {
+		if a := w.operate("GET", "/api/v1/info/status", "", "Authorization", header); a.Code != 401 {
 			t.Errorf("%q: %d", header, a.Code)
 		}
 	}
-	if a := do(w.collector, "GET", "/api/v1/info/status", "", "Authorization", "Bearer old"); a.Code != 200 {
+	if a := w.operate("GET", "/api/v1/info/status", "", "Authorization", "Bearer old"); a.Code != 200 {
 		t.Errorf("the previous token: %d", a.Code)
 	}
 	w.pages["feeds.example/rss"] = feed("one", "two")
@@ -417,12 +417,12 @@ func TestAlarms(t *testing.T) {
 	if err := w.collector.Cron(context.Background(), "*/5 * * * *"); err != nil {
 		t.Fatal(err)
 	}
-	a := do(w.collector, "GET", "/api/v1/info/status", "")
+	a := w.operate("GET", "/api/v1/info/status", "")
 	if !strings.Contains(a.Body.String(),
 		`"name":"quota_nearly_spent","state":"firing","value":80,"threshold":80,"unit":"percent"`) {
 		t.Errorf("%s", a.Body)
 	}
-	if a := do(w.collector, "POST", "/api/v1/info/collect", ""); a.Code != 415 {
+	if a := w.operate("POST", "/api/v1/info/collect", ""); a.Code != 415 {
 		t.Errorf("without a token and without JSON: %d", a.Code)
 	}
 }
@@ -557,7 +557,7 @@ func TestAlarms_PostedOnce(t *testing.T) {
 	cron("the webhook is back", "source_failing feed firing", "source_stale feed firing")
 	w.later += time.Minute
 	cron("nothing changed")
-	metrics := do(w.collector, "GET", "/metrics", "").Body.String()
+	metrics := w.operate("GET", "/metrics", "").Body.String()
 	if !strings.Contains(metrics, `newsfork_info_alarm_firing{alarm="source_failing",source="feed"} 1`) ||
 		!strings.Contains(metrics, `newsfork_info_alarm_firing{alarm="source_failing",source="naver"} 0`) {
 		t.Errorf("%s", metrics)
@@ -618,7 +618,7 @@ func TestOperators_Faults(t *testing.T) {
 	w, _, redis := onServers(t)
 	status := func(want ...string) {
 		t.Helper()
-		a := do(w.collector, "GET", "/api/v1/info/status", "").Body.String()
+		a := w.operate("GET", "/api/v1/info/status", "").Body.String()
 		for _, part := range want {
 			if !strings.Contains(a, part) {
 				t.Errorf("no %s in %s", part, a)
@@ -642,10 +642,10 @@ func TestOperators_Faults(t *testing.T) {
 	status(`"error":"redis does not answer`)
 	w.vars["REDIS_URL"] = "" // in this Worker only
 	w.rebind()
-	do(w.collector, "POST", "/api/v1/info/cache/refresh", "{}", "Content-Type", "application/json")
+	w.operate("POST", "/api/v1/info/cache/refresh", "{}", "Content-Type", "application/json")
 	status(`"name":"kv"`, `REDIS_URL is set in one of the two Workers only`)
 	w.later += 2 * time.Hour
-	do(w.collector, "POST", "/api/v1/info/cache/refresh", "{}", "Content-Type", "application/json")
+	w.operate("POST", "/api/v1/info/cache/refresh", "{}", "Content-Type", "application/json")
 	w.vars["REDIS_URL"] = misspelt
 	redis.Kill()
 	w.rebind()
@@ -654,7 +654,7 @@ func TestOperators_Faults(t *testing.T) {
 	w.vars["FEEDS"] = ""
 	w.rebind()
 	status(`"error":"there is no cache`)
-	a := do(w.collector, "POST", "/api/v1/info/collect", "{}", "Content-Type", "application/json")
+	a := w.operate("POST", "/api/v1/info/collect", "{}", "Content-Type", "application/json")
 	if a.Code != 400 || !strings.Contains(a.Body.String(), "none is on; set FEEDS") {
 		t.Errorf("%d %s", a.Code, a.Body)
 	}

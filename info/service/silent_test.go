@@ -149,7 +149,7 @@ func TestService_SilentD1(t *testing.T) {
 		t.Errorf("%d calls after the pause", d1.calls)
 	}
 	for n := range 3 {
-		if do(w.collector, "GET", "/api/v1/info/status", ""); d1.calls != 3+n {
+		if w.operate("GET", "/api/v1/info/status", ""); d1.calls != 3+n {
 			t.Errorf("operators wait for %d calls", d1.calls-2)
 		}
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"log/slog"
 	"math"
@@ -65,11 +66,21 @@ type Operating struct {
 // collectTimeout limits the collection of all sources to the duration of a cron run.
 const collectTimeout = 13 * time.Minute
 
+// OperatorsOpenAPI describes the routes of operators.
+//
+//go:embed operators.json
+var OperatorsOpenAPI []byte
+
 // Handler serves the routes.
 func (o *Operating) Handler() http.Handler {
-	type methods = httpapi.Methods
 	server := &httpapi.Server{Guard: o.Guard, Log: o.Log, LogEvent: "info_request_failed"}
-	return server.Handler([]httpapi.Route{
+	return server.Handler(o.routes())
+}
+
+func (o *Operating) routes() []httpapi.Route {
+	type methods = httpapi.Methods
+	return []httpapi.Route{
+		{Path: "/openapi.json", Access: httpapi.Public, Methods: methods{"GET": o.openAPI}},
 		{Path: "/{$}", Access: httpapi.Public, Methods: methods{"GET": o.index}},
 		{Path: "/health", Access: httpapi.Public, Methods: methods{"GET": o.health}},
 		{Path: "/api/v1/info/status", Access: httpapi.Operators, Methods: methods{"GET": o.status}},
@@ -84,7 +95,14 @@ func (o *Operating) Handler() http.Handler {
 		{Path: "/api/v1/info/news/{id}", Access: httpapi.Operators, Methods: methods{"DELETE": o.remove}},
 		{Path: "/api/v1/info/news/{id}/restore", Access: httpapi.Operators, Methods: methods{"POST": o.restore}},
 		{Path: "/metrics", Access: httpapi.Operators, Methods: methods{"GET": o.metrics}},
-	})
+	}
+}
+
+func (o *Operating) openAPI(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "public, max-age=3600")
+	w.Write(OperatorsOpenAPI)
+	return nil
 }
 
 func succeed(w http.ResponseWriter, data any) error {
