@@ -23,6 +23,7 @@ func TestDocs_Limits(t *testing.T) {
 	}{
 		{"items of a lease", []int{1, frontier.MaxLease}},
 		{"`per_host`", []int{1, frontier.MaxPerHost}},
+		{"`max_hosts`", []int{1, frontier.MaxLease}},
 		{"`lease_seconds`", []int{frontier.MinLeaseSeconds, frontier.MaxLeaseSeconds}},
 		{"results of a report", []int{frontier.MaxResults}},
 		{"URLs in a report, over all results", []int{frontier.MaxFound}},
