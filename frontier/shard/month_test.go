@@ -51,8 +51,16 @@ type monthPage struct {
 	deleted   bool
 	movedTo   *monthPage
 	visits    int
+	asked     []ask
 	waits     []epoch.Millis // corrections that were not seen yet
 	corrected []epoch.Millis // how long the others took
+}
+
+// ask is a request for a page.
+type ask struct {
+	at       epoch.Millis
+	reason   string
+	answered bool // by the page itself
 }
 
 func newMonth(t *testing.T, seed uint64, sites int) *month {
@@ -186,6 +194,9 @@ func (m *month) fetch(item frontier.Item, at epoch.Millis) frontier.Result {
 	m.requests++
 	p := m.pages[item.URL]
 	result := frontier.Result{ID: item.ID}
+	p.asked = append(p.asked, ask{at: at, reason: item.Reason})
+	ask := &p.asked[len(p.asked)-1]
+	defer func() { ask.answered = result.Status > 0 && result.Status != 403 }()
 	if item.Reason == "revisit" {
 		m.revisits++
 		m.today++
@@ -302,13 +313,62 @@ func (m *month) verify() {
 	if m.impolite > 0 {
 		m.Errorf("%d impolite requests", m.impolite)
 	}
-	if m.largestDay > int(m.shard.Settings.VisitsPerDay)*5/4+1 {
-		m.Errorf("%d revisits in a day, the budget is %d", m.largestDay, m.shard.Settings.VisitsPerDay)
-	}
+	m.withinBudget()
 	if s := m.stats(); s.Failed > int64(len(m.pages)/100) {
 		m.Errorf("%d pages were given up: %+v", s.Failed, s)
 	}
-	if most > 4*30 {
-		m.Errorf("a page was fetched %d times", most)
+}
+
+// withinBudget checks that no page is asked for more often than its budget: once because it is new, once for each newer
+// date that its site gives it, and otherwise from the budget of the shard, of which at most a quarter of a day is saved.
+// No page takes much more than its share of that, or all of it at once. Of a host whose dates are false few pages are
+// asked for in vain, and one that is down, or refuses, costs a page few requests.
+func (m *month) withinBudget() {
+	m.Helper()
+	budget := int(m.shard.Settings.VisitsPerDay)
+	for first := range m.daily {
+		sum := 0
+		for i, n := range m.daily[first:] {
+			if sum += n; sum > budget*(i+1)+budget/4+1 {
+				m.Errorf("%d revisits in the %d days from day %d on, the budget is %d a day", sum, i+1, first, budget)
+			}
+		}
+	}
+	share := m.revisits/len(m.pages) + 1
+	failures := 0
+	believed := map[*liveSite]int{} // pages that came back by false dates
+	for url, p := range m.pages {
+		counts := map[string]int{}
+		var last epoch.Millis
+		failed := 0
+		for _, a := range p.asked {
+			if !a.answered {
+				failed++
+				continue
+			}
+			if counts[a.reason]++; a.reason == "revisit" && a.at-last < 2*hour {
+				m.Errorf("%s is revisited %d minutes after the fetch before", url, (a.at-last)/minute)
+			}
+			last = a.at
+		}
+		failures = max(failures, failed)
+		dates := p.version
+		if !p.site.dates {
+			dates = counts["lastmod"]
+			believed[p.site] += dates
+		}
+		if counts["new"] > 1 || counts["lastmod"] > dates || counts["revisit"] > 6*share || counts["requested"] > 0 {
+			m.Errorf("%s was corrected %d times (with dates: %v), and asked for as %v; a share of the budget is %d", url,
+				p.version, p.site.dates, counts, share)
+		}
+	}
+	for s, n := range believed {
+		if !s.restamps && n > 0 || n > 10 {
+			m.Errorf("%d times a date of %s, which has none or says always now, brought a page back", n, s.domain)
+		}
+	}
+	m.Logf("a page was asked for in vain %d times at most", failures)
+	if failures > 5 {
+		m.Errorf("a page was asked for %d times while its site did not answer", failures)
 	}
 }

@@ -221,6 +221,11 @@ function assertObedient({ code, output, requests, scraped, states }) {
   assert.ok(urls.includes("https://new-name.sg/story-2"), urls.join("\n"));
 }
 
+/** The items that a program printed, a line each. */
+function printedItems(output) {
+  return Array.from(output.matchAll(/^item (.*)$/gm), ([, item]) => JSON.parse(item));
+}
+
 /** Checks that the items of a run are the pages that it was answered with 200; one of a host has a title. */
 function assertItems(items, { received, output }, host = "mom.gov.sg") {
   assert.deepEqual(items.map((item) => item.url).sort(), received.sort(), output);
@@ -258,18 +263,19 @@ for (const [example, file] of [
 async function playEngine(
   leases,
   faults,
-  { renewals = 0, seconds = 300, delay = 0.3, body = "<title>A page</title>", unchanged = "" } = {},
+  { renewals = 0, seconds = 300, delay = 0.3, body = "<title>A page</title>", unchanged = "", visits = {} } = {},
 ) {
   const played = { asked: [], calls: [], reports: [], leased: 0, released: [] };
   const expiry = (s) => new Date(Date.now() + 3_600_000 + s * 1000).toISOString(); // by a clock of its own
   const server = createServer(async (request, response) => {
     if (request.method === "GET") {
       const path = new URL(request.url).pathname; // a proxy is sent the whole URL
-      played.asked.push({ path, at: Date.now(), etag: request.headers["if-none-match"] });
+      const { "if-none-match": etag, "if-modified-since": since } = request.headers;
+      played.asked.push({ path, at: Date.now(), etag, since });
       const robots = path === "/robots.txt";
-      if (path === unchanged && request.headers["if-none-match"] === `"${path}"`)
-        return response.writeHead(304, { etag: `"${path}"` }).end();
-      response.writeHead(200, { "content-type": robots ? "text/plain" : "text/html" });
+      if (path === unchanged && etag === `"${path}"`) return response.writeHead(304, { etag }).end();
+      const validators = { etag: `"${path}, now"`, "last-modified": "Thu, 29 Jan 2026 01:00:00 GMT" };
+      response.writeHead(200, { "content-type": robots ? "text/plain" : "text/html", ...validators });
       return response.end(robots ? "User-agent: *\nDisallow: /private\n" : body);
     }
     const operation = request.url.split("/").at(-1);
@@ -296,6 +302,7 @@ async function playEngine(
         etag: `"${path}"`,
         last_modified: null,
       },
+      ...visits[path],
     }));
     const again = items.length ? null : out ? 1 : 60;
     const data = { lease_id: `lease-${leases.length}`, expires_at: expiry(seconds), items, retry_after_seconds: again };
@@ -425,6 +432,59 @@ async function assertPatient(example, commandOf, env = {}) {
   }
 }
 
+/**
+ * Why a page is leased, and what is known of the fetch before, is at hand to a scraper's author; the page is asked for
+ * with its validators, and reported with those of now, or as unchanged. received returns the items that the author saw.
+ */
+async function assertVisits(example, command, received, env = {}) {
+  const never = { reason: "new", visit: 1, last_fetched_at: null, etag: null, last_modified: null };
+  const last_modified = "Wed, 28 Jan 2026 01:00:00 GMT";
+  const fetched = { visit: 2, last_fetched_at: "2026-01-28T02:00:00Z", last_modified };
+  const visits = {
+    "/new": never,
+    "/dated": { ...fetched, reason: "lastmod" },
+    "/asked": { ...fetched, reason: "requested", visit: 7 },
+    "/again": { ...fetched, reason: "revisit" },
+  };
+  const paths = Object.keys(visits);
+  const engine = await playEngine([paths], {}, { visits, unchanged: "/again" });
+  try {
+    const { code, output } = await run(command, example, {
+      ...env,
+      ...{ SEED_API_URL: engine.url, SEED_API_TOKEN: "" },
+      ...{ http_proxy: engine.url, https_proxy: engine.url, no_proxy: "127.0.0.1" },
+    });
+    assert.equal(code, 0, output);
+    assert.deepEqual(
+      engine.asked.map(({ path, etag, since }) => [path, etag, since]),
+      [
+        ["/robots.txt", undefined, undefined],
+        ["/new", undefined, undefined],
+        ...paths.slice(1).map((path) => [path, `"${path}"`, last_modified]),
+      ],
+      output,
+    );
+    assert.deepEqual(
+      received(output).map(({ id, reason, visit, last_fetched_at }) => [id, reason, visit, last_fetched_at]),
+      paths.slice(0, 3).map((path) => [path, visits[path].reason, visits[path].visit, visits[path].last_fetched_at]),
+      output,
+    );
+    const results = engine.reports.flatMap((report) => report.results);
+    assert.deepEqual(
+      results.map(({ id, status, etag, last_modified }) => [id, status, etag, last_modified]),
+      [
+        ...paths.slice(0, 3).map((path) => [path, 200, `"${path}, now"`, "Thu, 29 Jan 2026 01:00:00 GMT"]),
+        ["/again", 304, undefined, undefined],
+      ],
+      output,
+    );
+    assert.ok(results.slice(0, 3).every(({ sha256, text_sha256: text }) => /^[0-9a-f]{64}$/.test(sha256) && text));
+    assert.ok(!results[3].sha256 && !results[3].text_sha256, "of a 304 there is no text");
+  } finally {
+    engine.close();
+  }
+}
+
 const nodeDirectory = join(scratch, "node");
 const installed = once(async () => {
   mkdirSync(nodeDirectory);
@@ -457,6 +517,14 @@ describe("examples/node, with the package as it is published", () => {
         await new Frontier(${JSON.stringify(options)}).run();`;
       return `node --input-type=module -e '${program}'`;
     });
+  });
+
+  test("says why a page is leased, and reports whether it changed", { timeout: 60_000 }, async () => {
+    const program = `
+      import { Frontier } from "newsfork";
+      const frontier = new Frontier({ untilIdle: true });
+      await frontier.run(({ item }) => console.log("item " + JSON.stringify(item)));`;
+    await assertVisits(directory, `node --input-type=module -e '${program}'`, printedItems);
   });
 });
 
@@ -496,6 +564,13 @@ describe(
         return `${python} -c "import newsfork; newsfork.Frontier(until_idle=True, ${options}).run()"`;
       };
       await assertPatient(directory, commandOf, env);
+    });
+
+    test("says why a page is leased, and reports whether it changed", { timeout: 60_000 }, async () => {
+      const program = `import json, newsfork
+show = lambda page: print("item", json.dumps(page.item), flush=True)
+newsfork.Frontier(until_idle=True).run(show)`;
+      await assertVisits(directory, `${python} -c '${program}'`, printedItems, env);
     });
 
     test("finds the same text in a page as the package for Node", async () => {
@@ -552,6 +627,25 @@ describe(
       const commandOf = ({ short }) => `${command} -s NEWSFORK_${short ? "LEASE_SECONDS=33" : "ROBOTS_SECONDS=0"}`;
       await assertPatient("scrapy", commandOf, env);
     });
+
+    test("says why a page is leased, and reports whether it changed", { timeout: 60_000 }, async () => {
+      const spider = join(scratch, "why.py");
+      writeFileSync(
+        spider,
+        `import scrapy
+
+
+class Why(scrapy.Spider):
+    name = "why"
+    custom_settings = {"SCHEDULER": "newsfork.scrapy.Scheduler", "NEWSFORK_UNTIL_IDLE": True}
+
+    def parse(self, response):
+        yield response.meta["newsfork"]
+`,
+      );
+      const items = join(scratch, "why.jsonl");
+      await assertVisits("scrapy", `scrapy runspider ${spider} -o ${items}`, () => readLines(items), env);
+    });
   },
 );
 
@@ -584,6 +678,17 @@ describe(
           await new CheerioCrawler(new Frontier(${JSON.stringify(options)}).options(() => {})).run();`;
         return `node --input-type=module -e '${program}'`;
       });
+    });
+
+    test("says why a page is leased, and reports whether it changed", { timeout: 60_000 }, async () => {
+      const storage = join(scratch, "why");
+      const program = `
+        import { CheerioCrawler } from "@crawlee/cheerio";
+        import { Frontier } from "./frontier.ts";
+        const options = new Frontier({ untilIdle: true }).options(({ request, pushData }) => pushData(request.userData.item));
+        await new CheerioCrawler(options).run();`;
+      const env = { CRAWLEE_STORAGE_DIR: storage };
+      await assertVisits("crawlee", `node --input-type=module -e '${program}'`, () => readDataset(storage), env);
     });
   },
 );
