@@ -319,10 +319,10 @@ func (m *month) verify() {
 	}
 }
 
-// withinBudget checks that no page is asked for more often than its budget: once because it is new, once for each newer
-// date that its site gives it, and otherwise from the budget of the shard, of which at most a quarter of a day is saved.
-// No page takes much more than its share of that, or all of it at once. Of a host whose dates are false few pages are
-// asked for in vain, and one that is down, or refuses, costs a page few requests.
+// withinBudget checks that no page is asked for more often than its budget: once because it is new, once for each
+// newer date that its site gives it, and otherwise from the budget of the shard, of which at most a quarter of a day is
+// saved. No page takes much more than its share of that, or all of it at once. Of a host whose dates are false few
+// pages are asked for in vain, and one that is down, or refuses, costs a page few requests.
 func (m *month) withinBudget() {
 	m.Helper()
 	budget := int(m.shard.Settings.VisitsPerDay)
@@ -357,9 +357,10 @@ func (m *month) withinBudget() {
 			dates = counts["lastmod"]
 			believed[p.site] += dates
 		}
-		if counts["new"] > 1 || counts["lastmod"] > dates || counts["revisit"] > 6*share || counts["requested"] > 0 {
-			m.Errorf("%s was corrected %d times (with dates: %v), and asked for as %v; a share of the budget is %d", url,
-				p.version, p.site.dates, counts, share)
+		if counts["new"] > 1 || counts["lastmod"] > dates || counts["revisit"] > 6*share ||
+			counts["requested"] > 0 {
+			m.Errorf("%s was corrected %d times (with dates: %v), and asked for as %v; a share of the budget is %d",
+				url, p.version, p.site.dates, counts, share)
 		}
 	}
 	for s, n := range believed {
