@@ -8,6 +8,7 @@ const failedAlarm = 60_000; // ms after a failed alarm
 const maxBatch = 100; // messages per sendBatch
 const maxBatchBytes = 240_000;
 const maxKeys = 1000; // per delete
+const knownFor = 3_600_000; // ms for which the last answer of the queue stands for one that fails
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -25,6 +26,7 @@ const failure = (code, message) => encoder.encode(JSON.stringify({ error: { code
 /** A shard of the frontier. */
 export class Frontier extends DurableObject {
   #alarm = null; // time of the next alarm, ms since 1970
+  #queue = { oldest: 0, at: 0 }; // the queue's last answer, and when it came
 
   constructor(ctx, env) {
     super(ctx, env);
@@ -99,15 +101,16 @@ export class Frontier extends DurableObject {
     return controls !== null && (await controls.json()).pipeline?.paused === true;
   }
 
-  // The time of the oldest message in the domain queue, in ms since 1970; 0 if the queue is empty or does not say.
+  // The time of the oldest message in the domain queue, in ms since 1970; 0 if the queue is empty. If it does not say, it
+  // is what it said within the last hour, else 0: one failure must not have all that waits sent a second time.
   async #oldest() {
     try {
       const { oldestMessageTimestamp } = await this.env.DOMAIN_QUEUE.metrics();
-      return Number(oldestMessageTimestamp ?? 0);
+      this.#queue = { oldest: Number(oldestMessageTimestamp ?? 0), at: Date.now() };
     } catch (error) {
       this.#log("queue_metrics_failed", error);
-      return 0;
     }
+    return Date.now() - this.#queue.at < knownFor ? this.#queue.oldest : 0;
   }
 
   // Runs an operation for the object itself, and returns its parsed answer.

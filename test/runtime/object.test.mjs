@@ -277,6 +277,19 @@ test("an alarm checks whether the pipeline is paused, and does nothing if that c
   assert.equal(await goOff("", hour), 2);
 });
 
+test("an alarm says how old the oldest message in the queue is, also when the queue does not say it once", async () => {
+  await plan("queued", { alarm_at: Date.now() + hour });
+  await fixture.method("queued", "oldest", 5000);
+  await fixture.method("queued", "goOff");
+  assert.ok(await eventually(async () => (await fixture.method("queued", "sent")).messages.length === 1));
+  await fixture.method("queued", "fail", "metrics");
+  await fixture.method("queued", "goOff");
+  assert.ok(await eventually(async () => (await fixture.method("queued", "sent")).messages.length === 2));
+  assert.deepEqual((await fixture.method("queued", "sent")).messages, ["5000", "5000"]);
+  assert.equal(fixture.logged("queue_metrics_failed").length, 1);
+  await fixture.method("queued", "fail", "");
+});
+
 test("an alarm whose program breaks, or whose queue fails, goes off again", async () => {
   await fixture.call("broken", "write"); // has no plan, so its program panics
   await fixture.method("broken", "goOff");
