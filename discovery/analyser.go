@@ -140,7 +140,9 @@ func (a *Analyser) Add(s *Sighting) {
 		a.texts.addTitle(key, rankOf(s.Method), s.Title)
 		a.urlSources.add(a.urls.buf, key, r, s)
 	}
-	a.concluded = conclusions{}
+	if a.concluded.survey != nil || a.concluded.best != nil || a.concluded.assessed != nil {
+		a.concluded = conclusions{}
+	}
 	a.kept.pages.setTitle(a.urls.buf, s.Title)
 	if s.Source > 0 {
 		a.sources.list[s.Source-1].note(r, date)

@@ -3,6 +3,7 @@ package sitemap
 import (
 	"bytes"
 	"io"
+	"sync"
 
 	"github.com/newsfork/seed-engine/markup"
 	"github.com/newsfork/seed-engine/swar"
@@ -31,20 +32,22 @@ const (
 
 // read scans the document to its end. The scanner sees it in windows that depend on nothing but its
 // bytes, so the way they arrive cannot change the result.
-func (p *parser) read(r io.Reader) {
-	buf := make([]byte, window)
+func (p *parser) read(r io.Reader, buf *[window]byte) {
 	n := 0
 	for {
 		m, err := io.ReadFull(r, buf[n:])
 		n += m
 		last := err != nil
 		used := p.scan(buf[:n], last)
-		n = copy(buf, buf[used:n])
+		n = copy(buf[:], buf[used:n])
 		if last {
 			return
 		}
 	}
 }
+
+// windows are used again: a collection reads several documents.
+var windows = sync.Pool{New: func() any { return new([window]byte) }}
 
 // scan reads as much of b as it can without knowing what follows, and returns how much that was.
 // It always gets on: b fills the window, and nothing it waits for may be that long.

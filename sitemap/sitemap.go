@@ -128,8 +128,10 @@ func Parse(r io.Reader, base string, o Options, fn func(*Entry)) (Summary, error
 
 	p := newParser(base, o.Now, fn)
 	p.details, p.zone = o.Details, o.Zone
-	p.read(text)
+	buf := windows.Get().(*[window]byte)
+	p.read(text, buf)
 	s := p.finish()
+	windows.Put(buf)
 	s.Charset = charset
 	s.Bytes = src.read
 	s.Truncated = s.Truncated || src.cut()
