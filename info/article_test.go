@@ -243,6 +243,25 @@ func TestKey_Routes(t *testing.T) {
 	}
 }
 
+// An import drops what no source could have given: readers' browsers load pictures.
+func TestExported_PrivatePictures(t *testing.T) {
+	for ref, ok := range map[string]bool{
+		"http://192.168.0.10/x.jpg": false, "http://localhost/x.jpg": false, "javascript:alert(1)": false,
+		"data:image/png;base64,AA": false, "https://img.example/x.jpg?a=1": true,
+	} {
+		e := Exported{Public: Public{ID: "feed_1", URL: "https://a.example/1", Title: "t", Source: Feed,
+			PublishedAt: "2026-01-28T12:00:00Z", ThumbnailURL: &ref, SourceIconURL: &ref, VideoURL: &ref}}
+		want := ""
+		if ok {
+			want = ref
+		}
+		a, err := e.Article()
+		if err != nil || a.ThumbnailURL != want || a.SourceIconURL != want || a.VideoURL != want {
+			t.Errorf("%s: %+v %v", ref, a, err)
+		}
+	}
+}
+
 // Pictures of private networks are dropped.
 func TestDraft_PrivatePictures(t *testing.T) {
 	for ref, ok := range map[string]bool{

@@ -39,7 +39,8 @@ type RefusedArticle struct {
 	Reason string `json:"reason"`
 }
 
-// Article returns the article, whose texts and URL stay as they are.
+// Article returns the article, whose texts and URL stay as they are. Pictures and videos that are not on the public web
+// are dropped.
 func (e *Exported) Article() (a Article, err error) {
 	text := func(p *string) string {
 		if p == nil {
@@ -50,6 +51,11 @@ func (e *Exported) Article() (a Article, err error) {
 	a = Article{ID: e.ID, Key: Key(e.URL), URL: e.URL, Title: e.Title, Snippet: e.Snippet, Source: e.Source,
 		SourceName: e.SourceName, SourceIconURL: text(e.SourceIconURL), ThumbnailURL: text(e.ThumbnailURL),
 		VideoURL: text(e.VideoURL), Category: Category(text(e.Category)), Keywords: e.Keywords, AITag: text(e.AITag)}
+	for _, ref := range []*string{&a.SourceIconURL, &a.ThumbnailURL, &a.VideoURL} {
+		if media(a.URL, *ref) == "" {
+			*ref = ""
+		}
+	}
 	if !slices.Contains(Categories, a.Category) {
 		a.Category = "" // a topic of another newsroom
 	}

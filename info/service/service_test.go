@@ -259,8 +259,9 @@ func TestHealth_Crons(t *testing.T) {
 	w.later = time.Hour
 	check("none since", map[string]string{every5: "late"})
 	w.pages = map[string]string{}
-	if err := w.collector.Cron(t.Context(), every5); err == nil {
-		t.Fatal("a feed that is gone is no failure")
+	// The Worker logs cron_failed with the kind of the error.
+	if err := w.collector.Cron(t.Context(), every5); contract.KindOf(err) != contract.Validation {
+		t.Fatalf("a feed that is gone: %v", err)
 	}
 	check("a failure", map[string]string{every5: "failed validation_error"})
 	if err := w.collector.Cron(t.Context(), daily); err != nil {

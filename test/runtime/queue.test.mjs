@@ -226,8 +226,11 @@ test("a task that fails or panics is logged and leaves the instance good", async
   assert.equal(now.recovered.cron, (before.recovered.cron ?? 0) + 1);
   const lines = await eventually(() => fixture.logged("cron_failed").length >= 2 && fixture.logged("cron_failed"));
   assert.deepEqual(
-    lines.map((line) => line.message),
-    ["task failed", "task broke"],
+    lines.map((line) => [line.error_type, line.message]),
+    [
+      ["storage_error", "task: it failed"],
+      ["internal_error", "task broke"],
+    ],
   );
   assert.match(lines[1].stack, /fixture\/main\.go/);
 });
