@@ -217,6 +217,43 @@ func TestSitemaps_NewsAtWellKnownPath(t *testing.T) {
 	}
 }
 
+// A site that does not answer at paths which nobody named loses no more than one request by the search for news beside
+// its main sitemap: no time for its home page and feeds, and nothing is missing.
+func TestSitemaps_NewsGuessUnanswered(t *testing.T) {
+	for name, page := range map[string]fetchtest.Page{
+		"hangs":             fetchtest.Hang(),
+		"breaks off":        fetchtest.Fail(fetch.ErrReset),
+		"fails":             {Status: 503},
+		"is asked too much": {Status: 429, Header: map[string]string{"Retry-After": "1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				pages := healthy()
+				pages["https://example.com/robots.txt"] = fetchtest.Page{Body: "User-agent: *\nDisallow: /private\n"}
+				for _, path := range []string{"news-sitemap", "sitemap-news", "sitemap_news"} {
+					pages["https://example.com/"+path+".xml"] = page
+				}
+				w := newWorld(pages, nil)
+				if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
+					t.Fatal(err)
+				}
+				var found discovery.Discovery
+				d := w.document(t)
+				if err := json.Unmarshal(d.Discovery, &found); err != nil || len(found.Errors) > 0 || d.Partial ||
+					d.Sitemap.Error != nil {
+					t.Errorf("partial %v, errors %+v, sitemap %s", d.Partial, found.Errors, asJSON(d.Sitemap))
+				}
+				asked := w.web.URLs()
+				if n := len(slices.DeleteFunc(slices.Clone(asked), func(url string) bool {
+					return !strings.Contains(url, "news")
+				})); n != 1 || !slices.Contains(asked, "https://example.com/") {
+					t.Errorf("asked for %v", asked)
+				}
+			})
+		})
+	}
+}
+
 // TestSitemaps_ListsAreCapped: whatever a site says, every list of its document is bounded, and what is left out
 // is counted.
 func TestSitemaps_ListsAreCapped(t *testing.T) {

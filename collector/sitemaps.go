@@ -56,11 +56,22 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 		return true, nil
 	}
 	began := g.collector.Clock.Now()
+	spare := walk.Spare(c)
 	a, failure := g.session.Fetch(ctx, fetch.Target{
 		URL: c.URL, Accept: "application/xml, text/xml, */*;q=0.5",
-		Timeout: g.collector.Limits.SitemapTimeout, MaxBytes: g.collector.Limits.MaxSitemapBytes,
+		Timeout: g.collector.Limits.SitemapTimeout, MaxBytes: g.collector.Limits.MaxSitemapBytes, Once: spare,
 	})
 	more = !g.stopped(failure)
+	if spare && more && (retryable(failure) && !postponed(failure) || unwilling(a.Status)) {
+		walk.EndGuesses() // others would take the time and patience that the home page and feeds need
+		why := refusal(a.Status)
+		if failure != nil {
+			why = failed(failure)
+		}
+		f.noteSitemap(contract.SitemapDocument{URL: c.URL, FoundBy: string(c.Source), StatusCode: a.Status,
+			Error: why.Error})
+		return true, nil
+	}
 	if !more && a.Requests == 0 {
 		g.sitemapNotRead(c, failed(failure))
 		return false, nil
@@ -101,6 +112,11 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 		f.sitemap.Failure, f.sitemap.code = why, cmp.Or(a.Status, http.StatusNotFound)
 	}
 	return more, nil
+}
+
+// unwilling reports whether a status asks for fewer requests, or says that the server is in trouble.
+func unwilling(status int) bool {
+	return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
 }
 
 // withheld reports whether a sitemap that the site names probably lists URLs, but its server did not send all of it.

@@ -161,6 +161,12 @@ func (w *Walk) Child(c Candidate, loc []byte, lastmod time.Time) {
 	})
 }
 
+// Spare reports whether c is a guess beside the site's main sitemap, of which nothing is expected.
+func (w *Walk) Spare(c Candidate) bool { return w.found && c.Source == FromWellKnown }
+
+// EndGuesses ends the search at well-known paths.
+func (w *Walk) EndGuesses() { w.guesses = nil }
+
 // Read reports what the document of c was, which the site served at url. The main sitemap is the first that is not
 // empty and not one of news.
 func (w *Walk) Read(c Candidate, url string, s *Summary) {
