@@ -75,12 +75,18 @@ func (s *shapes) titled(p *page) (class classify.Class, confidence float64, ok b
 	return class, confidence, true
 }
 
-// exactly classifies a page as its whole URL does, if that ends in a title: what stands around the title is scored once
-// for all titles.
+// exactly classifies a page as its whole URL does, if that ends in a title and what stands around the title may well
+// be that of other pages: it is scored once for all titles.
 func (s *shapes) exactly(p *page, site *classify.Site) (class classify.Class, confidence float64, ok bool) {
 	last := p.depth - 1
 	if last < 0 || last >= len(p.segments) || p.kinds[last] != slugKind {
 		return 0, 0, false
+	}
+	for _, k := range p.kinds[:last] {
+		switch k {
+		case numberKind, idKind, yearKind, monthKind, dayKind, dateKind, pageKind:
+			return 0, 0, false // few pages have the same
+		}
 	}
 	title, end := p.segments[last], int(p.ends[last])
 	frame, rest := p.url[:end-len(title)], p.url[end:]
