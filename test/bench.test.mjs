@@ -1,6 +1,6 @@
 // The table of docs/benchmarks.md is made of what they recorded, and a goal counts as met only if it was read and holds.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -91,6 +91,11 @@ test("a partial run keeps the other rows of its part", (t) => {
   assert.equal(left()[1], "file 3", "a quick run leaves nothing");
   run({ file: 6 }, {});
   assert.deepEqual(left(), [true, "file 6"], "a complete run replaces all");
+});
+
+test("make bench-counts makes what wrangler.jsonc names, which a fresh tree lacks", () => {
+  const program = readFileSync(join(root, "bench/counts/run.mjs"), "utf8");
+  assert.match(program, /^buildEngine\(\);$/m); // build() leaves out the static files
 });
 
 test("a tree without a commit can be measured", (t) => {

@@ -1,13 +1,10 @@
 // Platform operations of one news site and one raw file, counted on workerd for the engine and the peer, and the
 // cost of a million domains: make bench-counts. JSON=1 prints one JSON object instead of tables.
-import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
-import { build } from "../../worker/build.mjs";
+import { buildEngine } from "../../worker/build.mjs";
 import { Rows } from "../rows.mjs";
 import { count, pagesOfADomain, prices, startCounted } from "../../test/e2e/counts.mjs";
 
-const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
-build(root, join(root, "build/worker"));
+buildEngine();
 
 const { log } = console;
 if (process.env.JSON) console.log = console.info = console.error; // what the harness says
