@@ -131,14 +131,14 @@ type policy struct {
 // gather requests robots.txt, sitemaps, home page and feeds of the domain, in this order. Evidence is stored in the
 // background: the caller waits for findings.puts. Only failures of our stores are errors; those of the domain are
 // findings.
-func (v *Visit) gather(ctx context.Context, m *contract.DomainMessage) (*findings, error) {
+func (v *Visit) gather(ctx context.Context, m *contract.DomainMessage, watch *stopwatch) (*findings, error) {
 	b, c, l := v.batch, v.batch.collector, v.batch.collector.Limits
 	model, err := b.model(ctx)
 	if err != nil {
 		return nil, err
 	}
 	g := &gathering{
-		collector: c, batch: b, model: model, message: m, dir: m.Dir(), watch: v.watch, roots: map[string]string{},
+		collector: c, batch: b, model: model, message: m, dir: m.Dir(), watch: watch, roots: map[string]string{},
 		policy: policy{elsewhere: map[string][]string{}, unread: map[string]error{}},
 		found: &findings{feeds: feedFindings{list: []contract.Feed{}},
 			site: siteFindings{fingerprint: fingerprint{domain: m.Domain}}},

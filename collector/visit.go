@@ -23,7 +23,6 @@ type Visit struct {
 	evidence  Evidence          // newest that other partitions may reuse: the lease's, then the visit's own
 	collected Evidence          // of the visit's last complete collection
 	changes   []frontier.Change // deferred until End
-	watch     *stopwatch        // of the message that Collect works on
 
 	mu          sync.Mutex
 	checkpoints map[string]checkpoint // by key
@@ -101,8 +100,7 @@ func (v *Visit) ReadyAt() time.Time {
 func (v *Visit) Collect(ctx context.Context, m *contract.DomainMessage, last bool) (*contract.Document, error) {
 	c := v.batch.collector
 	c.Log.Info("domain_collector_start", "domain_id", m.DomainID, "registrable_domain", m.Domain)
-	v.watch = newStopwatch(c.Clock)
-	s := &saving{batch: v.batch, visit: v, dir: m.Dir(), message: m, watch: v.watch}
+	s := &saving{batch: v.batch, visit: v, dir: m.Dir(), message: m, watch: newStopwatch(c.Clock)}
 	doc, err := v.bringUpToDate(ctx, s, last)
 	if err != nil {
 		return nil, err
@@ -136,7 +134,7 @@ func (v *Visit) bringUpToDate(ctx context.Context, s *saving, last bool) (doc *c
 	if err == nil && !done {
 		s.reused, err = v.reuse(ctx, s.message)
 		if err == nil && s.reused == nil {
-			s.found, err = v.collectOnce(ctx, s.message, last)
+			s.found, err = v.collectOnce(ctx, s, last)
 		}
 	}
 	if err == nil && ctx.Err() != nil { // the findings may be those of a lease that was lost half-way
@@ -150,7 +148,8 @@ func (v *Visit) bringUpToDate(ctx context.Context, s *saving, last bool) (doc *c
 
 // collectOnce returns new findings about the domain. If the domain does not answer, the visit's other messages share
 // the failure without further requests.
-func (v *Visit) collectOnce(ctx context.Context, m *contract.DomainMessage, last bool) (*findings, error) {
+func (v *Visit) collectOnce(ctx context.Context, s *saving, last bool) (*findings, error) {
+	m := s.message
 	if m.URLsPath != "" { // a missing list should not cost the domain a request
 		if _, err := v.batch.store.Head(ctx, m.URLsPath); err != nil {
 			return nil, missingList(m.URLsPath, err)
@@ -159,7 +158,7 @@ func (v *Visit) collectOnce(ctx context.Context, m *contract.DomainMessage, last
 	f := v.checkpoint(m).silent
 	if f == nil {
 		var err error
-		if f, err = v.gather(ctx, m); err != nil {
+		if f, err = v.gather(ctx, m, s.watch); err != nil {
 			return nil, err
 		}
 	}
