@@ -159,10 +159,14 @@ for (const size of [900_000, 20_000_000]) {
         `/fill?letter=a&size=${size}`,
         ["b", "c", "d"].map((letter) => `/fill?letter=${letter}&size=${size}`),
       );
-    await answer(); // let memory grow first: memory that grows during a response moves and is not overwritten
-    const { letters, bytes, overwritten } = await answer();
-    assert.deepEqual({ letters, bytes }, { letters: ["a"], bytes: size });
-    assert.ok(overwritten, "the answer did not come from the program's memory");
+    // Memory that grows during a response moves and is not overwritten: in the first answer, and maybe in further ones.
+    let overwritten = false;
+    for (let tries = 0; tries < 10 && !overwritten; tries++) {
+      const { letters, bytes, ...answered } = await answer();
+      assert.deepEqual({ letters, bytes }, { letters: ["a"], bytes: size });
+      overwritten = tries > 0 && answered.overwritten;
+    }
+    assert.ok(overwritten, "no answer came from the program's memory");
     const { created } = await fixture.stats();
     if (size < 1 << 20) assert.ok(created - before.created <= 1, "the requests had instances of their own");
   });
