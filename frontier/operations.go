@@ -121,7 +121,7 @@ type LeaseRequest struct {
 	Max      int   // items, 1 to MaxLease
 	Seconds  int64 // duration, MinLeaseSeconds to MaxLeaseSeconds
 	PerHost  int   // items of one host, to be fetched in turn at its delay; 0 (1) to MaxPerHost
-	MaxHosts int   `json:",omitempty"` // different hosts, 0 (as many as there are items) to MaxLease
+	MaxHosts int   `json:",omitempty"` // different hosts; 0 (MaxLease) to MaxLease
 	Country  string
 	Category string
 	Types    []string // content types; none: all

@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -19,7 +20,8 @@ func (r *LeaseRequest) Validate() error {
 	if r.PerHost = max(r.PerHost, 1); r.PerHost > MaxPerHost {
 		return CheckRange("per_host", r.PerHost, 1, MaxPerHost)
 	}
-	if err := CheckRange("max_hosts", r.MaxHosts, 0, MaxLease); err != nil {
+	r.MaxHosts = cmp.Or(r.MaxHosts, MaxLease)
+	if err := CheckRange("max_hosts", r.MaxHosts, 1, MaxLease); err != nil {
 		return err
 	}
 	for _, kind := range r.Kinds {
@@ -32,11 +34,7 @@ func (r *LeaseRequest) Validate() error {
 
 // Room returns the number of items that a lease of so many items and hosts may still take.
 func (r *LeaseRequest) Room(items, hosts int) int {
-	room := r.Max - items
-	if r.MaxHosts > 0 {
-		room = min(room, (r.MaxHosts-hosts)*r.PerHost)
-	}
-	return room
+	return min(r.Max-items, (r.MaxHosts-hosts)*r.PerHost)
 }
 
 // Wants identifies everything that a lease asks for except Max and MaxHosts.

@@ -149,15 +149,12 @@ func readLease(r *http.Request) (want frontier.LeaseRequest, err error) {
 	if err := httpapi.ReadJSON(r, &body); err != nil {
 		return want, err
 	}
-	one := 1
+	one, most := 1, frontier.MaxLease
 	if body.PerHost == nil {
 		body.PerHost = &one
 	}
-	maxHosts := body.MaxHosts
-	if maxHosts == nil {
-		maxHosts = &one
-	} else {
-		want.MaxHosts = *maxHosts
+	if body.MaxHosts == nil {
+		body.MaxHosts = &most
 	}
 	types, kinds := len(body.Types), len(body.Kinds) // capped, since shards remember requests
 	f := contract.Filter{Country: country(body.Country), Category: body.Category}
@@ -168,7 +165,7 @@ func readLease(r *http.Request) (want frontier.LeaseRequest, err error) {
 		within("types", &types, 0, classify.Classes),
 		within("kinds", &kinds, 0, 2),
 		within("per_host", body.PerHost, 1, frontier.MaxPerHost),
-		within("max_hosts", maxHosts, 1, frontier.MaxLease),
+		within("max_hosts", body.MaxHosts, 1, frontier.MaxLease),
 		within("min_score", &body.MinScore, 0, 1),
 	); err != nil {
 		return want, err
@@ -188,7 +185,7 @@ func readLease(r *http.Request) (want frontier.LeaseRequest, err error) {
 		}
 	}
 	return frontier.LeaseRequest{
-		Max: *body.Max, Seconds: *body.Seconds, PerHost: *body.PerHost, MaxHosts: want.MaxHosts,
+		Max: *body.Max, Seconds: *body.Seconds, PerHost: *body.PerHost, MaxHosts: *body.MaxHosts,
 		Country: f.Country, Category: f.Category, Types: body.Types, Kinds: body.Kinds,
 		Domain: want.Domain, Host: want.Host, MinScore: int(math.Ceil(body.MinScore * 1000)),
 	}, nil

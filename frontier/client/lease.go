@@ -78,18 +78,13 @@ func (l *leaseOfAll) missing() int { return l.request.Room(len(l.lease.Items), l
 // ask asks the next shards for what is missing, each for its share. Those that gave all of it may be
 // asked again.
 func (l *leaseOfAll) ask(ctx context.Context, width int) error {
-	n := min(width, len(l.shards), l.missing())
-	if l.request.MaxHosts > 0 {
-		n = min(n, l.request.MaxHosts-l.hosts)
-	}
+	hosts := l.request.MaxHosts - l.hosts
+	n := min(width, len(l.shards), l.missing(), hosts)
 	asked, others := l.shards[:n], l.shards[n:]
 	shares, leases := make([]frontier.LeaseRequest, n), make([]frontier.Lease, n)
 	for i := range shares {
 		shares[i] = l.request
-		shares[i].Max = (l.missing() + i) / n
-		if l.request.MaxHosts > 0 {
-			shares[i].MaxHosts = (l.request.MaxHosts - l.hosts + i) / n
-		}
+		shares[i].Max, shares[i].MaxHosts = (l.missing()+i)/n, (hosts+i)/n
 	}
 	errs := each(n, func(i int) (err error) {
 		leases[i], err = l.remotes.Shard(asked[i]).Lease(ctx, shares[i])
@@ -103,6 +98,7 @@ func (l *leaseOfAll) ask(ctx context.Context, width int) error {
 	}
 	l.shards = append([]int(nil), others...)
 	for i, shard := range asked {
+		given := hostsOf(leases[i].Items)
 		switch {
 		case errs[i] != nil:
 			l.errs = append(l.errs, errs[i])
@@ -114,7 +110,7 @@ func (l *leaseOfAll) ask(ctx context.Context, width int) error {
 			again := time.Duration(max(leases[i].RetryAfter, 1)) * time.Second
 			l.remotes.Idle.Empty(shard, l.wants, l.now, l.now.Add(again))
 			l.again = min(l.again, again)
-		case shares[i].Room(len(leases[i].Items), hostsOf(leases[i].Items)) <= 0,
+		case shares[i].Room(len(leases[i].Items), given) <= 0,
 			leases[i].More && l.partly[shard] < maxPartly:
 			l.shards = append(l.shards, shard)
 			if leases[i].More {
@@ -122,6 +118,7 @@ func (l *leaseOfAll) ask(ctx context.Context, width int) error {
 			}
 		}
 		l.answered = true
+		l.hosts += given
 		l.add(shard, &leases[i])
 	}
 	return nil
@@ -133,7 +130,6 @@ func (l *leaseOfAll) add(shard int, part *frontier.Lease) {
 		return
 	}
 	l.parts++
-	l.hosts += hostsOf(part.Items)
 	l.gave[shard] = true
 	id := strconv.Itoa(shard) + "." + part.ID
 	number, _, _ := strings.Cut(id, "-") // the report as a whole names the rest
