@@ -62,7 +62,7 @@ func (g *gathering) probePage(ctx context.Context, p discovery.Probe) bool {
 		return !errors.Is(failure, fetch.ErrBudget) && !errors.Is(failure, fetch.ErrDeadline) && !postponed(failure)
 	}
 	g.found.site.refusals.note(a, true)
-	if a.Status == http.StatusTooManyRequests || a.Status >= 500 {
+	if unwilling(a.Status) {
 		g.noteFailure(p.URL, a.Retries, refusal(a.Status))
 		return a.Status != http.StatusTooManyRequests && a.Status != http.StatusServiceUnavailable
 	}

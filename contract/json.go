@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -41,6 +43,14 @@ func AppendTextOrNull(b []byte, s *string) []byte {
 		return append(b, "null"...)
 	}
 	return AppendText(b, *s)
+}
+
+// AppendFloat appends a finite number as encoding/json writes it.
+func AppendFloat(b []byte, f float64) []byte {
+	if size := math.Abs(f); size != 0 && (size < 1e-6 || size >= 1e21) { // with an exponent
+		return append(b, Encode(f)...)
+	}
+	return strconv.AppendFloat(b, f, 'f', -1, 64)
 }
 
 // isPlain reports whether a string needs no escapes in JSON. U+2028 and U+2029 (E2 80 A8 and A9) are escaped for

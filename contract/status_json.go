@@ -2,7 +2,6 @@ package contract
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 )
@@ -61,9 +60,9 @@ func (s *Stats) append(b []byte) []byte {
 	b = appendInt(b, `,"domains_failed":`, p.DomainsFailed)
 	b = appendInt(b, `,"domains_pending":`, p.DomainsPending)
 	b = appendInt(b, `},"collection_stats":{"robots_txt_found":`, c.RobotsFound)
-	b = appendFloat(append(b, `,"robots_txt_rate":`...), c.RobotsRate)
+	b = AppendFloat(append(b, `,"robots_txt_rate":`...), c.RobotsRate)
 	b = appendInt(b, `,"sitemap_xml_found":`, c.SitemapFound)
-	b = appendFloat(append(b, `,"sitemap_xml_rate":`...), c.SitemapRate)
+	b = AppendFloat(append(b, `,"sitemap_xml_rate":`...), c.SitemapRate)
 	b = appendInt(b, `,"avg_processing_time_ms":`, c.AvgProcessingMS)
 	b = appendInt(b, `},"domains_excluded":`, s.Excluded)
 	b = appendInt(b, `,"domains_barred":{"forbidden":`, s.Barred.Forbidden)
@@ -82,9 +81,9 @@ func (s *AlarmState) append(b []byte) []byte {
 	if s.Value == nil {
 		b = append(b, "null"...)
 	} else {
-		b = appendFloat(b, *s.Value)
+		b = AppendFloat(b, *s.Value)
 	}
-	b = appendFloat(append(b, `,"threshold":`...), s.Threshold)
+	b = AppendFloat(append(b, `,"threshold":`...), s.Threshold)
 	b = AppendText(append(b, `,"unit":`...), s.Unit)
 	b = append(b, `,"window_minutes":`...)
 	if s.Window == nil {
@@ -114,12 +113,4 @@ func (t *Time) appendOrNull(b []byte) []byte {
 // appendInt appends before and a number.
 func appendInt(b []byte, before string, n int64) []byte {
 	return strconv.AppendInt(append(b, before...), n, 10)
-}
-
-// appendFloat appends a finite number as encoding/json writes it.
-func appendFloat(b []byte, f float64) []byte {
-	if size := math.Abs(f); size != 0 && (size < 1e-6 || size >= 1e21) { // with an exponent
-		return append(b, Encode(f)...)
-	}
-	return strconv.AppendFloat(b, f, 'f', -1, 64)
 }

@@ -3,12 +3,12 @@ package discovery
 import (
 	"encoding/json"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/contract"
 )
 
 // AppendJSON appends what json.Marshal returns, in less than half of its time: a discovery is most of a document.
@@ -56,19 +56,19 @@ func (u *DiscoveredURL) append(b []byte) []byte {
 	c, e := &u.Classification, &u.Classification.Evidence
 	b = appendText(append(b, `,"classification":{"primary_type":`...), c.PrimaryType)
 	b = appendTexts(append(b, `,"secondary_types":`...), c.SecondaryTypes)
-	b = appendNumber(append(b, `,"confidence":`...), c.Confidence)
+	b = contract.AppendFloat(append(b, `,"confidence":`...), c.Confidence)
 	b = appendTexts(append(b, `,"evidence":{"url_patterns":`...), e.URLPatterns)
 	b = appendTexts(append(b, `,"keyword_matches":`...), e.KeywordMatches)
 	b = appendTexts(append(b, `,"keyword_sources":`...), e.KeywordSources)
 	b = appendTexts(append(b, `,"structural_hints":`...), e.StructuralHints)
 	b = appendTexts(append(b, `,"domain_context":`...), e.DomainContext)
 	v := &u.NewsValue
-	b = appendNumber(append(b, `}},"news_value":{"news_relevance":`...), v.Relevance)
-	b = appendNumber(append(b, `,"timeliness":`...), v.Timeliness)
-	b = appendNumber(append(b, `,"authority":`...), v.Authority)
-	b = appendNumber(append(b, `,"accessibility":`...), v.Accessibility)
+	b = contract.AppendFloat(append(b, `}},"news_value":{"news_relevance":`...), v.Relevance)
+	b = contract.AppendFloat(append(b, `,"timeliness":`...), v.Timeliness)
+	b = contract.AppendFloat(append(b, `,"authority":`...), v.Authority)
+	b = contract.AppendFloat(append(b, `,"accessibility":`...), v.Accessibility)
 	b = appendText(append(b, `,"update_frequency":`...), v.Frequency)
-	b = appendNumber(append(b, `,"overall_score":`...), v.Overall)
+	b = contract.AppendFloat(append(b, `,"overall_score":`...), v.Overall)
 	b = appendText(append(b, `},"discovery_method":`...), u.Method)
 	b = appendText(append(b, `,"parent_category":`...), u.ParentCategory)
 	b = appendOptional(append(b, `,"changefreq":`...), u.Changefreq)
@@ -76,16 +76,16 @@ func (u *DiscoveredURL) append(b []byte) []byte {
 	if u.SitemapPriority == nil {
 		b = append(b, "null"...)
 	} else {
-		b = appendNumber(b, *u.SitemapPriority)
+		b = contract.AppendFloat(b, *u.SitemapPriority)
 	}
-	b = appendNumber(append(b, `,"priority_score":`...), u.Priority)
+	b = contract.AppendFloat(append(b, `,"priority_score":`...), u.Priority)
 	return append(appendText(append(b, `,"recommended_action":`...), u.Action), '}')
 }
 
 func (p *URLPattern) append(b []byte) []byte {
 	b = appendText(append(b, `{"pattern":`...), p.Pattern)
 	b = appendText(append(b, `,"content_type":`...), p.ContentType)
-	b = appendNumber(append(b, `,"confidence":`...), p.Confidence)
+	b = contract.AppendFloat(append(b, `,"confidence":`...), p.Confidence)
 	b = appendTexts(append(b, `,"examples":`...), p.Examples)
 	return append(append(append(b, `,"observed":`...), encoded(p.Observed)...), '}')
 }
@@ -102,7 +102,7 @@ func appendCategories(b []byte, categories map[classify.Type]Category) []byte {
 		c := categories[t]
 		b = appendInt(append(appendText(b, t), ':'), `{"count":`, c.Count)
 		b = appendTexts(append(b, `,"examples":`...), c.Examples)
-		b = append(appendNumber(append(b, `,"avg_priority":`...), c.AveragePriority), '}')
+		b = append(contract.AppendFloat(append(b, `,"avg_priority":`...), c.AveragePriority), '}')
 	}
 	return append(b, '}')
 }
@@ -146,14 +146,6 @@ func appendText[T ~string](b []byte, s T) []byte {
 // appendInt appends before and a number.
 func appendInt(b []byte, before string, n int) []byte {
 	return strconv.AppendInt(append(b, before...), int64(n), 10)
-}
-
-// appendNumber appends a finite number.
-func appendNumber(b []byte, f float64) []byte {
-	if size := math.Abs(f); size != 0 && (size < 1e-6 || size >= 1e21) { // with an exponent
-		return append(b, encoded(f)...)
-	}
-	return strconv.AppendFloat(b, f, 'f', -1, 64)
 }
 
 // encoded returns plain data as json.Marshal does.
