@@ -16,7 +16,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync
 import { join, relative, resolve } from "node:path";
 import { scheduler, setTimeout as sleep } from "node:timers/promises";
 import { contradictions, differences, outcome } from "./outcome.mjs";
-import { root, sampleVars, startEngine } from "./local.mjs";
+import { root, sampleVars, sampleWeb, startEngine } from "./local.mjs";
 import { endProgress, failure, findings, good, plural, progress, results, step, table } from "./report.mjs";
 import { contentOf } from "./web/origin.mjs";
 import { startProxy } from "./web/proxy.mjs";
@@ -34,8 +34,6 @@ const tokenUses = {
 
 // The real web is asked as politely as in production; only what waits for a recovery is shorter.
 const liveVars = { FETCH_RETRY_BASE_MS: "250", RETRY_DELAY_SECONDS: "1" };
-
-const sampleWeb = { name: "newsfork-sample-web", config: join(sample, "web/wrangler.jsonc") };
 
 const stalled = live ? 300_000 : 60_000; // milliseconds without progress after which a run has failed
 

@@ -21,6 +21,9 @@ export const sampleVars = {
   RETRY_DELAY_SECONDS: "0",
 };
 
+/** The Worker of the sample web, for startEngine. */
+export const sampleWeb = { name: "newsfork-sample-web", config: join(root, "sample/web/wrangler.jsonc") };
+
 const node = join(root, "node_modules/.bin/node");
 const wrangler = join(root, "node_modules/wrangler/bin/wrangler.js");
 

@@ -7,7 +7,7 @@ import { rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
-import { root, sampleVars, startEngine } from "./local.mjs";
+import { root, sampleVars, sampleWeb, startEngine } from "./local.mjs";
 import { failure, plural, step } from "./report.mjs";
 
 const cronSeconds = 5; // deployed, deliveries are posted every minute
@@ -38,7 +38,7 @@ async function main(address) {
       ...{ MIN_REFRESH_SECONDS: "2", MAX_REFRESH_SECONDS: "8" },
       ...{ FEED_WEBHOOK_URL: address, FEED_WEBHOOK_SECRET: secret },
     },
-    web: { name: "newsfork-sample-web", config: join(root, "sample/web/wrangler.jsonc") },
+    web: sampleWeb,
   });
   step("engine", `${engine.url}; it asks the sample web`);
   step("receiver", `FEED_WEBHOOK_URL=${address} FEED_WEBHOOK_SECRET=${secret}`);

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { freePort } from "../../sample/local.mjs";
 import { partition, quick, root, startEngine, until } from "./engine.mjs";
 
 const secret = "the-secret-of-these-tests";
@@ -197,11 +197,3 @@ test("the receiver of docs/feed.md accepts genuine deliveries, once", async () =
 
 const sign = (time, body, key = secret) =>
   `t=${time},v1=${createHmac("sha256", key).update(`${time}.${body}`).digest("hex")}`;
-
-async function freePort() {
-  const server = createServer();
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

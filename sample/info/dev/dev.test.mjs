@@ -2,26 +2,20 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { rmSync, mkdtempSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import "../../../test/home.mjs";
+import { freePort } from "../../local.mjs";
 
 const state = mkdtempSync(join(tmpdir(), "dev-info-"));
 after(() => rmSync(state, { recursive: true, force: true, maxRetries: 5 }));
 
-const free = (port) =>
-  new Promise((done) => {
-    const server = createServer();
-    server.once("error", () => done(false)).listen(port, "127.0.0.1", () => server.close(() => done(true)));
-  });
-
 async function freePair() {
   for (let port = 20_000 + (process.pid % 20_000); ; port += 2)
-    if ((await free(port)) && (await free(port + 1))) return port;
+    if ((await freePort(port)) && (await freePort(port + 1))) return port;
 }
 
 test("make dev-info serves readers and operators until Ctrl-C", { timeout: 300_000 }, async () => {
@@ -60,5 +54,5 @@ test("make dev-info serves readers and operators until Ctrl-C", { timeout: 300_0
     child.kill("SIGINT");
   }
   await ended;
-  assert.ok((await free(port)) && (await free(port + 1)), "a port stays taken");
+  assert.ok((await freePort(port)) && (await freePort(port + 1)), "a port stays taken");
 });
