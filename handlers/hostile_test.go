@@ -10,10 +10,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/newsfork/seed-engine/httpapi/openapitest"
 )
 
-// parameters returns the names of an operation's query parameters.
-func (o *operation) parameters() (names []string) {
+// queryParameters returns the names of an operation's query parameters.
+func queryParameters(o *openapitest.Operation) (names []string) {
 	for _, p := range o.Parameters {
 		if name, is := strings.CutPrefix(p.Ref, "#/components/parameters/"); is {
 			p = openAPI().Components.Parameters[name]
@@ -166,7 +168,7 @@ func TestRequests_Hostile(t *testing.T) {
 					}
 				}
 				base, _, _ := strings.Cut(r.target, "?")
-				for _, name := range o.parameters() {
+				for _, name := range queryParameters(&o) {
 					for _, value := range hostileTexts {
 						target := base + "?" + url.Values{name: {value}}.Encode()
 						check(f.raw(t, method, target, r.body, "Authorization", "Bearer secret"), target, "")

@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,149 +19,25 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/httpapi"
+	"github.com/newsfork/seed-engine/httpapi/openapitest"
 	"github.com/newsfork/seed-engine/settings"
 )
 
-// described is the part of OpenAPI that tests read.
-type described struct {
-	Paths      map[string]map[string]operation
-	Components struct {
-		Responses  map[string]response
-		Parameters map[string]parameter
-	}
-}
-
-type operation struct {
-	OperationID string `json:"operationId"`
-	Security    *[]any
-	RequestBody any `json:"requestBody"`
-	Parameters  []parameter
-	Responses   map[string]response
-}
-
-type parameter struct {
-	Ref  string `json:"$ref"`
-	Name string
-	In   string
-}
-
-type response struct {
-	Ref     string   `json:"$ref"`
-	Codes   []string `json:"x-error-codes"`
-	Content map[string]any
-}
-
-var openAPI = sync.OnceValue(func() (d described) {
-	if err := json.Unmarshal(contract.OpenAPI, &d); err != nil {
-		panic(err)
-	}
-	return d
+// openAPI is the description of the API. Of methods that it lacks, auth and a pause may answer first.
+var openAPI = sync.OnceValue(func() *openapitest.Description {
+	return openapitest.Parse(contract.OpenAPI, http.StatusMethodNotAllowed, http.StatusUnauthorized,
+		http.StatusForbidden, http.StatusServiceUnavailable)
 })
-
-var compiler = sync.OnceValue(func() *jsonschema.Compiler {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(contract.OpenAPI))
-	if err != nil {
-		panic(err)
-	}
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	if err := c.AddResource("openapi.json", doc); err != nil {
-		panic(err)
-	}
-	return c
-})
-
-var compiling sync.Mutex
 
 func compile(t testing.TB, pointer string) *jsonschema.Schema {
 	t.Helper()
-	compiling.Lock()
-	defer compiling.Unlock()
-	s, err := compiler().Compile("openapi.json#" + pointer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-var pointerText = strings.NewReplacer("~", "~0", "/", "~1")
-
-// find returns the described path that matches a request's path.
-func find(path string) string {
-	best := ""
-	for template := range openAPI().Paths {
-		want, got := strings.Split(template, "/"), strings.Split(path, "/")
-		same := len(want) == len(got)
-		for i := range want {
-			same = same && (want[i] == got[i] || strings.HasPrefix(want[i], "{") && got[i] != "")
-		}
-		if same && (best == "" || strings.Count(template, "{") < strings.Count(best, "{")) {
-			best = template
-		}
-	}
-	return best
+	return openAPI().Compile(t, pointer)
 }
 
 // conforms checks an answer against the description of the API.
 func conforms(t testing.TB, r *http.Request, w *httptest.ResponseRecorder) {
 	t.Helper()
-	path := find(r.URL.EscapedPath())
-	if path == "" {
-		if w.Code != http.StatusNotFound {
-			t.Errorf("%s %s is not described and answers %d", r.Method, r.URL.Path, w.Code)
-		}
-		return
-	}
-	method := strings.ToLower(r.Method)
-	operations := openAPI().Paths[path]
-	if _, ok := operations[method]; !ok {
-		if w.Code == http.StatusMethodNotAllowed || w.Code == http.StatusUnauthorized ||
-			w.Code == http.StatusForbidden || w.Code == http.StatusServiceUnavailable {
-			return
-		}
-		t.Errorf("%s %s is not described and answers %d", r.Method, path, w.Code)
-		return
-	}
-	status := fmt.Sprint(w.Code)
-	answer, ok := operations[method].Responses[status]
-	if !ok {
-		t.Errorf("%s %s: the answer %d is not described", r.Method, path, w.Code)
-		return
-	}
-	pointer := "/paths/" + pointerText.Replace(path) + "/" + method + "/responses/" + status
-	if name, is := strings.CutPrefix(answer.Ref, "#/components/responses/"); is {
-		answer, pointer = openAPI().Components.Responses[name], "/components/responses/"+name
-	}
-	kind, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";")
-	if len(answer.Content) == 0 && w.Body.Len() == 0 {
-		return
-	}
-	if _, ok := answer.Content[kind]; !ok {
-		t.Errorf("%s %s: %d comes as %s, which is not described", r.Method, path, w.Code, kind)
-		return
-	}
-	if !strings.HasSuffix(kind, "json") {
-		return
-	}
-	values := []string{w.Body.String()}
-	if kind == "application/x-ndjson" {
-		values = slices.Collect(strings.Lines(w.Body.String()))
-	}
-	for _, value := range values {
-		v, err := jsonschema.UnmarshalJSON(strings.NewReader(value))
-		if err == nil {
-			err = compile(t, pointer+"/content/"+pointerText.Replace(kind)+"/schema").Validate(v)
-		}
-		if err != nil {
-			t.Errorf("%s %s: %v\n%s", r.Method, path, err, value)
-		}
-	}
-	if len(answer.Codes) > 0 {
-		var e struct{ Error struct{ Code string } }
-		if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || !slices.Contains(answer.Codes, e.Error.Code) {
-			t.Errorf("%s %s: the code %q of %d is not among %v", r.Method, path, e.Error.Code, w.Code, answer.Codes)
-		}
-	}
+	openAPI().Conforms(t, r, w)
 }
 
 func TestOpenAPI_Routes(t *testing.T) {
@@ -486,7 +361,7 @@ func TestOpenAPI_Examples(t *testing.T) {
 				continue
 			}
 			examples++
-			if err := compile(t, pointer+"/content/"+pointerText.Replace(kind)+"/schema").Validate(
+			if err := compile(t, pointer+"/content/"+openapitest.PointerText.Replace(kind)+"/schema").Validate(
 				example); err != nil {
 				t.Errorf("%s: %v", pointer, err)
 			}
@@ -494,7 +369,7 @@ func TestOpenAPI_Examples(t *testing.T) {
 	}
 	for path, operations := range doc.Paths {
 		for method, o := range operations {
-			pointer := "/paths/" + pointerText.Replace(path) + "/" + method
+			pointer := "/paths/" + openapitest.PointerText.Replace(path) + "/" + method
 			check(pointer+"/requestBody", o.RequestBody.Content)
 			for status, answer := range o.Responses {
 				check(pointer+"/responses/"+status, answer.Content)

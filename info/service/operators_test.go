@@ -3,11 +3,9 @@
 package service_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -16,105 +14,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
+	"github.com/newsfork/seed-engine/httpapi/openapitest"
 	"github.com/newsfork/seed-engine/info/web"
 )
 
-type answerOf struct {
-	Ref     string   `json:"$ref"`
-	Codes   []string `json:"x-error-codes"`
-	Content map[string]any
-}
-
-// operators is the part of the operators' description that tests read.
-var operators = sync.OnceValue(func() (d struct {
-	Paths map[string]map[string]struct {
-		OperationID string `json:"operationId"`
-		Responses   map[string]answerOf
-	}
-	Components struct{ Responses map[string]answerOf }
-}) {
-	var raw map[string]any
-	if err := json.Unmarshal(web.OperatorsOpenAPI, &raw); err != nil {
-		panic(err)
-	}
-	for _, path := range raw["paths"].(map[string]any) {
-		delete(path.(map[string]any), "parameters") // of all operations of a path
-	}
-	text, _ := json.Marshal(raw)
-	if err := json.Unmarshal(text, &d); err != nil {
-		panic(err)
-	}
-	return d
+// operators is the description of the operators' routes.
+var operators = sync.OnceValue(func() *openapitest.Description {
+	return openapitest.Parse(web.OperatorsOpenAPI, http.StatusMethodNotAllowed, http.StatusNotFound)
 })
 
 // operate sends a request to the collector, whose answer must be as it is described.
 func (w *world) operate(method, path, body string, header ...string) *httptest.ResponseRecorder {
 	w.t.Helper()
 	a := do(w.collector, method, path, body, header...)
-	w.conforms(method, path, a)
+	operators().Conforms(w.t, httptest.NewRequest(method, path, nil), a)
 	return a
-}
-
-func (w *world) conforms(method, target string, a *httptest.ResponseRecorder) {
-	w.t.Helper()
-	path, _, _ := strings.Cut(target, "?")
-	for _, p := range []string{"/api/v1/info/news/{id}/restore", "/api/v1/info/news/{id}"} {
-		before, after, _ := strings.Cut(p, "{id}")
-		if strings.HasPrefix(path, before) && strings.HasSuffix(path, after) {
-			path = p
-			break
-		}
-	}
-	doc := operators()
-	operation, ok := doc.Paths[path][strings.ToLower(method)]
-	if !ok {
-		if a.Code != http.StatusNotFound && a.Code != http.StatusMethodNotAllowed {
-			w.t.Errorf("%s %s is not described and answers %d", method, path, a.Code)
-		}
-		return
-	}
-	answer, ok := operation.Responses[fmt.Sprint(a.Code)]
-	pointer := "/paths/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(path) + "/" + strings.ToLower(method) +
-		"/responses/" + fmt.Sprint(a.Code)
-	if answer.Ref != "" {
-		pointer = strings.TrimPrefix(answer.Ref, "#")
-		answer = doc.Components.Responses[strings.TrimPrefix(answer.Ref, "#/components/responses/")]
-	}
-	kind, _, _ := strings.Cut(a.Header().Get("Content-Type"), ";")
-	if _, has := answer.Content[kind]; !ok || !has {
-		w.t.Errorf("%s %s: %d with %q is not described", method, path, a.Code, kind)
-		return
-	}
-	if kind != "application/json" {
-		return
-	}
-	root, err := jsonschema.UnmarshalJSON(bytes.NewReader(web.OperatorsOpenAPI))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	if err := c.AddResource("openapi.json", root); err != nil {
-		w.t.Fatal(err)
-	}
-	schema, err := c.Compile("openapi.json#" + pointer + "/content/application~1json/schema")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	body, err := jsonschema.UnmarshalJSON(bytes.NewReader(a.Body.Bytes()))
-	if err == nil {
-		err = schema.Validate(body)
-	}
-	if err != nil {
-		w.t.Errorf("%s %s: %v\n%s", method, target, err, a.Body)
-	}
-	var failure struct{ Error *struct{ Code string } }
-	if json.Unmarshal(a.Body.Bytes(), &failure); failure.Error != nil &&
-		!slices.Contains(answer.Codes, failure.Error.Code) {
-		w.t.Errorf("%s %s: the code %q of %d is not described", method, target, failure.Error.Code, a.Code)
-	}
 }
 
 // Each operation answers as it is described: when all is well, without its token, and while the database is down.
