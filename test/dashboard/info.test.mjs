@@ -150,6 +150,27 @@ describe("the operators' page of the Info service", { skip }, () => {
     await page.context().close();
   });
 
+  test("shows what the last search found, whichever answer arrives last", async () => {
+    const page = await open({ token: "secret" });
+    const find = page.getByLabel("URL, id or words of an article");
+    const slow = Promise.withResolvers();
+    await page.route("**/api/v1/info/articles?q=solar", async (route) => {
+      await slow.promise;
+      await route.continue().catch(() => {}); // the page no longer waits for it
+    });
+    await find.fill("solar");
+    await page.keyboard.press("Enter");
+    await find.fill("nothing like it");
+    await page.keyboard.press("Enter");
+    await page.getByText("No article was found.").waitFor();
+    slow.resolve();
+    await page.unrouteAll({ behavior: "wait" });
+    await page.waitForLoadState("networkidle");
+    assert.equal(await page.getByRole("row", { name: /Solar power/ }).count(), 0);
+    assert.deepEqual(page.wrongs, []);
+    await page.context().close();
+  });
+
   for (const language of Object.keys(languages))
     for (const colorScheme of ["light", "dark"])
       test(`axe-core finds nothing, and 320 pixels are enough: ${language}, ${colorScheme}`, async () => {

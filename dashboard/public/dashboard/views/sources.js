@@ -167,10 +167,14 @@ function feeds(sources) {
 /** A search for articles, each with a button that takes it down or restores it. */
 function articles(state, app) {
   const search = async (q) => {
+    state.searching?.abort(); // its answer could arrive after this one's
+    const { signal } = (state.searching = new AbortController());
+    state.q = q;
     try {
-      const { articles } = await get("/api/v1/info/articles", { q });
-      Object.assign(state, { q, found: articles, failure: "" });
+      const { articles } = await get("/api/v1/info/articles", { q }, signal);
+      Object.assign(state, { found: articles, failure: "" });
     } catch (error) {
+      if (signal.aborted) return;
       Object.assign(state, { found: null, failure: failureText(error) });
     }
     app.redraw();
