@@ -160,6 +160,7 @@ var mayImport = map[string][]string{
 		"classify/internal/pagetext", "classify/internal/urltext", "page"},
 	"bench/info/fill":      {"bindings", "info", "info/cache", "info/infotest", "info/store", "worker"},
 	"bench/runtime/health": {},
+	"bench/scale":          {"contract", "frontier", "frontier/client", "frontier/shard", "frontier/sqlite"},
 	"bench/runtime/pooled": {"bench/runtime/health", "worker"},
 	"bench/runtime/stock":  {"bench/runtime/health"},
 	"test/conformance/fixture": {"bindings", "contract", "frontier", "frontier/client", "frontier/shard",
