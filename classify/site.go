@@ -81,6 +81,15 @@ var streaming = map[Type]float64{
 	Publication: 0.5, Report: 0.5, Statistics: 0.5, Multimedia: 0.5, Regulation: 0.5,
 }
 
+// undatedWeight outweighs the one word of a section, such as "employment", by which all its pages look like notices.
+const undatedWeight = 4
+
+// Undated adds that none of the pages beside it has a date though the site dates others: they are no notices, which
+// have their day.
+func (s *Site) Undated() { s[announcementClass] -= undatedWeight }
+
+var announcementClass, _ = ClassOf(Announcement)
+
 // Stream adds that the pages beside it are dated day by day: weight is 1 where they leave no doubt about that, less
 // where they do.
 func (s *Site) Stream(weight float64) {

@@ -249,7 +249,7 @@ const minListing = 0.5
 // htmlEntries returns the best of the pages that list news. A page lists news if there are pages below it, if its name
 // says so, or if the site's menu does.
 func (a entryFinder) htmlEntries() []EntryPoint {
-	list := slices.Concat(a.bestListings(), a.menuPages())
+	list := slices.Concat(a.byMenu(a.bestListings()), a.menuPages())
 	frequencies := report(a).frequencies(list, true)
 	entries := []EntryPoint{}
 	for i, c := range list {
@@ -270,6 +270,26 @@ func (a entryFinder) htmlEntries() []EntryPoint {
 		}
 	}
 	return entries
+}
+
+// byMenu gives the places that listings of the first segment and of the menu have in a list to them in the menu's
+// order, which tells the main section of a site.
+func (a entryFinder) byMenu(list []candidate) []candidate {
+	list = slices.Clone(list)
+	var places []int
+	var sections []candidate
+	for i, c := range list {
+		if p := parsePage(c.url); p.depth == p.sectionAt()+1 && c.class == newsClass && a.texts.position(c.url) > 0 {
+			places, sections = append(places, i), append(sections, c)
+		}
+	}
+	slices.SortStableFunc(sections, func(x, y candidate) int {
+		return a.texts.position(x.url) - a.texts.position(y.url)
+	})
+	for i, at := range places {
+		list[at] = sections[i]
+	}
+	return list
 }
 
 // mayList reports whether a page looks like one that lists news: of a type that appears in lists,

@@ -84,7 +84,7 @@ func (a strategy) allowedPatterns(useful []URLPattern, best []candidate) []strin
 	return list
 }
 
-// minNumbered is the number of pages on the first level that must differ only in a number, such as "post-1", to be
+// minNumbered is the number of pages beside each other that must differ only in a number, such as "post-1", to be
 // articles: sections, too, can have a number in their name.
 const minNumbered = 3
 

@@ -22,6 +22,13 @@ const (
 	streamShare = 0.6 // from here on, the pages are a stream
 )
 
+// A site that dates its pages leaves out those that it edits one by one. It dates its pages if it has minDated with a
+// date, and a share of at least datedShare.
+const (
+	minDated   = 20
+	datedShare = 0.25
+)
+
 // perClass counts URLs by their class.
 type perClass [classify.Classes]int32
 
@@ -83,6 +90,8 @@ type survey struct {
 	days      [][]uint16 // of the last changes of each node's pages, since 1970
 	byPattern map[nodeID]*patternEvidence
 
+	dated, counted int // pages of the site that have a date, and all
+
 	witnesses map[nodeID][]*witness
 }
 
@@ -90,6 +99,7 @@ type survey struct {
 type patternEvidence struct {
 	site   classify.Site
 	stream bool // they are dated day by day
+	edited bool // none of them has a date, unlike the site's other pages
 	seen   bool // it comes from a witness
 }
 
@@ -110,7 +120,9 @@ func (a siteView) survey() *survey {
 	a.seen.all(func(r *record) {
 		if n := a.tree.current(r.node); n != noNode && r.rank > 0 {
 			s.own[n].add(r)
+			s.counted++
 			if r.lastmod > 0 {
+				s.dated++
 				s.days[n] = append(s.days[n], uint16(r.lastmod/uint32(day/time.Second)))
 			}
 		}
@@ -183,13 +195,16 @@ func (e *patternEvidence) hints() []string {
 	if e.stream {
 		hints = append(hints, "neighbours_dated_day_by_day")
 	}
+	if e.edited {
+		hints = append(hints, "neighbours_undated")
+	}
 	return hints
 }
 
 // classOf returns the class of a page by its URL, the texts by which it is known, and the site.
 func (a siteView) classOf(p *page) (classify.Class, float64) {
 	site, _ := a.neighbours(p, false)
-	text := a.textOf(p)
+	text := a.evidenceOf(p)
 	if text == (classify.Text{}) {
 		if class, confidence, ok := a.shapes.exactly(p, site); ok {
 			return a.correctByDate(p, class, confidence)
@@ -209,10 +224,21 @@ func classNamed(t classify.Type) classify.Class {
 // correctByDate corrects the class of a page by the date of the collection: a list of a past year's news is an
 // archive.
 func (a siteView) correctByDate(p *page, class classify.Class, confidence float64) (classify.Class, float64) {
-	if isNews(class) && p.listsPastYear(a.o.Now.Year()) {
+	if isNews(class) && p.listsPastYear(a.o.Now.Year()) && !a.isItem(p) {
 		return archiveClass, confidence
 	}
 	return class, confidence
+}
+
+// isItem reports whether a page is an item, as most of those are that a feed lists. A year alone names a list, also
+// where a feed has it.
+func (a siteView) isItem(p *page) bool {
+	last := p.depth - 1
+	if p.query != "" || last < 0 || last >= len(p.segments) || p.kinds[last] != literalKind && p.kinds[last] != idKind {
+		return false
+	}
+	r := a.seen.find(keyOf(p.url))
+	return r != nil && isArticleRank(r.rank) && a.texts.titles[keyOf(p.url)].text != ""
 }
 
 // listedConfidence is the confidence in a page as news if only a news list says so.
@@ -230,7 +256,7 @@ func correctByMethod(class classify.Class, confidence float64, rank uint8) (clas
 // classification is classOf with the evidence.
 func (a siteView) classification(p *page) classify.Classification {
 	site, hints := a.neighbours(p, true)
-	k := a.classifier.ClassifyIn(p.url, a.textOf(p), site)
+	k := a.classifier.ClassifyIn(p.url, a.evidenceOf(p), site)
 	k.Evidence.DomainContext = append(k.Evidence.DomainContext, hints...)
 	class, _ := classify.ClassOf(k.PrimaryType)
 	settled, confidence := a.correctByDate(p, class, k.Confidence)
@@ -274,9 +300,13 @@ func (s *survey) evidence(n nodeID, t *tree) *patternEvidence {
 		l = &patternEvidence{site: classify.Lean((*[classify.Classes]int32)(&v.of))}
 	}
 	if l != nil {
-		if weight := s.rhythm(n); weight > 0 {
+		switch weight := s.rhythm(n); {
+		case weight > 0:
 			l.site.Stream(weight)
 			l.stream = true
+		case s.isEdited(n):
+			l.site.Undated()
+			l.edited = true
 		}
 	}
 	s.byPattern[n] = l
@@ -292,6 +322,14 @@ func (s *survey) rhythm(n nodeID) float64 {
 	}
 	perPage := days / float64(s.own[n].of.total())
 	return min(max((perPage-editedShare)/(streamShare-editedShare), 0), 1)
+}
+
+// isEdited reports whether the pages of a pattern are edited rather than published: the site dates its pages, but none
+// of them, and no list of news has one.
+func (s *survey) isEdited(n nodeID) bool {
+	v := &s.own[n]
+	return len(s.days[n]) == 0 && v.feeds == 0 && v.news == 0 && v.of.total() >= minAlike && s.dated >= minDated &&
+		float64(s.dated) >= datedShare*float64(s.counted)
 }
 
 // effectiveDays returns the effective number of publication days (inverse Simpson index): the number of days if each

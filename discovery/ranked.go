@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -33,7 +34,9 @@ type rankedCandidate struct {
 	date     uint32 // the day in its URL, or else of its last change; 0 for none
 	undated  int    // the order that a listing would have without its date
 	unread   bool   // robots.txt of its host was not read, so it might be forbidden
+	menu     int    // its place in the home page's menu, from 1; 0 for a page that lists nothing or is not there
 	section  string
+	desk     string // of which one listing leads
 	pattern  nodeID
 }
 
@@ -79,8 +82,13 @@ func (a ranking) ranked(list []candidate) []candidate {
 
 func isNews(c classify.Class) bool { return relevanceOf[c] > relevance(classify.Policy) }
 
+// before orders by the order. Among equals, the listings of the menu come first, as they stand there, then the newest.
 func before(x, y rankedCandidate) int {
-	if x.order == y.order && x.date != y.date {
+	switch {
+	case x.order != y.order:
+	case x.menu != y.menu:
+		return cmp.Compare(uint(x.menu-1), uint(y.menu-1))
+	case x.date != y.date:
 		return int(int64(y.date) - int64(x.date))
 	}
 	return better(&x.candidate, &y.candidate)
@@ -90,9 +98,9 @@ func before(x, y rankedCandidate) int {
 func (a ranking) place(c candidate) rankedCandidate {
 	p := parsePage(c.url)
 	t := c.class.Type()
-	e := rankedCandidate{candidate: c, date: c.lastmod, section: p.section(), pattern: a.node(c.url)}
+	e := rankedCandidate{candidate: c, date: c.lastmod, section: p.section(), desk: p.desk(), pattern: a.node(c.url)}
 	if a.isMenu(&p) {
-		e.section = c.url
+		e.section, e.desk = c.url, c.url
 	}
 	e.order = e.priority
 	if at := a.scorer.dated(&p, 0); at > 0 {
@@ -105,7 +113,12 @@ func (a ranking) place(c candidate) rankedCandidate {
 		e.standing = demoted
 	case news && a.isListing(&p):
 		e.standing = listing
-		e.undated = a.undatedPriority(&p, e)
+		if e.menu = a.texts.position(c.url); e.menu > 0 {
+			e.order = a.menuPriority(&p, e, a.scorer.dated(&p, c.lastmod))
+			e.undated = a.menuPriority(&p, e, 0)
+		} else {
+			e.undated = a.undatedPriority(&p, e)
+		}
 		if a.o.Robots != nil {
 			_, decided := a.robots(c.url)
 			e.unread = !decided
@@ -125,6 +138,14 @@ const worthStep = 25
 func (a ranking) editorPriority(p *page, e rankedCandidate) int {
 	v := a.scorer.value(p, e.class, e.date)
 	score := priority(v.Overall, (1+e.confidence)/2, quality(p), methodScore(methods[e.rank]))
+	return int(score*1000) / worthStep * worthStep
+}
+
+// menuPriority returns the priority of a listing that the site's menu names, with a date, 0 for none. How sure its type
+// is depends on the section's name, which says nothing about its worth: small differences do not count.
+func (a ranking) menuPriority(p *page, e rankedCandidate, date uint32) int {
+	v := a.scorer.valueAt(p, e.class, date)
+	score := priority(v.Overall, 1, quality(p), methodScore(methods[e.rank]))
 	return int(score*1000) / worthStep * worthStep
 }
 
@@ -161,14 +182,14 @@ func (e *rankedCandidate) listsNews() bool {
 	return e.standing == listing && e.class.Type() != classify.Announcement
 }
 
-// leadWith moves the best listing of each of the first sections to the front, if it may be fetched. Other listings of
-// these sections repeat them and are demoted. Listings of further sections are ordered as if they had no date.
+// leadWith moves the best listing of each of the first desks to the front, if it may be fetched. Other listings of
+// these desks repeat them and are demoted. Listings of further desks are ordered as if they had no date.
 func leadWith(sorted []rankedCandidate, lowest int) []rankedCandidate {
 	var leading, others []rankedCandidate
 	led := map[string]bool{}
 	for _, e := range sorted {
-		if e.listsNews() && !e.unread && !led[e.section] && len(led) < maxLeading {
-			led[e.section] = true
+		if e.listsNews() && !e.unread && !led[e.desk] && len(led) < maxLeading {
+			led[e.desk] = true
 			leading = append(leading, e)
 		} else {
 			others = append(others, e)
@@ -177,7 +198,7 @@ func leadWith(sorted []rankedCandidate, lowest int) []rankedCandidate {
 	for i := range others {
 		switch e := &others[i]; {
 		case !e.listsNews():
-		case led[e.section]:
+		case led[e.desk]:
 			if lowest > 0 {
 				e.order = min(e.order, lowest-1)
 			}
@@ -220,24 +241,55 @@ func limitAlike(sorted []rankedCandidate) []rankedCandidate {
 	return kept
 }
 
-// section is the part of a site that a page belongs to: its host, with or without www., and the first segment that is
-// no language.
+// section is the part of a site that a page belongs to: its host, with or without www., and its sectionName.
 func (p *page) section() string { return strings.TrimPrefix(p.host, "www.") + "/" + p.sectionName() }
+
+// desk is like section, but the pages of a newsroom are all of one desk.
+func (p *page) desk() string {
+	name, _, _ := strings.Cut(p.sectionName(), "/")
+	return strings.TrimPrefix(p.host, "www.") + "/" + name
+}
 
 // sectionKey identifies host and section of a page. Two of a site share one with a chance of 1 in 2^48.
 func (p *page) sectionKey() uint64 {
 	if p.keyed == 0 {
 		p.key, p.keyed = keyOf(p.host)^keyOf(p.sectionName()), p.sectionAt()+1
+		if p.isNewsroom() {
+			p.keyed++
+		}
 	}
 	return p.key
 }
 
+// sectionName is the first segment that is no language, "" for none. The directories of a newsroom, such as its press
+// releases and speeches, are sections of their own.
 func (p *page) sectionName() string {
-	if i := p.sectionAt(); i < len(p.parts()) {
-		return p.segments[i]
+	i := p.sectionAt()
+	if i == len(p.parts()) {
+		return ""
 	}
-	return ""
+	if child := i + 1; p.isNewsroom() && child < len(p.parts())-1 && p.kinds[child] == literalKind {
+		return p.segments[i] + "/" + p.segments[child]
+	}
+	return p.segments[i]
 }
+
+// isNewsroom reports whether the first segment that is no language names the whole of what a site publishes.
+func (p *page) isNewsroom() bool {
+	i := p.sectionAt()
+	if i == len(p.parts()) || len(p.body(i)) > maxNewsroom {
+		return false
+	}
+	return newsrooms[separators.Replace(strings.ToLower(p.body(i)))]
+}
+
+const maxNewsroom = 24 // bytes of the longest of newsrooms, with separators
+
+var newsrooms = words("newsroom newsrooms news pressroom press media mediacentre mediacenter newsandmedia newsmedia " +
+	"newsandevents newsevents newsandpublications pressemedia presse aktuelles medien actualites actualite " +
+	"salledepresse prensa saladeprensa noticias comunicacion comunicacao imprensa saladeimprensa stampa " +
+	"salastampa comunicazione pers nieuws nyheder nyheter presserum pressrum aktualnosci prasa " +
+	"berita siaran mediamassa tintuc haber basin")
 
 // sectionAt is the first segment that is no language, or how many there are.
 func (p *page) sectionAt() int {

@@ -393,3 +393,131 @@ func TestRanking_LeadingNewspaper(t *testing.T) {
 		}
 	}
 }
+
+// rankedSite returns the site of testdata/ranking with the name, and the URLs that matter there.
+func rankedSite(t *testing.T, name string) (r gradedSite, paths []string, byPath map[string]DiscoveredURL) {
+	t.Helper()
+	r = readRanking(t, "testdata/ranking/"+name+".tsv")
+	a := NewAnalyser(Options{Model: embedded.Model(), Domain: r.domain, Now: testNow})
+	r.add(a)
+	byPath = map[string]DiscoveredURL{}
+	for _, u := range a.Result().URLs {
+		p := parsePage(u.URL)
+		path := strings.TrimPrefix(u.URL, p.origin())
+		paths = append(paths, path)
+		byPath[path] = u
+	}
+	return r, paths, byPath
+}
+
+// TestRanking_StaticGuides: undated pages of a section are no announcements where the site dates what it publishes,
+// whatever the section's name suggests.
+func TestRanking_StaticGuides(t *testing.T) {
+	r := readRanking(t, "testdata/ranking/tune-manpower-sg.tsv")
+	a := NewAnalyser(Options{Model: embedded.Model(), Domain: r.domain, Now: testNow})
+	r.add(a)
+	guides := 0
+	for url := range r.grades {
+		if strings.Contains(url, "/employment-practices/") {
+			guides++
+			if s := a.Score(url); s.Type == classify.Announcement {
+				t.Errorf("%s is an announcement, priority %v", url, s.Priority)
+			}
+		}
+		if strings.Contains(url, "/newsroom/announcements/") {
+			if s := a.Score(url); s.Type != classify.Announcement {
+				t.Errorf("%s is %s", url, s.Type)
+			}
+		}
+	}
+	if guides != 20 {
+		t.Errorf("%d guides", guides)
+	}
+}
+
+// TestRanking_NewsroomSections: the directories of a newsroom are sections, of which one does not crowd out the
+// others.
+func TestRanking_NewsroomSections(t *testing.T) {
+	_, paths, _ := rankedSite(t, "tune-manpower-sg")
+	count := map[string]int{}
+	for _, path := range paths {
+		if f := strings.Split(path, "/"); f[1] == "newsroom" && len(f) > 3 {
+			count[f[2]]++
+		}
+	}
+	if count["press-releases"] < 10 || count["speeches"] < 5 || count["announcements"] < 5 {
+		t.Errorf("%v of %q", count, paths)
+	}
+}
+
+// TestRanking_FeedItemsOfPastYears: an item of a feed whose name ends in a year is no archive; the list of that year
+// is.
+func TestRanking_FeedItemsOfPastYears(t *testing.T) {
+	r, _, byPath := rankedSite(t, "tune-institute-uk")
+	items := 0
+	for path, u := range byPath {
+		if path == "/vacancies/2025" || path == "/vacancies/2024" {
+			if k := u.Classification; k.PrimaryType != classify.Archive {
+				t.Errorf("%s is %s", path, k.PrimaryType)
+			}
+		} else if r.grades[u.URL] == 2 && strings.HasPrefix(path, "/vacancies/") {
+			items++
+			if k := u.Classification; k.PrimaryType != classify.Announcement {
+				t.Errorf("%s is %s", path, k.PrimaryType)
+			}
+		}
+	}
+	if items != 6 {
+		t.Errorf("%d items are listed", items)
+	}
+}
+
+// TestRanking_MainSection: the sections that the menu names first lead, though their names say less than others.
+func TestRanking_MainSection(t *testing.T) {
+	_, paths, _ := rankedSite(t, "tune-harbour-sg")
+	if got, want := paths[:3], []string{"/singapore", "/asia", "/business"}; !slices.Equal(got, want) {
+		t.Errorf("%q lead, want %q", got, want)
+	}
+	r := readRanking(t, "testdata/ranking/tune-harbour-sg.tsv")
+	a := NewAnalyser(Options{Model: embedded.Model(), Domain: r.domain, Now: testNow})
+	r.add(a)
+	var entries []string
+	for _, e := range a.Contract(Terms{}).EntryPoints {
+		entries = append(entries, e.URL)
+	}
+	if !slices.Contains(entries, "https://pier-times.sg/singapore") {
+		t.Errorf("entry points %q", entries)
+	}
+}
+
+// TestRanking_ResearchTitle: the title by which Research found one page of a list does not set it apart from the
+// others: beyond the worth of the method, siblings are worth the same.
+func TestRanking_ResearchTitle(t *testing.T) {
+	apart := methodWeight * (methodScore(FromResearch) - methodScore(FromSitemap))
+	sections := map[string]int{"items": 20, "national": 20, "employment-practices": 20, "resources": 6}
+	for section, pages := range sections {
+		for _, title := range []string{"Big National: World", "Frequently asked questions", "Employment Act 2026"} {
+			a := NewAnalyser(Options{Model: embedded.Model(), Domain: "bignational.com.au", Now: testNow})
+			for i := range pages {
+				s := Sighting{Loc: fmt.Appendf(nil, "https://bignational.com.au/%s/entry-%d", section, i+1),
+					Method: FromSitemap}
+				if i == 4 {
+					s.Method, s.Title = FromResearch, []byte(title)
+				}
+				a.Add(&s)
+			}
+			types := map[classify.Type]int{}
+			lowest, highest := 1.0, 0.0
+			for _, u := range a.Result().URLs {
+				types[u.Classification.PrimaryType]++
+				lowest, highest = min(lowest, u.Priority), max(highest, u.Priority)
+				if strings.HasSuffix(u.URL, "/entry-5") && (u.Title == nil || *u.Title != title) {
+					t.Errorf("the title %q is not shown: %v", title, u.Title)
+				}
+			}
+			if len(types) != 1 || round(highest-lowest) != round(apart) {
+				t.Errorf("%s, %q: %v, priorities from %v to %v", section, title, types, lowest, highest)
+			}
+		}
+	}
+}

@@ -101,6 +101,14 @@ func (t *texts) learn(links []Link) {
 	}
 }
 
+// position returns the place of a URL among the home page's links that have a text, from 1; 0 if it is none of them.
+func (t *texts) position(url string) int {
+	if t.anchors[url] == "" {
+		return 0
+	}
+	return 1 + slices.IndexFunc(t.links, func(l Link) bool { return l.URL == url })
+}
+
 // section returns the text of the link to a page's section, or "": the menu entry that shares a query field, or has
 // the longest common path.
 func (t *texts) section(p *page) string {
@@ -185,6 +193,40 @@ func (a *Analyser) textOf(p *page) (t classify.Text) {
 		t.Title, t.Anchor = cmp.Or(t.Title, t.Anchor), ""
 	}
 	return t
+}
+
+// evidenceOf returns the texts that tell what a page is. The title by which Research found one of many pages of a
+// pattern does not: it would set the page apart from its siblings, of which nobody knows the title.
+func (a siteView) evidenceOf(p *page) classify.Text {
+	t := a.textOf(p)
+	if title := a.texts.titles[keyOf([]byte(p.url))]; title.text != "" && methods[title.rank] == FromResearch &&
+		a.hasSiblings(p) {
+		t.Title = ""
+	}
+	return t
+}
+
+// hasSiblings reports whether there are enough pages like a page to tell what they are: of its pattern, or beside it
+// with names that differ from its name in digits alone.
+func (a siteView) hasSiblings(p *page) bool {
+	n := a.tree.current(a.node(p.url))
+	if n == noNode || n == root {
+		return false
+	}
+	if a.survey().own[n].of.total() >= minAlike {
+		return true
+	}
+	name := series(a.tree.nodes[n].token)
+	if name == a.tree.nodes[n].token {
+		return false
+	}
+	siblings := 0
+	for c := a.tree.nodes[a.tree.nodes[n].parent].first; c != noNode; c = a.tree.nodes[c].next {
+		if series(a.tree.nodes[c].token) == name {
+			siblings++
+		}
+	}
+	return siblings >= minNumbered
 }
 
 // isMenu reports whether the menu entry of a page's section leads to the page.
