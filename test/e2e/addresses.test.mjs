@@ -159,6 +159,7 @@ async function assertRefuses(command, cwd) {
       output,
     );
     assert.equal(played.connections(), 5, "no connection but for these");
+    assert.match(output, /; \d+ not received \(private_address\), such as https?:\/\/\S+/, "the log says what failed");
     const statuses = Object.fromEntries(played.results.map(({ id, status }) => [id, status]));
     for (const { id } of played.items) {
       assert.ok(id in statuses, `${id} was reported`);

@@ -490,9 +490,12 @@ const installed = once(async () => {
   mkdirSync(nodeDirectory);
   copyFileSync(join(root, "examples/node/news.mjs"), join(nodeDirectory, "news.mjs"));
   const install = commands("node").find((line) => line.startsWith("npm install"));
-  const command = `npm init --yes >/dev/null && ${install.replace("../../", `${root}/`)} --prefer-offline --no-audit --no-fund`;
+  writeFileSync(join(scratch, "package.json"), "{}"); // npm without a package.json takes that of a directory above
+  const command = `${install.replace("../../", `${root}/`)} --prefer-offline --no-audit --no-fund`;
   const { code, output } = await run(command, nodeDirectory, {});
   assert.equal(code, 0, output);
+  assert.equal(readFileSync(join(scratch, "package.json"), "utf8"), "{}");
+  assert.ok(!existsSync(join(scratch, "node_modules")), "nothing is installed above the example");
 });
 
 describe("examples/node, with the package as it is published", () => {

@@ -96,7 +96,9 @@ export class Engine {
       return success ? { status, data } : { status, error };
     } catch (error) {
       // An answer that is not JSON comes from something in between.
-      return { status: status && status < 500 && status >= 400 ? status : undefined, error };
+      const message = status ? `${status}, which is not the engine's JSON` : (error.cause?.message ?? error.message);
+      const from = { message: `${this.#origin}: ${message}` };
+      return { status: status && status < 500 && status >= 400 ? status : undefined, error: from };
     }
   }
 

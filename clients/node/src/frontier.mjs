@@ -27,6 +27,7 @@ class Lease {
 
   constructor(answer, seconds, sent, hosts) {
     Object.assign(this, { id: answer.lease_id, expiresAt: answer.expires_at, hosts: answer.hosts ?? {} });
+    this.urls = new Map(answer.items.map(({ id, url }) => [id, url]));
     this.ends = sent + seconds * 1000;
     this.left = hosts; // that are not finished
   }
@@ -165,7 +166,7 @@ export class Frontier {
     const results = lease.done.splice(0);
     if (results.length === 0) return;
     const { accepted, added } = await this.#engine.report(lease.id, results);
-    this.#log(`${accepted} pages reported, ${added} new URLs found`);
+    this.#log(`${accepted} pages reported, ${added} new URLs found${failures(results, lease.urls)}`);
   }
 
   /** Fetches the items of one host, a request at a time at the host's delay, and notes their results. */
@@ -239,6 +240,7 @@ export class Frontier {
       return await this.#robots.for(url, visit.host, visit.agent, of, (send) => this.#asking(visit, send));
     } catch (error) {
       if (HOST_ERRORS[error.code] || error instanceof Stopped) throw error;
+      this.#log(`${new URL(url).origin}/robots.txt: ${printable(error.message)}`);
       return {}; // no answer forbids everything for now
     }
   }
@@ -324,6 +326,26 @@ export class Frontier {
     const signal = AbortSignal.any([this.#stopping.signal, ...others]);
     await sleep(Math.min(ms, 2 ** 31 - 1), undefined, { signal }).catch(() => {});
   }
+}
+
+/** Which pages were not received, and why, each reason with an example: the three most frequent. */
+function failures(results, urls) {
+  const pages = new Map(); // by reason
+  for (const { id, status, error } of results) {
+    if ((status >= 200 && status < 400) || error === "not_fetched") continue;
+    const why = error ?? `HTTP ${status}`;
+    pages.set(why, [...(pages.get(why) ?? []), urls.get(id)]);
+  }
+  return [...pages]
+    .sort(([, a], [, b]) => b.length - a.length)
+    .slice(0, 3)
+    .map(([why, [url, ...others]]) => `; ${others.length + 1} not received (${printable(why)}), such as ${url}`)
+    .join("");
+}
+
+/** A message that cannot control the terminal. */
+function printable(text) {
+  return String(text).replace(/[\p{Cc}\p{Cf}]/gu, "?");
 }
 
 function sha256(data) {

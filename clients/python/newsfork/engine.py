@@ -89,9 +89,10 @@ class Engine:
                     return answer["data"]
                 error = answer["error"]
             except (OSError, http.client.HTTPException) as failure:
-                error = {"message": str(failure) or type(failure).__name__}
+                failure = getattr(failure, "reason", failure)
+                error = {"message": f"{self._origin}: {failure or type(failure).__name__}"}
             except (ValueError, KeyError, TypeError):  # it comes from something in between
-                error = {"message": f"{status}, which is not the engine's JSON"}
+                error = {"message": f"{self._origin}: {status}, which is not the engine's JSON"}
                 status = status if 400 <= status < 500 else None
             if status and status not in (429, 502, 503, 504):
                 raise EngineError(operation, status, error)

@@ -87,6 +87,22 @@ def parse(text):
     return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
+def failures(results, items):
+    """Which pages were not received, and why, each reason with an example: the three most frequent."""
+    urls, pages = {item["id"]: item["url"] for item in items}, {}
+    for result in results:
+        why = result.get("error") or f"HTTP {result['status']}"
+        if not 200 <= result.get("status", 0) < 400 and why != "not_fetched":
+            pages.setdefault(why, []).append(urls[result["id"]])
+    told = sorted(pages.items(), key=lambda reason: -len(reason[1]))[:3]
+    return "".join(f"; {len(of)} not received ({printable(why)}), such as {of[0]}" for why, of in told)
+
+
+def printable(message):
+    """A message that cannot control the terminal."""
+    return "".join(c if c.isprintable() else "?" for c in str(message) or type(message).__name__)
+
+
 def to_stderr(message):
     print(message, file=sys.stderr, flush=True)
 
@@ -224,7 +240,8 @@ class Frontier:
             results, visit.results = visit.results, []
         if results:
             counts = self._engine.report(visit.lease.id, results)
-            self._log(f"{counts['accepted']} pages reported, {counts['added']} new URLs found")
+            told = f"{counts['accepted']} pages reported, {counts['added']} new URLs found"
+            self._log(told + failures(results, visit.items))
 
     def _fetch_all(self, visit, handler):
         host_error = last = None
@@ -326,7 +343,8 @@ class Frontier:
                 answer = self._ask(visit, url, {"User-Agent": visit.agent}, None)
             except HostError:
                 raise
-            except FAILURES:
+            except FAILURES as error:
+                self._log(f"{origin}/robots.txt: {printable(error)}")
                 return None, None  # no answer forbids everything for now
             if answer.status < 200 or answer.status == 429 or answer.status >= 500:
                 return None, retry_after(answer.headers.get("retry-after"))
