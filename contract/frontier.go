@@ -214,6 +214,7 @@ type FrontierURL struct {
 	Visits   int      `json:"visits"`
 	Fetched  *Time    `json:"last_fetched_at"` // to the hour or better
 	Priority *float64 `json:"priority"`
+	ScoreWhy *string  `json:"score_why"` // the summands of priority, in words
 }
 
 // FrontierCheck is one check of an entry point.

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 	"testing"
@@ -63,7 +64,17 @@ func TestFrontierURL_StoppedBy(t *testing.T) {
 		ask("https://shut.sg/news/1", "forbidden", "robots|Disallow: /|https://shut.sg/robots.txt|", "Disallow: /")
 		ask("https://down.sg/news/1", "forbidden", "robots||https://down.sg/robots.txt|", "could not read")
 		ask("https://one.sg/news/never-seen", "unknown", "", "named it")
-		ask(story, "due", "", "its host's turn comes")
+		if s := ask(story, "due", "", "its host's turn comes"); s.ScoreWhy == nil ||
+			!strings.Contains(*s.ScoreWhy, " news + 0.040 host of no sector + ") ||
+			!strings.Contains(*s.ScoreWhy, " in a sitemap + ") || strings.Contains(*s.ScoreWhy, "learnt") {
+			t.Errorf("the score of %s is %v", story, *cmp.Or(s.ScoreWhy, new(string)))
+		}
+		listed := enginetest.Data[contract.URLsPage](w, "GET", "/api/v1/seeds/domains/two.sg/urls", "")
+		for _, u := range listed.URLs {
+			if u.ScoreWhy == nil || strings.Contains(*u.ScoreWhy, "learnt") {
+				t.Errorf("the score of %s is %v: %v", u.URL, u.Priority, *cmp.Or(u.ScoreWhy, new(string)))
+			}
+		}
 
 		until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
 		block := func(until time.Time) {

@@ -749,6 +749,9 @@ type URLState struct {
 	Visits     int           // fetches
 	Fetched    epoch.Seconds // last, to the hour or better
 	Priority   float64       // now
+	Type       string        // content type
+	LastMod    epoch.Seconds // 0 when unknown
+	Yield      float64       // the factor by which copies among the pages of its pattern lower its priority, or 1
 
 	BlockedUntil epoch.Millis `json:",omitempty"` // its host, by an operator
 	Rule         string       `json:",omitempty"` // of its host's robots.txt, which forbids it

@@ -160,15 +160,15 @@ func TestDomainURLs_Discovered(t *testing.T) {
 		`"path":"/news/caf%C3%A9",` +
 		`"discovery_method":"sitemap","language":"en","discovered_at":null,"confidence":null,"type":"press_release",` +
 		`"priority_score":0.9,"recommended_action":"ignore","allowed":false,"source":"discovery",` +
-		`"lastmod":"2026-01-28T00:00:00Z","state":null},` +
+		`"lastmod":"2026-01-28T00:00:00Z","score_why":null,"state":null},` +
 		`{"url":"https://a.sg/news/both","raw_url":null,"title":"As Research has it","path":"/news/both",` +
 		`"discovery_method":null,"language":null,"discovered_at":null,"confidence":0.5,` +
 		`"type":"news","priority_score":0.7,"recommended_action":null,"allowed":null,"source":"research",` +
-		`"lastmod":null,"state":null},` +
+		`"lastmod":null,"score_why":null,"state":null},` +
 		`{"url":"https://a.sg/about","raw_url":null,"title":null,"path":"/about","discovery_method":null,` +
 		`"language":null,"discovered_at":null,"confidence":null,` +
 		`"type":null,"priority_score":0.2,"recommended_action":null,"allowed":null,"source":"research",` +
-		`"lastmod":null,"state":null}]`
+		`"lastmod":null,"score_why":null,"state":null}]`
 	if string(got) != want {
 		t.Errorf("%s", got)
 	}

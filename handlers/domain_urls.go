@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"time"
 
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/collector"
@@ -63,6 +64,7 @@ func (a domainRoutes) domainURLs(w http.ResponseWriter, r *http.Request) error {
 		last := &page.URLs[urlsPerPage-1]
 		page.Cursor = contract.EncodeCursor(collector.RankOf(last))
 	}
+	all.explain(&page, doc.CollectedAt.Time)
 	a.states(r.Context(), detail.Domain, &page)
 	return sendTagged(w, r, "application/json; charset=utf-8",
 		encodeJSON(httpapi.Envelope{Success: true, Data: page}))
@@ -160,6 +162,27 @@ func (l *domainList) take(u *contract.ListedURL) {
 	if collector.RankOf(u).Score >= l.min {
 		l.total++
 		l.best.Add(u)
+	}
+}
+
+// learntSince names what a score differs by from the sum of its parts: scrapers' reports, and the collections since it
+// was put.
+const learntSince = "learnt since then"
+
+// explain sets the summands of the scores of a page, as of a collection.
+func (l *domainList) explain(page *contract.URLsPage, collected time.Time) {
+	for i := range page.URLs {
+		u := &page.URLs[i]
+		method := discovery.Generated
+		if u.Source == collector.FromResearch {
+			method = discovery.FromResearch
+		}
+		parts, date, ok := l.stored.Parts(u.URL, method)
+		if u.Priority == nil || !ok || l.stored.Lost {
+			continue
+		}
+		why := discovery.Sum(append(parts, discovery.Dated(date, collected)), *u.Priority, learntSince)
+		u.ScoreWhy = &why
 	}
 }
 

@@ -3,11 +3,14 @@ package handlers
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/markup"
@@ -38,7 +41,12 @@ func (a frontierRoutes) frontierURL(w http.ResponseWriter, r *http.Request) erro
 	if s.Reason != "" {
 		answer.Priority = &s.Priority
 	}
-	a.explain(r.Context(), &answer, &s)
+	canonical, _ := markup.AppendCanonical(nil, []byte(url))
+	e := a.collected(r.Context(), &s)
+	a.explain(r.Context(), &answer, &s, e.verdict(string(canonical)))
+	if answer.Priority != nil {
+		answer.ScoreWhy = contract.Text(e.score(string(canonical), &s, a.Now()))
+	}
 	if e := s.Entry; e != nil {
 		answer.Entry = &contract.FrontierEntry{
 			Method: e.Method, Interval: e.Interval, ETag: contract.Text(e.ETag),
@@ -64,7 +72,8 @@ const (
 
 // explain adds who keeps a URL from being given, if somebody does. What operators decide counts at once, even if the
 // URL's shard does not know of it yet.
-func (a frontierRoutes) explain(ctx context.Context, u *contract.FrontierURL, s *frontier.URLState) {
+func (a frontierRoutes) explain(ctx context.Context, u *contract.FrontierURL, s *frontier.URLState,
+	verdict robotsVerdict) {
 	controls, _, err := a.Controls.Read(ctx)
 	if err != nil { // then those that were read last
 		a.Log.Warn("controls_failed", "error_type", contract.KindOf(err), "error", err.Error())
@@ -84,7 +93,7 @@ func (a frontierRoutes) explain(ctx context.Context, u *contract.FrontierURL, s 
 		u.Why = "the robots.txt of its host forbids it: " + s.Rule
 		return
 	}
-	switch a.verdict(ctx, s, string(canonical)) {
+	switch verdict {
 	case robotsForbids:
 		u.State, u.StoppedBy = stateForbidden, robotsStop(host, "")
 		u.Why = "the robots.txt that the last collection read forbids it"
@@ -130,33 +139,68 @@ const (
 	robotsUnreadable // forbids nothing for good: what waits, waits until it can be read
 )
 
-// verdict returns what the robots.txt stored with the last collection of a URL's domain says about it.
-func (a frontierRoutes) verdict(ctx context.Context, s *frontier.URLState, url string) robotsVerdict {
+// collected is what the last collection of a URL's domain left. Its fields are nil if there is none, or if it cannot
+// be read.
+type collected struct {
+	doc    *contract.Document
+	stored *collector.Stored
+}
+
+func (a frontierRoutes) collected(ctx context.Context, s *frontier.URLState) (e collected) {
 	if s.Evidence.At == 0 {
-		return robotsAllows
+		return e
 	}
 	dir := contract.DomainDir{Partition: s.Evidence.Partition, Domain: s.Domain}
-	var doc contract.Document
 	data, err := domainRoutes(a).document(ctx, dir.Document())
 	if err == nil && data != nil {
+		var doc contract.Document
 		if err = json.Unmarshal(data, &doc); err == nil {
-			if txt := &doc.Technical.RobotsTxt; !txt.Exists && !txt.AllowsCrawling {
-				return robotsUnreadable
-			}
-			var stored *collector.Stored
-			if stored, err = a.Evidence.Stored(ctx, dir, &doc, func(string) bool { return false }); err == nil {
-				if look, _ := stored.Look(url); look.Allowed != nil && !*look.Allowed {
-					return robotsForbids
-				}
-				return robotsAllows
-			}
+			e.doc = &doc
+			e.stored, err = a.Evidence.Stored(ctx, dir, &doc, func(string) bool { return false })
 		}
 	}
 	if err != nil {
 		a.Log.Warn("evidence_unreadable", "error_type", contract.KindOf(err), "error", err.Error(), "key",
 			dir.Document())
 	}
+	return e
+}
+
+// verdict returns what the robots.txt stored with the collection says about a URL.
+func (e collected) verdict(url string) robotsVerdict {
+	if e.doc == nil {
+		return robotsAllows
+	}
+	if txt := &e.doc.Technical.RobotsTxt; !txt.Exists && !txt.AllowsCrawling {
+		return robotsUnreadable
+	}
+	if e.stored != nil {
+		if look, _ := e.stored.Look(url); look.Allowed != nil && !*look.Allowed {
+			return robotsForbids
+		}
+	}
 	return robotsAllows
+}
+
+// score returns the summands of a page's priority now, in words. The collection knows all but the date, which counts as
+// the frontier has it; of a page that was put, the frontier only knows the sum.
+func (e collected) score(url string, s *frontier.URLState, now time.Time) string {
+	var parts []discovery.Part
+	if e.stored != nil && !e.stored.Lost {
+		parts, _, _ = e.stored.Parts(url, discovery.Generated)
+	}
+	var date time.Time
+	if s.LastMod > 0 {
+		date = s.LastMod.Time()
+	}
+	others := learntSince
+	switch {
+	case len(parts) == 0:
+		others = "its type (" + strings.ReplaceAll(s.Type, "_", " ") + "), host and URL, when it was put"
+	case s.Yield > 0 && s.Yield < 1: // a shard of the version before sends 0
+		others = fmt.Sprintf("most pages like it are copies, which leaves %.2f of its worth", s.Yield)
+	}
+	return discovery.Sum(append(parts, discovery.Dated(date, now)), s.Priority, others)
 }
 
 // checksOf returns the last checks of an entry point.

@@ -300,7 +300,8 @@ func frontierURLCommand() *cobra.Command {
 		Use:   "url [flags] URL…",
 		Short: "the state of a URL",
 		Long: `Shows whether a URL is due, waiting, leased, fetched, gone, known (seen, never fetched), excluded,
-forbidden by robots.txt or unknown to the frontier, why, and of an entry point the last checks.
+forbidden by robots.txt or unknown to the frontier, why, what its score is the sum of,
+and of an entry point the last checks.
 
 With --json each line is a URL as /openapi.json describes its state.`,
 		Example: `  seedctl frontier url https://www.mom.gov.sg/newsroom`,
@@ -366,6 +367,12 @@ func writeURLState(w io.Writer, s *contract.FrontierURL) error {
 	}
 	if s.Reason != nil {
 		add("reason", "%s", plain(*s.Reason))
+	}
+	if s.Priority != nil {
+		add("score", "%.3f", *s.Priority)
+	}
+	if s.ScoreWhy != nil {
+		add("", "= %s", plain(*s.ScoreWhy))
 	}
 	if s.Attempts > 0 {
 		add("attempts", "%d", s.Attempts)

@@ -121,6 +121,7 @@ class Frontier {
       visits: 0,
       last_fetched_at: state === "fetched" ? at(-60) : null,
       priority: state === "due" ? 0.7 : null,
+      score_why: state === "due" ? "0.180 news + 0.520 learnt since then" : null,
       due_at: ["due", "waiting"].includes(state) ? at(state === "due" ? -5 : 25) : null,
       lease_until: state === "leased" ? at(2) : null,
       last_status: state === "waiting" ? 304 : null,

@@ -835,6 +835,7 @@ describe("the dashboard", { skip }, () => {
       await page.keyboard.press("Escape");
       await look("www.city-council-2.example/news/due");
       await found.getByText("https://www.city-council-2.example/news/due").waitFor();
+      assert.match(await said(found), /Score 0\.7 = 0\.180 news \+ 0\.520 learnt since then/);
       await look("https://www.city-council-2.example/news/excluded");
       await found.getByText("excluded", { exact: true }).waitFor();
       assert.match(

@@ -607,6 +607,7 @@ export default {
   "frontier.leaseUntil": "Leased until",
   "frontier.why": "Why",
   "frontier.stoppedBy": "Stopped by",
+  "frontier.score": "Score",
   "frontier.stop.exclusion": "an exclusion",
   "frontier.stop.robots": "robots.txt",
   "frontier.stop.block": "a block of its host",

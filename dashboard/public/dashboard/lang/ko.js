@@ -576,6 +576,7 @@ export default {
   "frontier.leaseUntil": "임대 종료",
   "frontier.why": "이유",
   "frontier.stoppedBy": "막은 것",
+  "frontier.score": "점수",
   "frontier.stop.exclusion": "제외",
   "frontier.stop.robots": "robots.txt",
   "frontier.stop.block": "호스트 차단",

@@ -219,6 +219,7 @@ function urlCard(url, hosts, app) {
     properties(
       url.why && [t("frontier.why"), h("span", { lang: "en" }, url.why)],
       url.stopped_by && [t("frontier.stoppedBy"), stopText(url.stopped_by)],
+      url.score_why && [t("frontier.score"), [`${url.priority} = `, h("span", { lang: "en" }, url.score_why)]],
       url.attempts > 0 && [t("frontier.attempts"), number(url.attempts)],
       url.last_fetched_at && [t("frontier.lastFetched"), moment(url.last_fetched_at)],
       url.due_at && [t("frontier.dueAt"), moment(url.due_at)],
