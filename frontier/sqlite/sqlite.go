@@ -45,6 +45,10 @@ func Open() (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A plan does not depend on what is bound: otherwise json_each(?) is compiled again for each list.
+	if _, err := conn.Config(sqlite3.DBCONFIG_ENABLE_QPSG, true); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
 	return &DB{conn: conn, cached: map[string]*sqlite3.Stmt{}}, nil
 }
 
