@@ -97,7 +97,6 @@ func entryMethod(s *sitemap.Summary) discovery.EntryMethod {
 // crawl sends HEAD requests for a few pages that the home page links to or that patterns suggest, within the request
 // budget. a is the answer for the home page.
 func (g *gathering) crawl(ctx context.Context, home string, a *fetch.Answer) {
-	g.crawling = true
 	first := reply(a)
 	first.Links = pageLinks(a.Content, a.URL)
 	c := g.found.analysis.analyser.Crawl(home, first)

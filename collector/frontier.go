@@ -21,6 +21,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/markup"
 	"github.com/newsfork/seed-engine/robots"
+	"github.com/newsfork/seed-engine/usage"
 )
 
 // validators tell whether an entry point has changed since it was read.
@@ -79,6 +80,10 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, how *di
 			if group := s.found.robots.hosts[v.Host]; group != nil && v.RobotsExpires > 0 {
 				rules := shortRules(group)
 				v.Rules = &rules
+			}
+			if u := s.found.site.usage; u != nil && slices.Contains(s.found.site.usageHosts, v.Host) {
+				text := usage.Encode(u)
+				v.Usage = &text
 			}
 		}
 		put.Entries = append(put.Entries, s.domainEntries(old, doc, how)...)

@@ -454,7 +454,7 @@ func TestReuse_WithinAVisit(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n := len(w.web.Visits()); n != 4 {
+		if n := len(w.web.Visits()); n != 5 {
 			t.Errorf("%d requests, want those of one collection", n)
 		}
 	})

@@ -75,7 +75,9 @@ type siteFindings struct {
 	fingerprint fingerprint
 	original    string // domain that the home page names as its original, "" for none
 	mirrorOf    string
-	movedTo     string // host of another domain, to which the site redirects permanently
+	movedTo     string          // host of another domain, to which the site redirects permanently
+	usage       *contract.Usage // of its content; nil if its home page was not requested
+	usageHosts  []string        // to which usage applies
 }
 
 // analysisFindings is the analysis of the site's URLs, and what is stored of it.
@@ -116,6 +118,8 @@ type gathering struct {
 	roots     map[string]string // entry point of each sitemap that was read, by the URL that was requested
 	rootWorth sitemap.Worth     // of the root sitemap
 	asked     []string          // URLs of requested feeds, before redirects
+
+	usageKept func(host string) string // see Lease.Usage
 }
 
 // policy holds the rules of the robots.txt files that were read.
@@ -139,7 +143,8 @@ func (v *Visit) gather(ctx context.Context, m *contract.DomainMessage, watch *st
 	}
 	g := &gathering{
 		collector: c, batch: b, model: model, message: m, dir: m.Dir(), watch: watch, roots: map[string]string{},
-		policy: policy{elsewhere: map[string][]string{}, unread: map[string]error{}},
+		usageKept: v.lease.Usage,
+		policy:    policy{elsewhere: map[string][]string{}, unread: map[string]error{}},
 		found: &findings{feeds: feedFindings{list: []contract.Feed{}},
 			site: siteFindings{fingerprint: fingerprint{domain: m.Domain}}},
 	}
@@ -280,7 +285,7 @@ func lastModified(h http.Header) *contract.Time {
 func (f *findings) describe(d *contract.Document) {
 	d.Reachable, d.Partial = f.reachable, f.partial
 	d.Blocked, d.BlockedReason = f.site.refusals.verdict()
-	d.MovedTo = contract.Text(f.site.movedTo)
+	d.MovedTo, d.Usage = contract.Text(f.site.movedTo), f.site.usage
 	d.CollectedAt = contract.Time{Time: f.at}
 	d.Robots = contract.RobotsSummary{
 		StatusCode: f.robots.code, ContentLength: f.robots.Size, Exists: f.robots.Exists,

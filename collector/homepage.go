@@ -55,6 +55,7 @@ func (g *gathering) homePage(ctx context.Context) error {
 	}
 	g.findFeeds(ctx, g.base(), a, failure)
 	g.watch.lap(feedsStage)
+	g.usage(ctx, a, failure)
 	if mayCrawl(failure, a) {
 		began := g.collector.Clock.Now()
 		g.crawl(ctx, g.base()+"/", a)

@@ -44,7 +44,7 @@ type reused struct {
 func (r *reused) describe(d *contract.Document) {
 	o := r.document
 	d.Reachable, d.Partial, d.CollectedAt, d.ValidUntil = o.Reachable, o.Partial, o.CollectedAt, o.ValidUntil
-	d.Blocked, d.BlockedReason, d.MovedTo = o.Blocked, o.BlockedReason, o.MovedTo
+	d.Blocked, d.BlockedReason, d.MovedTo, d.Usage = o.Blocked, o.BlockedReason, o.MovedTo, o.Usage
 	d.Robots, d.Sitemap, d.Technical = o.Robots, o.Sitemap, o.Technical
 	d.Technical.ServerInfo.Requests = 0 // none was sent for this document
 	d.Technical.ReusedFrom = &r.from

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -107,9 +108,10 @@ func (r *robotsRules) store(main *robots.Group) map[string]string {
 const rulesHead = "User-agent:*\n"
 
 // rulesText writes rules as a robots.txt.
-func rulesText(rules []robots.Rule) string {
+func rulesText(rules []robots.Rule) string { return rulesHead + ruleLines(rules) }
+
+func ruleLines(rules []robots.Rule) string {
 	var text strings.Builder
-	text.WriteString(rulesHead)
 	for _, rule := range rules {
 		text.WriteString(ruleLine(rule))
 	}
@@ -123,8 +125,9 @@ func ruleLine(r robots.Rule) string {
 	return "Disallow:" + r.Pattern + "\n"
 }
 
-// shortRules writes the rules of a group for the frontier, "" for an empty group. If they are too long, it drops the
-// Disallow rules with the longest patterns and marks the text as partial: scrapers then read robots.txt themselves.
+// shortRules writes the rules of a group for the frontier, and before them its Content-Signal; "" for an empty group.
+// If they are too long, it drops the Disallow rules with the longest patterns and marks the text as partial: scrapers
+// then read robots.txt themselves.
 func shortRules(group *robots.Group) string {
 	var allow, forbid []robots.Rule
 	for _, r := range group.Rules() {
@@ -134,15 +137,19 @@ func shortRules(group *robots.Group) string {
 			forbid = append(forbid, r)
 		}
 	}
+	head := rulesHead + signalsLine(group)
 	if len(forbid) == 0 {
-		return ""
+		if head == rulesHead {
+			return ""
+		}
+		return head
 	}
 	slices.SortStableFunc(forbid, func(a, b robots.Rule) int { return cmp.Compare(len(a.Pattern), len(b.Pattern)) })
-	text := rulesText(slices.Concat(allow, forbid))
+	text := head + ruleLines(slices.Concat(allow, forbid))
 	if len(text) <= frontier.MaxRules {
 		return text
 	}
-	if text = frontier.PartialRules + rulesText(allow); len(text) > frontier.MaxRules {
+	if text = frontier.PartialRules + head + ruleLines(allow); len(text) > frontier.MaxRules {
 		return frontier.PartialRules
 	}
 	for _, r := range forbid {
@@ -153,6 +160,19 @@ func shortRules(group *robots.Group) string {
 		text += line
 	}
 	return text
+}
+
+// signalsLine writes the Content-Signal of a group that a document lists, or "" if it has none.
+func signalsLine(group *robots.Group) string {
+	listed, _ := contentSignals(group)
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(listed)) {
+		list = append(list, name+"="+listed[name])
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return frontier.SignalsLine + strings.Join(list, ",") + "\n"
 }
 
 // load adds the groups that store wrote.

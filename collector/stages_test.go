@@ -45,7 +45,7 @@ func TestStages(t *testing.T) {
 				t.Errorf("%s: %v", stage, spent)
 			}
 		}
-		if politeness := 2 * time.Second; len(all[0]) != 9 || sum > took-politeness || sum < (took-politeness)/2 {
+		if politeness := 3 * time.Second; len(all[0]) != 9 || sum > took-politeness || sum < (took-politeness)/2 {
 			t.Errorf("%v, %v in all of %v", all[0], sum, took)
 		}
 		var line struct {

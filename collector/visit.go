@@ -42,6 +42,8 @@ type Lease struct {
 	LastOwned time.Time   // when the lease before this one ended; zero if there was none
 	Evidence  Evidence    // of the domain's last complete collection
 	Admit     fetch.Admit // decides whether requests may be sent to a host
+	// Usage returns what the frontier has of what a host says about the use of its content, as usage.Encode writes it.
+	Usage func(host string) string
 }
 
 // Visit starts the visit to a domain. Without a lease it may send requests to every host.

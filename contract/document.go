@@ -40,9 +40,11 @@ type Document struct {
 	Source      Source         `json:"source"`
 	Technical   Technical      `json:"technical_metadata"`
 	// Discovery and Contract are written by package discovery: which URLs matter, and how to fetch them.
-	Discovery  json.RawMessage `json:"intelligent_discovery"`
-	Contract   json.RawMessage `json:"fetch_contract"`
-	Processing Processing      `json:"processing_metadata"`
+	Discovery json.RawMessage `json:"intelligent_discovery"`
+	Contract  json.RawMessage `json:"fetch_contract"`
+	// Usage is absent from documents of earlier versions.
+	Usage      *Usage     `json:"usage,omitempty"`
+	Processing Processing `json:"processing_metadata"`
 	// State is internal: JSON that a merge needs to score again. It is absent if it is stored as an object of its
 	// own, and in documents of earlier versions.
 	State string `json:"discovery_state,omitempty"`

@@ -104,6 +104,8 @@ type FrontierItem struct {
 	CrawlDelay   float64   `json:"crawl_delay_seconds"` // between two requests to the host
 	UserAgent    string    `json:"user_agent"`
 	Partition    Partition `json:"partition_info"`
+
+	Usage *FrontierUsage `json:"usage"` // what the site says about the use of its content; null if it says nothing
 }
 
 // FrontierReported answers POST /api/v1/frontier/report.

@@ -20,6 +20,7 @@ const (
 	MaxSitemapDocuments = 100
 	MaxFeeds            = 20
 	MaxContentSignals   = 20
+	MaxTDMRules         = 20
 	MaxLinkBytes        = 8000 // a URL that is fetched or listed; RFC 9110, 4.1 asks for at least 8,000
 	MaxTextBytes        = 500  // error messages, titles of feeds, header fields
 )

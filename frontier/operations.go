@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -165,6 +166,9 @@ type Item struct {
 
 	RobotsExpires epoch.Millis `json:",omitempty"` // of the host's rules, see HostDetail; 0 if they are not fresh
 	RobotsPartial bool         `json:",omitempty"` // they are not all, see PartialRules
+
+	Signals string `json:",omitempty"` // the Content-Signal of the host's rules
+	Usage   string `json:",omitempty"` // of the host, see Visit
 }
 
 // Kinds of items.
@@ -364,6 +368,7 @@ type HostState struct {
 	RobotsExpires epoch.Millis // 0 if robots.txt was never fetched
 	Unresolved    epoch.Millis // its name did not resolve; no request before
 	Excluded      bool
+	Usage         string `json:",omitempty"` // see Visit
 }
 
 // Evidence names the last complete collection of a domain. Collections for other partitions can reuse it.
@@ -400,7 +405,12 @@ type Visit struct {
 	// Rules are those of its robots.txt that are for the engine's crawlers, as a robots.txt of at most MaxRules bytes;
 	// "" allows everything. Nil leaves them as they are.
 	Rules *string `json:",omitempty"`
+	// Usage is what it says about the use of its content, as usage.Encode writes it; nil leaves that as it is.
+	Usage *string `json:",omitempty"`
 }
+
+// MaxUsage caps Visit.Usage, in bytes.
+const MaxUsage = 4096
 
 // MaxRules caps the rules of a host's robots.txt that are kept, in bytes.
 const MaxRules = 4096
@@ -408,6 +418,19 @@ const MaxRules = 4096
 // PartialRules begins rules that are not all of the host's: the others exceed MaxRules, or somebody who read robots.txt
 // since then did not say what is in it.
 const PartialRules = "# partial\n"
+
+// SignalsLine begins the line of rules with the host's Content-Signal, which is the second one.
+const SignalsLine = "Content-Signal:"
+
+// SignalsOf returns the Content-Signal of rules, or "", and the rules without it.
+func SignalsOf(rules string) (signals, rest string) {
+	before, after, found := strings.Cut(rules, "\n"+SignalsLine)
+	if !found {
+		return "", rules
+	}
+	signals, after, _ = strings.Cut(after, "\n")
+	return signals, before + "\n" + after
+}
 
 // MirrorRequest asks which domain showed a digest first.
 type MirrorRequest struct {

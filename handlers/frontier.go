@@ -16,6 +16,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/client"
 	"github.com/newsfork/seed-engine/httpapi"
+	"github.com/newsfork/seed-engine/usage"
 )
 
 // pausedRetryAfter is the Retry-After of leases and of new URLs while the pipeline is paused, in seconds.
@@ -53,9 +54,12 @@ func (a frontierRoutes) leaseURLs(w http.ResponseWriter, r *http.Request) error 
 		if err != nil {
 			return shardAway(w, err)
 		}
+		said := map[[2]string]*usage.Site{}
 		for i := range lease.Items {
 			if item := &lease.Items[i]; !exclusions.Domain(item.Domain) && !exclusions.URL(item.URL) {
-				answer.Items = append(answer.Items, a.item(item))
+				leased := a.item(item)
+				leased.Usage = usageOf(item, said)
+				answer.Items = append(answer.Items, leased)
 				answer.Hosts[item.Host] = contract.FrontierLeasedHost{Delay: seconds(item.CrawlDelay),
 					Robots: a.robotsOf(item)}
 			}
@@ -223,6 +227,18 @@ func (a frontierRoutes) robotsOf(i *frontier.Item) contract.FrontierRobots {
 	}
 	return contract.FrontierRobots{Status: contract.RobotsFresh, ExpiresAt: contract.AtMillis(i.RobotsExpires),
 		URL: contract.Text("/api/v1/frontier/hosts/" + i.Host + "/robots.txt")}
+}
+
+// usageOf returns what a site says about the use of a page, or nil. Hosts that say the same share a Site.
+func usageOf(i *frontier.Item, said map[[2]string]*usage.Site) *contract.FrontierUsage {
+	if i.Usage == "" && i.Signals == "" {
+		return nil
+	}
+	key := [2]string{i.Usage, i.Signals}
+	if said[key] == nil {
+		said[key] = usage.NewSite(i.Usage, i.Signals)
+	}
+	return said[key].Of(i.URL)
 }
 
 func (a frontierRoutes) item(i *frontier.Item) contract.FrontierItem {

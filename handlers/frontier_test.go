@@ -294,6 +294,41 @@ func TestLease_Robots(t *testing.T) {
 	}
 }
 
+// Items say what the site says about the use of its content.
+func TestLease_Usage(t *testing.T) {
+	f := newFixture(t, nil)
+	put(t, f, "https://a.example/1", "https://b.example/1", "https://c.example/1")
+	f.readRobots(t, "a.example", f.now.Add(time.Hour), "User-agent:*\nContent-Signal:ai-train=no,search=yes\n")
+	said := "1764340000\nheader noai\ntdmrep.json 1 / https://b.example/policy"
+	shard := f.api.Frontier.Of("b.example")
+	if a, err := shard.Acquire(t.Context(), frontier.AcquireRequest{Domain: "b.example", Owner: "c",
+		Seconds: 9}); err != nil || !a.Granted {
+		t.Fatal(a, err)
+	}
+	if _, err := shard.Release(t.Context(), frontier.ReleaseRequest{Domain: "b.example", Owner: "c",
+		Hosts: []frontier.Visit{{Host: "b.example", Usage: &said}}}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"a.example": `{"content_signals":{"ai-train":"no","search":"yes"},"noai":false,"noimageai":false,` +
+			`"tdm_reserved":null,"tdm_policy":null}`,
+		"b.example": `{"content_signals":{},"noai":true,"noimageai":false,"tdm_reserved":true,` +
+			`"tdm_policy":"https://b.example/policy"}`,
+		"c.example": "null",
+	}
+	l := lease(t, f, `{"max":9,"lease_seconds":60}`)
+	for i := range l.Items {
+		item := &l.Items[i]
+		if got := encode(t, item.Usage); got != want[item.Host] {
+			t.Errorf("%s: %s", item.Host, got)
+		}
+		delete(want, item.Host)
+	}
+	if len(want) > 0 {
+		t.Errorf("not leased: %v", want)
+	}
+}
+
 // One link without an address is counted, and loses nothing of the report.
 func TestReport_EmptyURL(t *testing.T) {
 	f := newFixture(t, nil)

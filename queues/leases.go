@@ -293,11 +293,19 @@ func (l *lease) call(ctx context.Context, tries int, do func(client.Shard) error
 func (l *lease) forVisit(admit fetch.Admit) collector.Lease {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	g := collector.Lease{Domain: l.domain, Owner: l.owner, LastOwned: l.before, Admit: admit}
+	g := collector.Lease{Domain: l.domain, Owner: l.owner, LastOwned: l.before, Admit: admit,
+		Usage: l.usageOf}
 	if l.evidence.At != 0 {
 		g.Evidence = collector.Evidence{Partition: l.evidence.Partition, At: l.evidence.At.Time()}
 	}
 	return g
+}
+
+// usageOf returns what a host says about the use of its content; "" if that is not known.
+func (l *lease) usageOf(host string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.hosts[host].Usage
 }
 
 // readyIn returns how long until a host is ready. It is not positive if the host is ready, or its state is unknown.

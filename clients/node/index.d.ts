@@ -20,6 +20,17 @@ export interface Item {
   crawl_delay_seconds: number;
   user_agent: string;
   partition_info: { country: string; category: string; date: string };
+  usage: Usage | null;
+}
+
+/** What a site says about the use of a page; null where it says nothing. */
+export interface Usage {
+  /** Content-Signal: `search`, `ai-input`, `ai-train`. */
+  content_signals: Record<string, "yes" | "no">;
+  noai: boolean;
+  noimageai: boolean;
+  tdm_reserved: boolean | null;
+  tdm_policy: string | null;
 }
 
 /** What the engine has of a host's robots.txt. */

@@ -155,6 +155,32 @@ func (s *testShard) mirror(domain, digest string) string {
 // digestOf makes a SHA-256 of one hexadecimal digit.
 func digestOf(c string) string { return strings.Repeat(c, 64) }
 
+// usage: what a site says about the use of its content is leased with its pages, and told to the next collector.
+// A Content-Signal is part of the rules, but changes nothing of what is allowed.
+func usage(t T, db DB) {
+	s := newShard(t, db)
+	s.acquire("a.example", "c", 60, "a.example")
+	said := "1764340000\nheader noai"
+	visit := func(rules string, said *string) {
+		s.putAs(frontier.Put{Domain: "a.example", Partition: kr, Owner: "c", Visits: []frontier.Visit{
+			{Host: "a.example", RobotsExpires: s.now + 86_400_000, Rules: &rules, Usage: said}}})
+	}
+	page := frontier.NewPage{URL: "https://a.example/news/1", Type: "news", Priority: 0.5}
+	visit("User-agent:*\nContent-Signal:ai-train=no\n", &said)
+	expect(t, "accepted", s.put("a.example", page).Pages, []frontier.Verdict{frontier.Accepted})
+	expect(t, "for the collector", s.acquire("a.example", "c", 60, "a.example").Hosts[0].Usage, said)
+	visit(frontier.PartialRules+"User-agent:*\nContent-Signal:ai-train=no\nDisallow:/x\n", nil)
+	s.release("a.example", "c")
+	s.wait(5000)
+	item := s.lease(1).Items[0]
+	expect(t, "leased", []string{item.Signals, item.Usage}, []string{"ai-train=no", said})
+	s.acquire("b.example", "c", 60)
+	long := strings.Repeat("x", frontier.MaxUsage+1)
+	_, err := s.s.Put(ctx, frontier.Put{Domain: "b.example", Partition: kr, Owner: "c",
+		Visits: []frontier.Visit{{Host: "b.example", Usage: &long}}})
+	expect(t, "too long", contract.KindOf(err), contract.Validation)
+}
+
 // forbidden: pages that a host's robots.txt forbids are refused, and dropped when its rules change.
 func forbidden(t T, db DB) {
 	s := newShard(t, db)

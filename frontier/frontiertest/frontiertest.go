@@ -76,6 +76,7 @@ var Cases = []Case{
 	{"what a collector learned", collectorLearned},
 	{"what a collector learned, with its put", learnedWithPut},
 	{"what robots.txt forbids", forbidden},
+	{"what sites say about use", usage},
 	{"evidence of a collection", evidence},
 	{"when a domain was last somebody's", lastOwned},
 	{"a domain that has its contract", unlessCollected},

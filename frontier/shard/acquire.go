@@ -205,6 +205,12 @@ func (c *call) recordVisit(m *store.Domain, v *frontier.Visit) error {
 		return err
 	}
 	h.Change()
+	if v.Usage != nil {
+		if len(*v.Usage) > frontier.MaxUsage {
+			return contract.Invalid("visits", "the usage of %.80q has more than %d bytes", v.Host, frontier.MaxUsage)
+		}
+		h.Usage = *v.Usage
+	}
 	if delay := min(max(crawlDelay(v.Delay), c.settings.Delay), contract.MaxObeyed); v.RobotsExpires > 0 {
 		read := v.RobotsExpires != h.RobotsEnds
 		h.Delay, h.RobotsEnds = delay, v.RobotsExpires

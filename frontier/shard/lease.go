@@ -434,6 +434,8 @@ func (l *leaser) item(h *store.Host, m *store.Domain, p *store.Page, kind string
 	if h.RobotsEnds > c.now {
 		item.RobotsExpires, item.RobotsPartial = h.RobotsEnds, strings.HasPrefix(h.Rules, frontier.PartialRules)
 	}
+	item.Signals, _ = frontier.SignalsOf(h.Rules)
+	item.Usage = h.Usage
 	if v := p.Visit; v != nil {
 		item.Visits, item.Fetched, item.ETag, item.LastModified = v.Count, v.Fetched, v.Etag, v.Modified
 	}

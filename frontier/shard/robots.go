@@ -22,15 +22,15 @@ func setRules(c *call, h *store.Host, rules string) error {
 	if h.Rules == rules {
 		return nil
 	}
-	before := strings.TrimPrefix(h.Rules, frontier.PartialRules)
-	changed, forbade := before != strings.TrimPrefix(rules, frontier.PartialRules), before != ""
+	before, after := onlyRules(h.Rules), onlyRules(rules)
+	changed, forbade := before != after, before != ""
 	h.Rules = rules
 	if changed {
 		h.RulesAt = c.seconds()
 	}
 	delete(c.rules, h.ID)
 	h.Change()
-	if rules != "" {
+	if after != "" {
 		if err := store.Drop(h, func(path string) bool { return isForbidden(c, h, path) }); err != nil {
 			return err
 		}
@@ -42,6 +42,16 @@ func setRules(c *call, h *store.Host, rules string) error {
 		return nil
 	}
 	return putAgain(c, h.Domain) // some may be allowed now
+}
+
+// onlyRules returns the rules of a stored text, "" for none: without the mark of partial rules and the Content-Signal,
+// which forbids no page.
+func onlyRules(text string) string {
+	signals, rules := frontier.SignalsOf(strings.TrimPrefix(text, frontier.PartialRules))
+	if signals != "" && strings.Count(rules, "\n") == 1 {
+		return ""
+	}
+	return rules
 }
 
 // disallowedFor is the time after which a page may be put again that a scraper found to be disallowed, though the

@@ -90,6 +90,7 @@ func randomHost(r *rand.Rand) *Host {
 		h.Texts.Saw(r.Uint64()>>16, r.Uint32N(5))
 		h.Copies.Add(uint64(r.IntN(30)), uint64(r.IntN(30)))
 		h.Rules, h.RulesAt = "User-agent:*\nDisallow:/private/\n", epoch.Seconds(r.Int64N(1<<32))
+		h.Usage = "1764340000\nheader noai"
 		h.Patterns.Give(fmt.Sprintf("a/0/%d*", r.IntN(30)), r.Int64N(20_000))
 		h.Patterns[0].Fetch(epoch.Seconds(r.Int64N(1e6) - 1e5))
 		h.Patterns[0].Look(epoch.Seconds(r.Int64N(1e6)), r.IntN(2) == 0)
@@ -135,6 +136,7 @@ func TestRecord_Survives(t *testing.T) {
 			!reflect.DeepEqual(append([]Page{}, got.Schedule.buffer...), append([]Page{}, h.Schedule.buffer...)) ||
 			got.Scheduled != h.Scheduled || got.Trust != h.Trust || !reflect.DeepEqual(got.Texts, h.Texts) ||
 			!reflect.DeepEqual(got.Patterns, h.Patterns) || got.Rules != h.Rules || got.RulesAt != h.RulesAt ||
+			got.Usage != h.Usage ||
 			!reflect.DeepEqual(got.Copies, h.Copies) ||
 			!slices.Equal(got.recent, h.recent) || !slices.Equal(got.Missing, h.Missing) || got.Passed != h.Passed ||
 			!reflect.DeepEqual(got.segments, append([]segment{}, h.segments...)) ||

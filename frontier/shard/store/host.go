@@ -133,6 +133,7 @@ type hostEntries struct {
 type hostRules struct {
 	Rules    string        // of its robots.txt, see frontier.Visit
 	RulesAt  epoch.Seconds // when Rules changed last; 0 if they never did
+	Usage    string        // of its content, see frontier.Visit
 	Traps    int64         // URLs that were refused because their shape is a trap's, or all pages like them are copies
 	Texts    Texts
 	Copies   Copies
@@ -248,7 +249,7 @@ func (h *Host) append(b []byte) []byte {
 	b = appendUint(h.appendSchedule(b), h.LastLease)
 	b = appendString(h.Patterns.append(h.Texts.append(b)), h.Rules)
 	b = h.Copies.append(appendUint(b, h.RulesAt))
-	return append(h.appendMissing(b), h.tail...)
+	return append(appendString(h.appendMissing(b), h.Usage), h.tail...)
 }
 
 // appendMissing packs what LastLease has not reported.
@@ -435,6 +436,9 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 		if d.at < len(d.text) {
 			d.missing(h)
 		}
+		if d.at < len(d.text) {
+			h.Usage = d.string()
+		}
 	}
 	h.tail = d.text[d.at:]
 	return h, d.err
@@ -486,7 +490,7 @@ func (h *Host) DueAt() (at epoch.Millis) {
 // State describes the host to an owner that must not send it requests before ready.
 func (h *Host) State(ready epoch.Millis) frontier.HostState {
 	return frontier.HostState{Host: h.Name, Delay: h.Interval().Milliseconds(), ReadyAt: ready, BlockedUntil: h.Blocked,
-		RobotsExpires: h.RobotsEnds, Unresolved: h.Unresolved, Excluded: h.Excluded}
+		RobotsExpires: h.RobotsEnds, Unresolved: h.Unresolved, Excluded: h.Excluded, Usage: h.Usage}
 }
 
 // Class returns the index of a class among those of the host, and adds it if it is new. Its day is that of its newest

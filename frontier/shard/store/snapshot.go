@@ -205,6 +205,7 @@ func (h *Host) Merge(record []byte, saved []frontier.Part, classes []frontier.Cl
 	}
 	h.Override, h.Blocked = cmp.Or(h.Override, m.old.Override), max(h.Blocked, m.old.Blocked)
 	h.Ready = max(h.Ready, m.old.Ready, askedUntil(m.old))
+	h.Usage = cmp.Or(h.Usage, m.old.Usage)
 	if h.RobotsEnds == 0 {
 		h.Delay, h.RobotsEnds, h.Rules = max(h.Delay, m.old.Delay), m.old.RobotsEnds, m.old.Rules
 	}
@@ -446,6 +447,7 @@ func (h *Host) inherit(blank *Host) {
 	h.Ready, h.Blocked, h.Unresolved = max(h.Ready, blank.Ready), max(h.Blocked, blank.Blocked),
 		max(h.Unresolved, blank.Unresolved)
 	h.Override, h.AskedAt = max(h.Override, blank.Override), max(h.AskedAt, blank.AskedAt)
+	h.Usage = cmp.Or(blank.Usage, h.Usage)
 	if blank.RobotsEnds > h.RobotsEnds {
 		h.Delay, h.RobotsEnds, h.Rules = blank.Delay, blank.RobotsEnds, blank.Rules
 	} else {
