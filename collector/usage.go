@@ -30,7 +30,8 @@ func (g *gathering) usage(ctx context.Context, home *fetch.Answer, failure error
 		u.CheckedAt = known.CheckedAt
 	}
 	now := g.collector.Clock.Now()
-	if mayCrawl(failure, home) && (u.CheckedAt == nil || now.Sub(u.CheckedAt.Time) >= usageMaxAge) {
+	if mayCrawl(failure, home) && (u.CheckedAt == nil || now.Sub(u.CheckedAt.Time) >= usageMaxAge) &&
+		len(pageLinks(home.Content, home.URL)) > 0 { // otherwise it is a placeholder
 		if rules, ok := tdmRules(ctx, g); ok {
 			u.TDM, u.CheckedAt = rules, contract.At(now)
 		}
