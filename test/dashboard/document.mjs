@@ -242,6 +242,11 @@ export function contract(domain, partition_info, collected) {
         },
       ],
     },
+    usage: {
+      directives: [{ name: "noai", source: "header" }],
+      tdm: [{ location: "/", reserved: true, policy: null, source: "tdmrep.json" }],
+      tdmrep_checked_at: at(0),
+    },
     processing_metadata: {
       processed_at: at(0),
       processing_duration_ms: 1250,

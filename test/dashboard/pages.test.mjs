@@ -387,6 +387,7 @@ describe("the dashboard", { skip }, () => {
       await said(page.getByRole("table", { name: "URLs that matter most" }).getByRole("row").nth(1)),
       /press release[\s\S]+0\.84\s+daily\s+0\.81\s+crawl now\s+feed/,
     );
+    assert.match(await said(page.locator("main")), /Use of content\s+noai\s+TDM \/ reserved/);
     assert.match(await said(card("robots.txt")), /HTTP status\s+200[\s\S]+Crawl delay\s+2 sec/);
     assert.match(await said(card("Sitemaps")), /archive-sitemap\.xml[\s\S]+HTTP status 503/);
     assert.match(await said(card("Feeds")), /Press Releases/);

@@ -61,6 +61,7 @@ function how(doc) {
       plan && [t("contract.agent"), code(plan.user_agent)],
       plan && [t("contract.expires"), moment(plan.robots_expires_at)],
       [t("contract.signals"), signals(plan?.content_signals ?? robots.content_signals)],
+      doc.usage && [t("contract.usage"), usage(doc.usage)],
     ),
     plan && h("h3", null, t("entryPoints")),
     plan &&
@@ -100,6 +101,15 @@ function signals(given) {
   return entries.length
     ? entries.map(([name, value]) => [badge("quiet", h("bdi", null, `${name}=${value}`)), " "])
     : muted(t("none"));
+}
+
+/** What the home page and tdmrep.json say about the use of the content. */
+function usage({ directives, tdm }) {
+  const said = [
+    ...directives.map(({ name }) => name),
+    ...tdm.map(({ location, reserved }) => `TDM ${location} ${t(reserved ? "contract.reserved" : "contract.free")}`),
+  ];
+  return said.length ? said.map((text) => [badge("quiet", h("bdi", null, text)), " "]) : muted(t("none"));
 }
 
 const topUrls = ({ discovered_urls: rows }, state, app) =>
