@@ -176,8 +176,12 @@ func usage(t T, db DB) {
 	expect(t, "leased", []string{item.Signals, item.Usage}, []string{"ai-train=no", said})
 	s.acquire("b.example", "c", 60)
 	long := strings.Repeat("x", frontier.MaxUsage+1)
-	_, err := s.s.Put(ctx, frontier.Put{Domain: "b.example", Partition: kr, Owner: "c",
-		Visits: []frontier.Visit{{Host: "b.example", Usage: &long}}})
+	var err error
+	s.do(func() error {
+		_, err = s.s.Put(ctx, frontier.Put{Domain: "b.example", Partition: kr, Owner: "c",
+			Visits: []frontier.Visit{{Host: "b.example", Usage: &long}}})
+		return nil
+	})
 	expect(t, "too long", contract.KindOf(err), contract.Validation)
 }
 
