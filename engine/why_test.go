@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"cmp"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -39,11 +40,22 @@ func TestFrontierURL_StoppedBy(t *testing.T) {
 				return fetchtest.Page{Status: 200, Body: "User-agent: *\nDisallow: /\n"}, true
 			case "https://down.sg/robots.txt":
 				return fetchtest.Page{Status: 503}, true
+			case "https://many.sg/sitemap.xml":
+				var b strings.Builder
+				for n := range 600 { // of which 500 may wait
+					fmt.Fprintf(&b, "<url><loc>https://many.sg/news/story-%d</loc></url>", n)
+				}
+				return fetchtest.Page{Status: 200, Header: map[string]string{"Content-Type": "application/xml"},
+					Body: "<urlset>" + b.String() + "</urlset>"}, true
+			}
+			if strings.Contains(r.URL, "gone.sg/") {
+				return fetchtest.Fail(fetch.ErrNotResolved), true
 			}
 			return serve(r, n)
 		}
 		upload(t, w, day, 1, `[{"url": "https://one.sg/private/research-8"}, {"url": "https://shut.sg/news/1"},
-			{"url": "https://down.sg/news/1"}, {"url": "https://two.sg/about"}]`)
+			{"url": "https://down.sg/news/1"}, {"url": "https://two.sg/about"},
+			{"url": "https://www.gone.sg/news/1"}, {"url": "https://many.sg/news/story-1"}]`)
 		orchestrate(w, "{}")
 		w.Drain()
 		ask := func(address, state, stop, why string) *contract.FrontierURL {
@@ -64,6 +76,15 @@ func TestFrontierURL_StoppedBy(t *testing.T) {
 		ask("https://shut.sg/news/1", "forbidden", "robots|Disallow: /|https://shut.sg/robots.txt|", "Disallow: /")
 		ask("https://down.sg/news/1", "forbidden", "robots||https://down.sg/robots.txt|", "could not read")
 		ask("https://one.sg/news/never-seen", "unknown", "", "named it")
+		ask("https://www.gone.sg/news/1", "unknown", "",
+			"the last collection of its domain failed: https://gone.sg/robots.txt: the ")
+		waits := ""
+		for _, u := range enginetest.Data[contract.URLsPage](w, "GET", "/api/v1/seeds/domains/many.sg/urls", "").URLs {
+			if u.State != nil && *u.State == "unknown" {
+				waits = u.URL
+			}
+		}
+		ask(waits, "unknown", "", "the last collection found it, and better pages of its domain wait")
 		if s := ask(story, "due", "", "its host's turn comes"); s.ScoreWhy == nil ||
 			!strings.Contains(*s.ScoreWhy, " news + 0.040 host of no sector + ") ||
 			!strings.Contains(*s.ScoreWhy, " in a sitemap + ") || strings.Contains(*s.ScoreWhy, "learnt") {
@@ -113,7 +134,8 @@ func TestFrontierURL_StoppedBy(t *testing.T) {
 		}
 		lease(`, "domain": "shut.sg"`, "exclusion|domain shut.sg|development|")
 		lease(`, "host": "www.shut.sg"`, "exclusion|domain shut.sg|development|")
-		lease(`, "host": "two.sg"`, "")
+		lease(`, "host": "two.sg"`, "block|||")
+		lease(`, "host": "never-heard-of.sg"`, "")
 		lease("", "")
 		w.Ask("POST", "/api/v1/pipeline/pause", `{"reason": "moving"}`)
 		lease("", "pause||development|moving")

@@ -71,9 +71,25 @@ func (a frontierRoutes) leaseURLs(w http.ResponseWriter, r *http.Request) error 
 	}
 	if len(answer.Items) == 0 {
 		answer.RetryAfter = &wait
+		if answer.StoppedBy == nil && want.Host != "" {
+			answer.StoppedBy = a.blockOf(r.Context(), want.Host)
+		}
 	}
 	httpapi.Succeed(w, http.StatusOK, answer)
 	return nil
+}
+
+// blockOf returns the block of a host, or nil.
+func (a frontierRoutes) blockOf(ctx context.Context, host string) *contract.FrontierStop {
+	d, err := a.Frontier.Host(ctx, host)
+	if err != nil { // the lease is answered all the same
+		a.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error())
+		return nil
+	}
+	if d.BlockedUntil == 0 {
+		return nil
+	}
+	return &contract.FrontierStop{Kind: contract.StopBlock, Until: contract.AtMillis(d.BlockedUntil)}
 }
 
 // keptBack returns what operators decided that keeps everything back that a lease asks for, or nil.

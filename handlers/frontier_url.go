@@ -43,7 +43,7 @@ func (a frontierRoutes) frontierURL(w http.ResponseWriter, r *http.Request) erro
 	}
 	canonical, _ := markup.AppendCanonical(nil, []byte(url))
 	e := a.collected(r.Context(), &s)
-	a.explain(r.Context(), &answer, &s, e.verdict(string(canonical)))
+	a.explain(r.Context(), &answer, &s, e)
 	if answer.Priority != nil {
 		answer.ScoreWhy = contract.Text(e.score(string(canonical), &s, a.Now()))
 	}
@@ -72,17 +72,16 @@ const (
 
 // explain adds who keeps a URL from being given, if somebody does. What operators decide counts at once, even if the
 // URL's shard does not know of it yet.
-func (a frontierRoutes) explain(ctx context.Context, u *contract.FrontierURL, s *frontier.URLState,
-	verdict robotsVerdict) {
+func (a frontierRoutes) explain(ctx context.Context, u *contract.FrontierURL, s *frontier.URLState, e collected) {
 	controls, _, err := a.Controls.Read(ctx)
 	if err != nil { // then those that were read last
 		a.Log.Warn("controls_failed", "error_type", contract.KindOf(err), "error", err.Error())
 	}
 	canonical, _ := markup.AppendCanonical(nil, []byte(u.URL))
 	host := hostOfURL(string(canonical))
-	if e := controls.Excluding(string(canonical)); e != nil {
-		u.State, u.StoppedBy = stateExcluded, e.Stop()
-		u.Why = "operators excluded the " + e.Kind + " " + e.Value
+	if x := controls.Excluding(string(canonical)); x != nil {
+		u.State, u.StoppedBy = stateExcluded, x.Stop()
+		u.Why = "operators excluded the " + x.Kind + " " + x.Value
 		return
 	}
 	switch {
@@ -93,7 +92,7 @@ func (a frontierRoutes) explain(ctx context.Context, u *contract.FrontierURL, s 
 		u.Why = "the robots.txt of its host forbids it: " + s.Rule
 		return
 	}
-	switch verdict {
+	switch e.verdict(string(canonical)) {
 	case robotsForbids:
 		u.State, u.StoppedBy = stateForbidden, robotsStop(host, "")
 		u.Why = "the robots.txt that the last collection read forbids it"
@@ -105,6 +104,9 @@ func (a frontierRoutes) explain(ctx context.Context, u *contract.FrontierURL, s 
 			return
 		}
 	}
+	if s.State == stateUnknown {
+		a.explainUnknown(ctx, u, s, e)
+	}
 	switch {
 	case s.BlockedUntil > 0:
 		u.StoppedBy = &contract.FrontierStop{Kind: contract.StopBlock, Until: contract.AtMillis(s.BlockedUntil)}
@@ -114,6 +116,36 @@ func (a frontierRoutes) explain(ctx context.Context, u *contract.FrontierURL, s 
 			u.State = stateWaiting
 			u.Why = "operators paused the pipeline, and scrapers get nothing until it is resumed"
 		}
+	}
+}
+
+// explainUnknown says why a URL is not in the frontier, if the collections of its domain tell.
+func (a frontierRoutes) explainUnknown(ctx context.Context, u *contract.FrontierURL, s *frontier.URLState,
+	e collected) {
+	canonical, _ := markup.AppendCanonical(nil, []byte(u.URL))
+	listed, err := e.lists(ctx, string(canonical))
+	if err != nil {
+		dir := contract.DomainDir{Partition: s.Evidence.Partition, Domain: s.Domain}
+		a.Log.Warn("evidence_unreadable", "error_type", contract.KindOf(err), "error", err.Error(), "key",
+			dir.Document())
+	}
+	if listed {
+		u.Why = "the last collection found it, and better pages of its domain wait; it is put when those are fetched"
+		return
+	}
+	domain, _ := contract.RegistrableDomain(hostOfURL(string(canonical)))
+	records, err := a.Ledger.Domain(ctx, domain, contract.Filter{})
+	switch {
+	case err != nil:
+		a.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
+	case len(records) == 0:
+	case records[0].Retry != nil:
+		u.Why = fmt.Sprintf("the collection of its domain failed at attempt %d of %d: %s", records[0].Retry.Attempt,
+			records[0].Retry.Of, records[0].Retry.ErrorMessage)
+	case records[0].State == contract.Pending:
+		u.Why = "its domain waits to be collected"
+	case records[0].State == contract.Failed && records[0].ErrorMessage != nil:
+		u.Why = "the last collection of its domain failed: " + *records[0].ErrorMessage
 	}
 }
 
@@ -180,6 +212,14 @@ func (e collected) verdict(url string) robotsVerdict {
 		}
 	}
 	return robotsAllows
+}
+
+// lists reports whether the collection stored a canonical URL.
+func (e collected) lists(ctx context.Context, url string) (listed bool, err error) {
+	if e.stored != nil {
+		err = e.stored.URLs(ctx, func(u *contract.ListedURL) { listed = listed || u.URL == url })
+	}
+	return listed, err
 }
 
 // score returns the summands of a page's priority now, in words. The collection knows all but the date, which counts as

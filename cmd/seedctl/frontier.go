@@ -68,6 +68,9 @@ type leaseBody struct {
 	Kinds    []string `json:"kinds,omitempty"`
 	PerHost  int      `json:"per_host,omitempty"`
 	MaxHosts int      `json:"max_hosts,omitempty"`
+	Domain   string   `json:"domain,omitempty"`
+	Host     string   `json:"host,omitempty"`
+	MinScore float64  `json:"min_score,omitempty"`
 }
 
 func frontierLeaseCommand() *cobra.Command {
@@ -91,6 +94,9 @@ With --json it prints {"lease_id", "expires_at", "items", "retry_after_seconds",
 	completeFlag(r.cmd, "types", contentTypes)
 	kinds := r.flags.String("kinds", "", "`KIND`: page, entry or both; page without it")
 	completeFlag(r.cmd, "kinds", oneOf("page", "entry", "page,entry"))
+	r.flags.StringVar(&body.Domain, "domain", "", "only hosts of this registrable `DOMAIN`")
+	r.flags.StringVar(&body.Host, "host", "", "only this `HOST`")
+	r.flags.Float64Var(&body.MinScore, "min-score", 0, "only URLs with at least this `PRIORITY`, 0 to 1")
 	r.flags.IntVar(&body.PerHost, "per-host", 1, "`N` URLs of a host at most, 1 to 20")
 	r.flags.IntVar(&body.MaxHosts, "max-hosts", 0, "`N` hosts at most, 1 to 500; as many as there are URLs without it")
 	return r.command(func(ctx context.Context, _ []string) error {
@@ -376,6 +382,9 @@ func writeURLState(w io.Writer, s *contract.FrontierURL) error {
 	}
 	if s.Attempts > 0 {
 		add("attempts", "%d", s.Attempts)
+	}
+	if s.LastStatus != nil && len(s.Checks) == 0 {
+		add("last answer", "%d", *s.LastStatus)
 	}
 	if s.Fetched != nil {
 		add("last fetched", "%s", moment(s.Fetched))

@@ -242,6 +242,9 @@ func writeHost(w io.Writer, d *contract.FrontierHostDetail) error {
 	add("entry points", "%d", d.Entries)
 	add("delay", "%g s", d.Delay)
 	add("ready", "%s", moment(d.ReadyAt))
+	if d.UnresolvedUntil != nil {
+		add("unresolved", "its name did not resolve; it is asked again at %s", moment(d.UnresolvedUntil))
+	}
 	if d.BlockedUntil != nil {
 		add("blocked until", "%s", moment(d.BlockedUntil))
 	}

@@ -360,6 +360,24 @@ func TestFrontier_Host(t *testing.T) {
 	}
 }
 
+// A host that does not resolve says so, and a page that was refused with which status.
+func TestFrontier_Trouble(t *testing.T) {
+	var host, page bytes.Buffer
+	var lost contract.FrontierHostDetail
+	lost.UnresolvedUntil = ptr(at("20:00:00"))
+	if err := errors.Join(writeHost(&host, &lost),
+		writeURLState(&page, &contract.FrontierURL{State: "waiting", Attempts: 1, LastStatus: ptr(403)})); err != nil {
+		t.Fatal(err)
+	}
+	want := "its name did not resolve; it is asked again at 2026-01-28 20:00:00\n"
+	if !strings.Contains(host.String(), want) {
+		t.Errorf("%s, want %q", &host, want)
+	}
+	if want = "last answer  403\n"; !strings.Contains(page.String(), want) {
+		t.Errorf("%s, want %q", &page, want)
+	}
+}
+
 // Whatever keeps URLs from being given is named, with whose decision it is.
 func TestFrontier_StoppedBy(t *testing.T) {
 	since, until := at("09:00:00"), at("20:00:00")

@@ -80,6 +80,8 @@ var remoteCommands = []struct {
 		[]string{
 			`POST /frontier/lease {"max":5,"lease_seconds":30,"country":"kr","category":"news","types":["news",` +
 				`"faq"],"kinds":["page","entry"],"per_host":2}`}},
+	{"frontier lease --domain a.sg --host www.a.sg --min-score 0.5", []string{`POST /frontier/lease {"max":10,` +
+		`"lease_seconds":60,"per_host":1,"domain":"a.sg","host":"www.a.sg","min_score":0.5}`}},
 	{"frontier report --lease 0.1", nil},
 	{"frontier put --country sg --category news --date 2026-01-28", nil},
 	{"frontier url https://news.example/rss.xml https://a.example/?a=b",

@@ -315,7 +315,7 @@ func TestWhy(t *testing.T) {
 			s.put("a.example", []frontier.NewPage{{URL: "https://a.example/best", Priority: 1}})
 			l, _ := s.lease(frontier.LeaseRequest{Max: 1})
 			s.report(l, 500)
-		}, "waiting", "its host failed 1 times in a row"},
+		}, "waiting", "its host failed once in a row"},
 		"host refuses": {func(s *site) {
 			s.put("a.example", frontiertest.Articles("a.example", 10, 5))
 			for range 3 {
@@ -342,7 +342,7 @@ func TestWhy(t *testing.T) {
 		"refused": {func(s *site) {
 			l, _ := s.lease(frontier.LeaseRequest{Max: 1})
 			s.report(l, 403)
-		}, "waiting", "it failed or was refused 1 times"},
+		}, "waiting", "it failed or was refused once"},
 		"collected": {func(s *site) {
 			s.do(func() error {
 				_, err := s.shard.Acquire(s.now, frontier.AcquireRequest{Domain: "a.example", Owner: "c", Seconds: 60})

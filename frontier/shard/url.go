@@ -124,6 +124,14 @@ func (x *explainer) run() error {
 
 func (x *explainer) say(format string, args ...any) { x.state.Why = fmt.Sprintf(format, args...) }
 
+// times formats how often something happened.
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
 // instant formats an instant as in RFC 3339.
 func instant(at epoch.Millis) string { return at.Time().UTC().Format(time.RFC3339) }
 
@@ -189,11 +197,11 @@ func (x *explainer) waits(p *store.Page, due epoch.Seconds) {
 	case h.Unresolved > c.now && h.Unresolved == free:
 		x.say("the name of its host did not resolve; it is tried again at %s", instant(h.Unresolved))
 	case due.Millis() > c.now && due.Millis() == free && x.state.Attempts > 0:
-		x.say("it failed or was refused %d times, and is tried again at %s", x.state.Attempts, instant(due.Millis()))
+		x.say("it failed or was refused %s, and is tried again at %s", times(x.state.Attempts), instant(due.Millis()))
 	case due.Millis() > c.now && due.Millis() == free:
 		x.say("its turn comes at %s", instant(due.Millis()))
 	case free > c.now && h.Failures > 0:
-		x.say("its host failed %d times in a row, and is tried again at %s", h.Failures, instant(free))
+		x.say("its host failed %s in a row, and is tried again at %s", times(int(h.Failures)), instant(free))
 	case free > c.now && h.Refusals >= refusing:
 		x.say("its host refused %d pages in a row, and is tried again at %s", h.Refusals, instant(free))
 	case free > c.now:
