@@ -7,6 +7,7 @@ package collector
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/newsfork/seed-engine/classify"
@@ -55,7 +56,9 @@ type Batch struct {
 	store     *store
 	excluded  func(link string) bool
 	limiter   *fetch.Limiter
-	merging   chan struct{} // one URL list too large for a message is in memory at once
+	mu        sync.Mutex
+	begun     map[*contract.Refresh]begunRefresh // guarded by mu
+	merging   chan struct{}                      // one URL list too large for a message is in memory at once
 }
 
 // NewBatch starts the work of one event. URLs for which excluded returns true are not requested.
@@ -63,7 +66,7 @@ func (c *Collector) NewBatch(excluded func(link string) bool) *Batch {
 	limiter := fetch.NewLimiter(fetch.MaxConnections)
 	return &Batch{
 		collector: c, store: newStore(c.Bucket, c.Clock, limiter), excluded: excluded, limiter: limiter,
-		merging: make(chan struct{}, 1),
+		begun: map[*contract.Refresh]begunRefresh{}, merging: make(chan struct{}, 1),
 	}
 }
 

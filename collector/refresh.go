@@ -47,6 +47,65 @@ type Refreshed struct {
 	Rewritten []*contract.Document
 }
 
+// begunRefresh is the grant of a refresh that began with others.
+type begunRefresh struct {
+	frontier.RefreshGrant
+	owner string
+	at    time.Time
+}
+
+// refreshTime is the longest time that a refresh takes of its grant, with the wait for its host.
+const refreshTime = 2 * time.Minute
+
+// usable reports whether the grant lasts as long as the refresh may.
+func (g *begunRefresh) usable(now time.Time) bool {
+	return !g.Granted || now.Sub(g.at)+refreshTime <= time.Duration(g.Seconds)*time.Second
+}
+
+// BeginRefreshes requests the hosts of refreshes that are performed next, all at once: that costs one call of their
+// shard, and one row. Refresh requests any other host by itself, also if the shard did not answer here, or runs an
+// earlier version.
+func (b *Batch) BeginRefreshes(ctx context.Context, list []*contract.Refresh) {
+	shards := map[string][]*contract.Refresh{}
+	for _, r := range list {
+		if r.Method != frontier.MethodRefill && r.Method != frontier.MethodCollect {
+			name := b.collector.Frontier.Of(r.Domain).Name()
+			shards[name] = append(shards[name], r)
+		}
+	}
+	for _, list := range shards {
+		requests := make([]frontier.RefreshRequest, len(list))
+		for i, r := range list {
+			requests[i] = frontier.RefreshRequest{Domain: r.Domain, URL: r.URL, Owner: rand.Text()}
+		}
+		at := b.collector.Clock.Now()
+		grants, err := b.collector.Frontier.Of(list[0].Domain).BeginRefreshes(ctx, requests)
+		if err != nil {
+			continue
+		}
+		b.mu.Lock()
+		for i, r := range list {
+			b.begun[r] = begunRefresh{grants[i], requests[i].Owner, at}
+		}
+		b.mu.Unlock()
+	}
+}
+
+// begin requests the host of a refresh, unless BeginRefreshes has. If other refreshes left too little time of that
+// grant, the host is busy until it expires.
+func (b *Batch) begin(ctx context.Context, r *contract.Refresh) (begunRefresh, error) {
+	b.mu.Lock()
+	begun, ok := b.begun[r]
+	b.mu.Unlock()
+	if ok && begun.usable(b.collector.Clock.Now()) {
+		return begun, nil
+	}
+	owner := rand.Text()
+	grant, err := b.collector.Frontier.Of(r.Domain).BeginRefresh(ctx,
+		frontier.RefreshRequest{Domain: r.Domain, URL: r.URL, Owner: owner})
+	return begunRefresh{RefreshGrant: grant, owner: owner}, err
+}
+
 // Refresh reads one entry point and puts its new pages into the frontier. It continues with other due entry points of
 // the host as long as the frontier grants it the host. On error nothing is saved, and the frontier schedules the
 // refresh again.
@@ -58,9 +117,7 @@ func (b *Batch) Refresh(ctx context.Context, r *contract.Refresh) (Refreshed, er
 		m, err := b.collectAgain(ctx, r)
 		return Refreshed{Collect: m}, err
 	}
-	owner := rand.Text()
-	begun, err := b.collector.Frontier.Of(r.Domain).BeginRefresh(ctx,
-		frontier.RefreshRequest{Domain: r.Domain, URL: r.URL, Owner: owner})
+	begun, err := b.begin(ctx, r)
 	switch {
 	case err != nil || begun.Over:
 		return Refreshed{}, err
@@ -69,7 +126,7 @@ func (b *Batch) Refresh(ctx context.Context, r *contract.Refresh) (Refreshed, er
 	}
 	started := b.collector.Clock.Now()
 	var rewritten []*contract.Document
-	f := &refresh{batch: b, message: r, begun: &begun, owner: owner}
+	f := &refresh{batch: b, message: r, begun: &begun.RefreshGrant, owner: begun.owner}
 	for {
 		if b.collector.Clock.Now().Sub(started) < maxRefreshRun {
 			f.next = rand.Text()

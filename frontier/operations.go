@@ -455,6 +455,12 @@ type RefreshRequest struct {
 	Owner  string // names one attempt
 }
 
+// RefreshRequests are requests of refreshes that begin together, at most contract.MaxRefreshes.
+type RefreshRequests struct{ Refreshes []RefreshRequest }
+
+// RefreshGrants answer RefreshRequests, in the same order.
+type RefreshGrants struct{ Grants []RefreshGrant }
+
 // RefreshGrant answers a RefreshRequest. If granted, the owner may fetch the entry point, one request at a time at the
 // host's delay, for Seconds.
 type RefreshGrant struct {

@@ -45,6 +45,8 @@ type Batch interface {
 	Visit(domain string) Visit
 	// Hosts returns what the event learned about the hosts of a registrable domain.
 	Hosts(domain string) []frontier.Visit
+	// BeginRefreshes requests the hosts of the refreshes that follow, all at once.
+	BeginRefreshes(ctx context.Context, list []*contract.Refresh)
 	// Refresh looks at one entry point again.
 	Refresh(ctx context.Context, r *contract.Refresh) (collector.Refreshed, error)
 }

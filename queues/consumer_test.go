@@ -74,7 +74,8 @@ type steps struct {
 	done     bool                       // returned by Done
 	mu       sync.Mutex
 
-	refresh func(*contract.Refresh) (collector.Refreshed, error)
+	refresh  func(*contract.Refresh) (collector.Refreshed, error)
+	together []string // domains whose refreshes began together
 }
 
 func (s *steps) Process(_ context.Context, m *contract.SeedMessage, sender processor.Sender) (processor.Result,
@@ -101,6 +102,12 @@ func (s *steps) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 		return s.document(m), s.collect(m, last)
 	}
 	return &contract.Document{}, s.collect(m, last)
+}
+
+func (s *steps) BeginRefreshes(_ context.Context, list []*contract.Refresh) {
+	for _, r := range list {
+		s.together = append(s.together, r.Domain)
+	}
 }
 
 func (s *steps) Refresh(_ context.Context, r *contract.Refresh) (collector.Refreshed, error) {

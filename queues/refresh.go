@@ -29,23 +29,24 @@ type refreshDelivery struct {
 	work []contract.Refresh
 }
 
-// refreshAll refreshes the entry points of all messages. It acknowledges each message in any case: the frontier sends a
-// refresh again that did not finish, as it does with those for which the event has no time.
+// refreshAll refreshes the entry points of all messages, in groups that begin together: the frontier reserves their
+// hosts for as long as two refreshes take, one after the other. It acknowledges each message in any case: the frontier
+// sends a refresh again that did not finish, as it does with those for which the event has no time.
 func (e *domainEvent) refreshAll(ctx context.Context, list []refreshDelivery) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, refreshesAtOnce)
-	for _, d := range list {
-		for i := range d.work {
-			slots <- struct{}{}
-			if e.consumer.Now().Sub(e.start) > latestStart {
-				<-slots
-				continue
-			}
-			wg.Go(func() {
-				defer func() { <-slots }()
-				e.refresh(ctx, d, &d.work[i])
-			})
+	work := e.refreshes(list)
+	for i, r := range work {
+		if slots <- struct{}{}; e.consumer.Now().Sub(e.start) > latestStart {
+			break
 		}
+		if i%contract.MaxRefreshes == 0 {
+			e.beginRefreshes(ctx, work[i:min(i+contract.MaxRefreshes, len(work))])
+		}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			e.refresh(ctx, r.Message, r.work)
+		})
 	}
 	wg.Wait()
 	for _, d := range list {
@@ -53,12 +54,40 @@ func (e *domainEvent) refreshAll(ctx context.Context, list []refreshDelivery) {
 	}
 }
 
-// refresh refreshes one entry point of a message. If its host is busy, it is sent again by itself.
-func (e *domainEvent) refresh(ctx context.Context, d refreshDelivery, r *contract.Refresh) {
-	c := e.consumer
-	if e.exclusions.Domain(r.Domain) || r.Method != frontier.MethodRefill && e.exclusions.URL(r.URL) {
+// oneRefresh is a refresh of a message.
+type oneRefresh struct {
+	Message
+	work *contract.Refresh
+}
+
+// refreshes returns the refreshes of all messages that operators have not excluded.
+func (e *domainEvent) refreshes(list []refreshDelivery) (all []oneRefresh) {
+	for _, d := range list {
+		for i := range d.work {
+			r := &d.work[i]
+			if !e.exclusions.Domain(r.Domain) && (r.Method == frontier.MethodRefill || !e.exclusions.URL(r.URL)) {
+				all = append(all, oneRefresh{d.Message, r})
+			}
+		}
+	}
+	return all
+}
+
+// beginRefreshes requests the hosts of the next refreshes, if there are several.
+func (e *domainEvent) beginRefreshes(ctx context.Context, next []oneRefresh) {
+	if len(next) == 1 {
 		return
 	}
+	list := make([]*contract.Refresh, len(next))
+	for i, r := range next {
+		list[i] = r.work
+	}
+	e.batch.BeginRefreshes(ctx, list)
+}
+
+// refresh refreshes one entry point of a message. If its host is busy, it is sent again by itself.
+func (e *domainEvent) refresh(ctx context.Context, m Message, r *contract.Refresh) {
+	c := e.consumer
 	err := recovered(func() error {
 		done, err := e.batch.Refresh(ctx, r)
 		for _, doc := range done.Rewritten {
@@ -81,6 +110,6 @@ func (e *domainEvent) refresh(ctx context.Context, d refreshDelivery, r *contrac
 		return nil
 	})
 	if err != nil {
-		c.logFailure("refresh_failed", d, err, "registrable_domain", r.Domain, "url", r.URL)
+		c.logFailure("refresh_failed", m, err, "registrable_domain", r.Domain, "url", r.URL)
 	}
 }

@@ -71,6 +71,9 @@ func TestRefresh_ManyInOneMessage(t *testing.T) {
 		if slices.Sort(seen); !slices.Equal(seen, slices.Sorted(slices.Values(append(all, "g.sg")))) {
 			t.Errorf("refreshed %q", seen)
 		}
+		if want := append(slices.Clone(all), "g.sg")[:10]; !slices.Equal(f.steps.together, want) {
+			t.Errorf("%q began together, want %q", f.steps.together, want)
+		}
 		if highest != 5 {
 			t.Errorf("%d refreshes at once", highest)
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -358,11 +359,8 @@ func (d *day) tick() error {
 			return err
 		}
 		d.messages++
-		for i := range list {
-			if s := d.byName[list[i].Domain]; s != nil && list[i].Method != frontier.MethodRefill {
-				d.schedule(d.now+2000, func() error { return d.refresh(s, list[i].URL) })
-			}
-		}
+		list = slices.DeleteFunc(list, func(r contract.Refresh) bool { return r.Method == frontier.MethodRefill })
+		d.schedule(d.now+2000, func() error { return d.refresh(list) })
 	}
 	if o := t.Snapshot; o != nil {
 		request, err := frontier.Encode(frontier.StoredRequest{Date: o.Date, Taken: o.Taken})
@@ -375,18 +373,29 @@ func (d *day) tick() error {
 	return nil
 }
 
-// refresh looks at an entry point, and at others of its host that are due.
-func (d *day) refresh(s *site, url string) error {
-	owner := fmt.Sprint(d.now, url)
-	g, err := d.shard.BeginRefresh(ctx, frontier.RefreshRequest{Domain: s.domain, URL: url, Owner: owner})
-	if err != nil || g.Over {
-		return err
-	}
-	if !g.Granted {
-		d.schedule(d.now+epoch.Millis(max(g.RetryIn, 1000)), func() error { return d.refresh(s, url) })
+// refresh looks at the entry points of a message, and at others of their hosts that are due.
+func (d *day) refresh(list []contract.Refresh) error {
+	if len(list) == 0 {
 		return nil
 	}
-	d.schedule(max(d.now, g.Host.ReadyAt)+500, func() error { return d.endRefresh(s, url, owner, &g) })
+	requests := make([]frontier.RefreshRequest, len(list))
+	for i, r := range list {
+		requests[i] = frontier.RefreshRequest{Domain: r.Domain, URL: r.URL, Owner: fmt.Sprint(d.now, r.URL)}
+	}
+	grants, err := d.shard.BeginRefreshes(ctx, requests)
+	if err != nil {
+		return err
+	}
+	for i, g := range grants {
+		s, r := d.byName[list[i].Domain], requests[i]
+		switch {
+		case g.Over:
+		case !g.Granted:
+			d.schedule(d.now+epoch.Millis(max(g.RetryIn, 1000)), func() error { return d.refresh(list[i : i+1]) })
+		default:
+			d.schedule(max(d.now, g.Host.ReadyAt)+500, func() error { return d.endRefresh(s, r.URL, r.Owner, &g) })
+		}
+	}
 	return nil
 }
 

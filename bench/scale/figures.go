@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// slower is what WebAssembly takes of CPU time beside native code.
+// slower is the CPU time of WebAssembly, in units of that of native code.
 const slower = 4
 
-// once is how often a whole shard does in a day what it does once for everything that is due: its ticks are a minute
-// apart, or more, and write the same few rows however many hosts are due.
+// once caps the operations of a day that do not grow with the load: ticks are a minute apart, or more, and write the
+// same few rows however many hosts are due.
 var once = map[string]float64{"tick": 24 * 60, "stored": 1}
 
 // document is docs/scale.md.
@@ -53,9 +53,10 @@ type figure struct {
 	name     string
 	value    float64
 	measured bool // the time of calls, which does not grow linearly, and depends on the machine
+	shared   bool // of what several share, the more the larger the load is
 }
 
-// limit is how much of a limit is used.
+// limit is the used share of a limit.
 type limit struct {
 	name  string
 	share float64
@@ -66,9 +67,9 @@ func figuresOf(d *day, doc document) *figures {
 	f := &figures{factor: d.factor}
 	scale := float64(d.factor)
 	const seconds = 86_400
-	add := func(name string, value float64) { f.lines = append(f.lines, figure{name, value, false}) }
+	add := func(name string, value float64) { f.lines = append(f.lines, figure{name: name, value: value}) }
 	took := func(name string, list []time.Duration, p int) {
-		f.lines = append(f.lines, figure{name, milliseconds(percentile(list, p)), true})
+		f.lines = append(f.lines, figure{name: name, value: milliseconds(percentile(list, p)), measured: true})
 	}
 
 	// What a shard does in a day, by operation.
@@ -104,6 +105,9 @@ func figuresOf(d *day, doc document) *figures {
 	each := func(what string, n float64, names ...string) {
 		add("rows written for a "+what, sum(written, names...)*shards/n)
 		add("calls for a "+what, sum(done, names...)*shards/n)
+		for i := len(f.lines) - 2; i < len(f.lines); i++ {
+			f.lines[i].shared = what == "look" // messages, and ticks
+		}
 	}
 	each("domain", work["domain"], "acquire", "mirror", "put", "release")
 	each("look", work["look"], "begin_refresh", "begin_refreshes", "end_refresh", "tick")
@@ -178,6 +182,8 @@ func table(small, large *figures) []string {
 		}
 		if f.measured {
 			ratio += ", of this machine"
+		} else if f.shared {
+			ratio += ", falls as messages fill up"
 		}
 		lines = append(lines,
 			fmt.Sprintf("| %s | %s | %s | %s |", f.name, digits(f.value), digits(small.lines[i].value), ratio))

@@ -154,6 +154,15 @@ func (s Shard) BeginRefresh(ctx context.Context, b frontier.RefreshRequest) (fro
 	return ask[frontier.RefreshGrant](ctx, s, "begin_refresh", b)
 }
 
+// BeginRefreshes is BeginRefresh for several entry points of the shard, with the grants in the same order.
+func (s Shard) BeginRefreshes(ctx context.Context, list []frontier.RefreshRequest) ([]frontier.RefreshGrant, error) {
+	answer, err := ask[frontier.RefreshGrants](ctx, s, "begin_refreshes", frontier.RefreshRequests{Refreshes: list})
+	if err == nil && len(answer.Grants) != len(list) {
+		err = contract.Wrap(contract.Storage, "frontier.begin_refreshes", errEnvelope)
+	}
+	return answer.Grants, err
+}
+
 func (s Shard) EndRefresh(ctx context.Context, e frontier.RefreshResult) (frontier.RefreshEnd, error) {
 	return ask[frontier.RefreshEnd](ctx, s, "end_refresh", e)
 }

@@ -25,7 +25,7 @@ func lostOwners(t T, db DB) {
 	s.release("a.example", "next")
 	expect(t, "a scraper after it", len(s.lease(1).Items), 0)
 	expect(t, "a refresh after it", s.begin(feedURL, "one").Host.ReadyAt, lost+1000)
-	s.wait(120_000)
+	s.wait(240_000)
 	lost = s.now
 	expect(t, "the refresh after a refresh that was lost", s.begin(feedURL, "two").Host.ReadyAt, lost+1000)
 	s.end(frontier.RefreshResult{URL: feedURL, Owner: "two", Skipped: true})
@@ -52,7 +52,7 @@ func refreshOfLargeDomain(t T, db DB) {
 		})
 		return a
 	}
-	expect(t, "a collector", busy(), frontier.Acquired{RetryIn: 10_000}) // though the refresh has it for 120 s
+	expect(t, "a collector", busy(), frontier.Acquired{RetryIn: 10_000}) // though the refresh has it for four minutes
 	l := s.lease(9)
 	expect(t, "hosts for scrapers beside it", len(l.Items), 3)
 	s.settle(l, 200)
@@ -67,7 +67,7 @@ func refreshOfLargeDomain(t T, db DB) {
 	expect(t, "again, and lost", s.begin(feedURL, "two").Granted, true)
 	s.wait(1000)
 	s.lease(9)
-	s.wait(120_000)
+	s.wait(240_000)
 	s.lease(9) // lets in what was parked
 	s.wait(1000)
 	expect(t, "hosts for scrapers after one that was lost", len(s.lease(9).Items)+int(s.stats().Leased) >= 4, true)
@@ -101,7 +101,7 @@ func refreshAfterScraper(t T, db DB) {
 	s.wait(60_000)
 	r := s.begin(feedURL, "one")
 	expect(t, "a refresh when it is over", []any{r.Granted, r.Host.ReadyAt}, []any{true, s.now + 1000})
-	s.wait(120_000)
+	s.wait(240_000)
 	s.request(frontier.LeaseRequest{Max: 1, Seconds: 10})
 	s.wait(2000)
 	s.request(frontier.LeaseRequest{Max: 1, Seconds: 10})

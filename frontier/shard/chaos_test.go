@@ -330,7 +330,11 @@ func (x *chaos) refresh() error {
 		r := frontier.RefreshResult{Domain: m.Domain, URL: m.URL, Owner: fmt.Sprint("r", x.random.IntN(1000)),
 			Status:  []int{304, 200, 500, 0}[x.random.IntN(4)],
 			Skipped: x.random.IntN(5) == 0, Visit: frontier.Visit{AskedAt: x.now, Delay: x.random.Int64N(2000)}}
-		a, err := x.shard.BeginRefresh(x.now, frontier.RefreshRequest{Domain: r.Domain, URL: r.URL, Owner: r.Owner})
+		begin := x.shard.BeginRefresh
+		if x.random.IntN(4) > 0 {
+			begin = x.beginTogether
+		}
+		a, err := begin(x.now, frontier.RefreshRequest{Domain: r.Domain, URL: r.URL, Owner: r.Owner})
 		if a.Granted {
 			x.refreshes = append(x.refreshes, r)
 			host := strings.Split(r.URL, "/")[2]
@@ -353,6 +357,15 @@ func (x *chaos) refresh() error {
 	}
 	_, err := x.shard.EndRefresh(x.now, r)
 	return err
+}
+
+// beginTogether begins a refresh as one of several.
+func (x *chaos) beginTogether(now epoch.Millis, r frontier.RefreshRequest) (g frontier.RefreshGrant, err error) {
+	a, err := x.shard.BeginRefreshes(now, frontier.RefreshRequests{Refreshes: []frontier.RefreshRequest{r}})
+	if err == nil {
+		g = a.Grants[0]
+	}
+	return g, err
 }
 
 func (x *chaos) rebuild() error {

@@ -187,6 +187,19 @@ func TestCrash(t *testing.T) {
 			}
 			return err
 		}},
+		{"the same, which ends nothing", 1000, func() error {
+			_, err := w.shard.EndRefresh(w.now, frontier.RefreshResult{Domain: "a.example", URL: entry.URL, Owner: "r",
+				Skipped: true})
+			return err
+		}},
+		{"begin of several refreshes", 1000, func() error {
+			begun, err := w.shard.BeginRefreshes(w.now, frontier.RefreshRequests{
+				Refreshes: []frontier.RefreshRequest{{Domain: "a.example", URL: entry.URL, Owner: "r"}}})
+			if err == nil && !begun.Grants[0].Granted {
+				err = fmt.Errorf("%+v", begun)
+			}
+			return err
+		}},
 		{"end of a refresh", 1000, func() error {
 			pages := []frontier.NewPage{{URL: "https://h0.a.example/fresh", Fresh: true},
 				{URL: "https://h0.a.example/dated", LastMod: w.now.Seconds()}}

@@ -111,7 +111,8 @@ func (w *world) everything() {
 		})
 		must("refresh", func() error {
 			r := frontier.RefreshRequest{Domain: domain, URL: "https://" + domain + "/feed", Owner: "refresh"}
-			if g, err := s.BeginRefresh(w.now, r); err != nil || !g.Granted {
+			several := frontier.RefreshRequests{Refreshes: []frontier.RefreshRequest{r}}
+			if g, err := s.BeginRefreshes(w.now, several); err != nil || !g.Grants[0].Granted {
 				return err
 			}
 			end := frontier.RefreshResult{Domain: r.Domain, URL: r.URL, Owner: r.Owner, Status: 304}

@@ -24,7 +24,8 @@
 //     (politeness.go), a Retry-After, an operator's block, or an hour after its name did not resolve.
 //   - A collector acquires a registrable domain with all its hosts. While it has the domain, or waits for it, none of
 //     them is leased.
-//   - A refresh claims one host, as a lease does.
+//   - A refresh claims one host, as a lease does. Refreshes that begin together list their claims in one row
+//     (store.ListClaim).
 //   - At most Settings.HostsPerDomain hosts of a registrable domain are leased or claimed at once: one server often
 //     stands behind all of them. A domain with more hosts than that lists the leased and the claimed ones
 //     (store.Domain.Active, Claims).

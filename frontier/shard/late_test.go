@@ -68,8 +68,9 @@ func TestRefresh_LateShard(t *testing.T) {
 func (w *world) refreshed(m *contract.Refresh) {
 	w.Helper()
 	w.do(func() error {
-		a, err := w.shard.BeginRefresh(w.now, frontier.RefreshRequest{Domain: m.Domain, URL: m.URL, Owner: "r"})
-		if err != nil || !a.Granted {
+		a, err := w.shard.BeginRefreshes(w.now, frontier.RefreshRequests{
+			Refreshes: []frontier.RefreshRequest{{Domain: m.Domain, URL: m.URL, Owner: "r"}}})
+		if err != nil || !a.Grants[0].Granted {
 			return fmt.Errorf("%+v %w", a, err)
 		}
 		_, err = w.shard.EndRefresh(w.now,

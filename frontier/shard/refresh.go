@@ -14,6 +14,7 @@ import (
 // Bounds of one refresh.
 const (
 	claimTime   = 2 * time.Minute  // for which it claims its host
+	claimsTime  = 2 * claimTime    // the same, of refreshes that began together: half of them wait for the others
 	claimWait   = 30 * time.Second // for which it may wait for its host after it began
 	maxNewPages = 1000             // pages that it may put
 )
@@ -27,44 +28,94 @@ func (s *Shard) BeginRefresh(now epoch.Millis, r frontier.RefreshRequest) (answe
 		if err := c.sweep(); err != nil {
 			return err
 		}
-		h, e, err := findEntry(c, r.Domain, r.URL)
-		if err != nil {
+		answer, err = tryRefresh(c, &r, false)
+		return err
+	})
+	return answer, err
+}
+
+// BeginRefreshes is BeginRefresh for several entry points. Together they write one row. A refresh of an invalid URL is
+// over.
+func (s *Shard) BeginRefreshes(now epoch.Millis, r frontier.RefreshRequests) (answer frontier.RefreshGrants,
+	err error) {
+	if err := frontier.CheckRange("refreshes", len(r.Refreshes), 1, contract.MaxRefreshes); err != nil {
+		return answer, err
+	}
+	for i := range r.Refreshes {
+		if owner := r.Refreshes[i].Owner; owner == "" || len(owner) > frontier.MaxOwner {
+			return answer, contract.Invalid("owner", "an owner has 1 to %d bytes", frontier.MaxOwner)
+		}
+	}
+	err = s.run(now, func(c *call) error {
+		if err := c.sweep(); err != nil {
 			return err
 		}
-		if e == nil || e.Due > c.seconds() || !c.owns(r.Domain) || h.Excluded || h.Domain.Excluded ||
-			c.tx.State().Excludes.URL(r.URL) {
-			answer.Over = true
-			return nil
+		answer.Grants = make([]frontier.RefreshGrant, len(r.Refreshes))
+		for i := range r.Refreshes {
+			grant, err := tryRefresh(c, &r.Refreshes[i], true)
+			if contract.KindOf(err) == contract.Validation {
+				grant, err = frontier.RefreshGrant{Over: true}, nil
+			}
+			if err != nil {
+				return err
+			}
+			answer.Grants[i] = grant
 		}
-		if answer.RetryIn, err = refreshBusy(c, h); err != nil || answer.RetryIn > 0 {
-			return err
-		}
-		answer = beginRefresh(c, h, e, r.Owner)
 		return nil
 	})
 	return answer, err
 }
 
+// tryRefresh begins a refresh if it is due and its host is free.
+func tryRefresh(c *call, r *frontier.RefreshRequest, together bool) (answer frontier.RefreshGrant, err error) {
+	h, e, err := findEntry(c, r.Domain, r.URL)
+	if err != nil {
+		return answer, err
+	}
+	if e == nil || e.Due > c.seconds() || !c.owns(r.Domain) || h.Excluded || h.Domain.Excluded ||
+		c.tx.State().Excludes.URL(r.URL) {
+		answer.Over = true
+		return answer, nil
+	}
+	if answer.RetryIn, err = refreshBusy(c, h); err != nil || answer.RetryIn > 0 {
+		return answer, err
+	}
+	return beginRefresh(c, h, e, r.Owner, together)
+}
+
 // beginRefresh claims the host of an entry point, and returns what its refresh needs.
-func beginRefresh(c *call, h *store.Host, e *store.Entry, owner string) frontier.RefreshGrant {
+func beginRefresh(c *call, h *store.Host, e *store.Entry, owner string, together bool) (frontier.RefreshGrant,
+	error) {
+	duration := claimTime
+	if together {
+		duration = claimsTime
+	}
 	begun := frontier.RefreshGrant{
-		Granted: true, Seconds: int64(claimTime / time.Second),
+		Granted: true, Seconds: int64(duration / time.Second),
 		Host:  h.State(c.freeAt(h)),
 		Entry: e.State(), SHA256: e.HexDigest(), Since: e.LastRead(), Type: store.TypeName(e.Kind),
 		Partition: c.partition(h, &e.Page),
 		Rewrite:   h.Rewrite,
 	}
 	e.Tried = c.seconds()
-	claimHost(c, h, owner)
-	return begun
+	return begun, claimHost(c, h, e, owner, c.now.Add(duration), together)
 }
 
-// claimHost claims a host for a refresh. Of an earlier claim that was lost, only the delay after it remains.
-func claimHost(c *call, h *store.Host, owner string) {
+// claimHost claims a host for a refresh: in the list of claims, together with others, or else in its row. Of an earlier
+// claim that was lost, only the delay after it remains.
+func claimHost(c *call, h *store.Host, e *store.Entry, owner string, ends epoch.Millis, together bool) (err error) {
 	m := h.Domain
-	h.Ready = m.ReadyFor("", h, c.now)
-	h.Claim, h.ClaimEnds = claimOf(owner), c.now.Add(claimTime)
-	h.Change()
+	ready, listed := m.ReadyFor("", h, c.now), false
+	if together && ready == h.Ready {
+		if listed, err = store.ListClaim(h, claimOf(owner), store.Hash48(e.Path), ends); err != nil {
+			return err
+		}
+	}
+	if !listed {
+		h.Ready = ready
+		h.SetClaim(claimOf(owner), c.now, ends)
+		h.Change()
+	}
 	if m.Listed {
 		m.Claims = append(m.Claims, store.ActiveHost{ID: h.ID, Ends: h.ClaimEnds})
 		m.Change()
@@ -73,6 +124,7 @@ func claimHost(c *call, h *store.Host, owner string) {
 		m.RefreshWaits = 0
 		m.Change()
 	}
+	return nil
 }
 
 // refreshBusy returns the milliseconds for which a host cannot be refreshed; 0 if it can be now or soon. If scrapers
@@ -178,7 +230,7 @@ func (s *Shard) EndRefresh(now epoch.Millis, r frontier.RefreshResult) (answer f
 
 // endClaim ends the claim of a refresh, and updates the host with what the refresh learned about it.
 func endClaim(c *call, h *store.Host, v *frontier.Visit) error {
-	h.Claim, h.ClaimEnds = 0, 0
+	h.ReleaseClaim(c.now)
 	h.Change()
 	m := h.Domain
 	removeActive(m, &m.Claims, h.ID)
@@ -241,8 +293,8 @@ func nextRefresh(c *call, h *store.Host, ended *store.Entry, owner string) (*fro
 		}
 		if busy == 0 {
 			r.Count(1)
-			return &frontier.NextRefresh{URL: h.URL(&e.Page), Method: e.Method,
-				RefreshGrant: beginRefresh(c, h, e, owner)}, nil
+			grant, err := beginRefresh(c, h, e, owner, false)
+			return &frontier.NextRefresh{URL: h.URL(&e.Page), Method: e.Method, RefreshGrant: grant}, err
 		}
 	}
 	c.scheduleCheck(h, c.slot(max(c.freeAt(h), m.Closed(c.now))))

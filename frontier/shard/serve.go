@@ -72,8 +72,9 @@ var operations = map[string]func(s *Shard, now epoch.Millis, request []byte) (an
 		return s.Entries(now, r.Domain)
 	}),
 
-	"begin_refresh": operation((*Shard).BeginRefresh),
-	"end_refresh":   operation((*Shard).EndRefresh),
+	"begin_refresh":   operation((*Shard).BeginRefresh),
+	"begin_refreshes": operation((*Shard).BeginRefreshes),
+	"end_refresh":     operation((*Shard).EndRefresh),
 }
 
 func operation[Request, Answer any](run func(*Shard, epoch.Millis, Request) (Answer, error)) func(*Shard, epoch.Millis,

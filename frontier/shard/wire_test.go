@@ -40,8 +40,9 @@ func TestWire(t *testing.T) {
 		"pages":      {frontier.PagesRequest{}, frontier.PageList{}},
 		"quarantine": {frontier.QuarantineRequest{}, frontier.QuarantinePage{}},
 		"drop_row":   {frontier.QuarantinedID{}, false}, "restore_row": {frontier.QuarantinedID{}, false},
-		"begin_refresh": {frontier.RefreshRequest{}, frontier.RefreshGrant{}},
-		"end_refresh":   {frontier.RefreshResult{}, frontier.RefreshEnd{}},
+		"begin_refresh":   {frontier.RefreshRequest{}, frontier.RefreshGrant{}},
+		"begin_refreshes": {frontier.RefreshRequests{}, frontier.RefreshGrants{}},
+		"end_refresh":     {frontier.RefreshResult{}, frontier.RefreshEnd{}},
 	}
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(operations)) {

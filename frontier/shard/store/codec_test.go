@@ -82,6 +82,7 @@ func randomHost(r *rand.Rand) *Host {
 	h.places[KindVisit] = place{true, frontier.VisitLane, epoch.Seconds(r.Int64N(MaxSlot)), allTypes, 9}
 	h.nextSegment, h.buffer = r.Int64N(3000), randomPages(r, r.IntN(40))
 	h.AskedAt, h.Traps, h.tail = instant(), r.Int64N(9), "later"
+	h.claim = claim{Claim: r.Int64N(1 << 48), ClaimEnds: instant(), ClaimedAt: instant()}
 	h.LastLease, h.Passed = r.Int64N(1e6), r.IntN(2) == 0
 	for range r.IntN(5) {
 		h.Missing = append(h.Missing, r.Uint64()>>16)
@@ -141,7 +142,7 @@ func TestRecord_Survives(t *testing.T) {
 			!slices.Equal(got.recent, h.recent) || !slices.Equal(got.Missing, h.Missing) || got.Passed != h.Passed ||
 			!reflect.DeepEqual(got.segments, append([]segment{}, h.segments...)) ||
 			!slices.EqualFunc(got.Entries, h.Entries, func(a, b Entry) bool { return reflect.DeepEqual(a, b) }) ||
-			got.tail != h.tail || got.places != h.places {
+			got.claim != h.claim || got.tail != h.tail || got.places != h.places {
 			t.Fatalf("got %+v\nwant %+v", got, h)
 		}
 	}

@@ -104,6 +104,7 @@ func (l *hostLease) Arrive(hash uint64) {
 type claim struct {
 	Claim     int64        // see shard's claimOf; 0 if none has it
 	ClaimEnds epoch.Millis // 0 if none has it
+	ClaimedAt epoch.Millis // when this began, or the last claim ended; see listedClaim
 }
 
 // hostCounts count a host's pages.
@@ -249,7 +250,7 @@ func (h *Host) append(b []byte) []byte {
 	b = appendUint(h.appendSchedule(b), h.LastLease)
 	b = appendString(h.Patterns.append(h.Texts.append(b)), h.Rules)
 	b = h.Copies.append(appendUint(b, h.RulesAt))
-	return append(appendString(h.appendMissing(b), h.Usage), h.tail...)
+	return append(appendUint(appendString(h.appendMissing(b), h.Usage), h.ClaimedAt), h.tail...)
 }
 
 // appendMissing packs what LastLease has not reported.
@@ -438,6 +439,9 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 		}
 		if d.at < len(d.text) {
 			h.Usage = d.string()
+		}
+		if d.at < len(d.text) {
+			h.ClaimedAt = d.millis()
 		}
 	}
 	h.tail = d.text[d.at:]

@@ -256,6 +256,8 @@ func (c *quarantine) replaceState(key int64, data []byte) error {
 		s.Refreshing = RefreshCounters{}
 	case stateDeleted:
 		s.deleted = deletedLogs{}
+	case stateClaims:
+		s.claims = nil
 	case stateClassSets:
 		for len(s.classSets) < min(len(data), maxClassSets) {
 			s.classSets = append(s.classSets, nil)

@@ -442,8 +442,7 @@ func isBlankRow(h *Host) bool {
 
 // inherit takes over from a blank host who may ask it and when: that is newer than the snapshot.
 func (h *Host) inherit(blank *Host) {
-	h.Excluded, h.places, h.Claim, h.ClaimEnds, h.stored = blank.Excluded, blank.places, blank.Claim, blank.ClaimEnds,
-		blank.stored
+	h.Excluded, h.places, h.claim, h.stored = blank.Excluded, blank.places, blank.claim, blank.stored
 	h.Ready, h.Blocked, h.Unresolved = max(h.Ready, blank.Ready), max(h.Blocked, blank.Blocked),
 		max(h.Unresolved, blank.Unresolved)
 	h.Override, h.AskedAt = max(h.Override, blank.Override), max(h.AskedAt, blank.AskedAt)

@@ -53,6 +53,7 @@ const (
 	stateVisits     // State.Visits
 	stateWanting    // State.Wanting
 	stateBorn       // State.Born and State.Ordered
+	stateClaims     // State.claims
 	stateRows
 )
 
@@ -77,6 +78,7 @@ type State struct {
 	Withheld   int64 // pages that were not announced since their domain had too many that day
 	Quarantine QuarantineCounters
 	walks      []walk // the latest last
+	claims     claimList
 	deleted    deletedLogs
 
 	stored [stateRows]string // as they were loaded
@@ -190,6 +192,9 @@ func (s *State) encode() (rows [stateRows][]byte) {
 	for i := range s.walks {
 		rows[stateWalks] = s.walks[i].append(rows[stateWalks])
 	}
+	for i := range s.claims {
+		rows[stateClaims] = s.claims[i].append(rows[stateClaims])
+	}
 	if s.Withheld > 0 {
 		rows[stateWithheld] = appendUint(nil, s.Withheld)
 	}
@@ -282,6 +287,13 @@ func (s *State) decode(key int64, data []byte) error {
 	case stateWalks:
 		for d.at < len(d.text) {
 			s.walks = append(s.walks, d.walk())
+		}
+	case stateClaims:
+		for d.at < len(d.text) {
+			s.claims = append(s.claims, d.listedClaim())
+			if l := &s.claims[len(s.claims)-1].claim; l.ClaimEnds.Sub(l.ClaimedAt) > maxClaim {
+				d.fail()
+			}
 		}
 	case stateWithheld:
 		if len(data) > 0 {

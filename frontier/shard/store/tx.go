@@ -113,6 +113,9 @@ func (c *Tx) loadHosts(ids []int64) ([]*Host, error) {
 				continue
 			}
 			h.tx, h.stored = c, record
+			if err := c.state.claims.apply(h); err != nil {
+				return nil, err
+			}
 			c.hosts[h.ID] = h
 		}
 		if err := rows.Err(); err != nil {
