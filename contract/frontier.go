@@ -179,9 +179,20 @@ const MaxShardBytes = 10_000_000_000
 // FrontierStats answers GET /api/v1/frontier/stats.
 type FrontierStats struct {
 	FrontierCounts
-	Found       []FrontierFound `json:"found"`       // new URLs of the last 24 hours, oldest first, every hour
-	Shards      []FrontierShard `json:"shards"`      // those that answered, including empty ones
-	Unavailable []string        `json:"unavailable"` // names of those that did not; they are not counted
+	Found       []FrontierFound   `json:"found"`       // new URLs of the last 24 hours, oldest first, every hour
+	Scrapers    []FrontierScraper `json:"scrapers"`    // that named themselves, by name
+	Shards      []FrontierShard   `json:"shards"`      // those that answered, including empty ones
+	Unavailable []string          `json:"unavailable"` // names of those that did not; they are not counted
+}
+
+// FrontierScraper counts what a scraper did since it was seen first.
+type FrontierScraper struct {
+	Name    string `json:"name"`
+	First   Time   `json:"first_seen_at"`
+	Last    Time   `json:"last_seen_at"` // its last lease with items, or report
+	Leased  int64  `json:"leased"`       // items
+	Fetched int64  `json:"fetched"`      // items whose server answered
+	Failed  int64  `json:"failed"`       // items without an answer, or with 5xx; entry points without success
 }
 
 // FrontierFound counts the new URLs of the feed in one hour.

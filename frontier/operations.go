@@ -131,6 +131,8 @@ type LeaseRequest struct {
 	Domain   string `json:",omitempty"` // only its hosts
 	Host     string `json:",omitempty"` // only this one
 	MinScore int    `json:",omitempty"` // of a page, now, in thousandths
+
+	Scraper string `json:",omitempty"` // its name, which the shard counts; "" counts nothing
 }
 
 // Lease holds items that nobody else gets, of hosts that nobody else may fetch from, until they are reported or the
@@ -187,6 +189,8 @@ type Report struct {
 
 	// Partitions requests the partition of each item. Found URLs of other shards are put with it.
 	Partitions bool
+
+	Scraper string `json:",omitempty"` // as in LeaseRequest
 }
 
 // Result is the outcome of one item.
@@ -668,6 +672,17 @@ type Stats struct {
 	OldestDue [Lanes]epoch.Millis // the earliest of each; 0 if there is none
 
 	Found []FoundHour // last 24 hours, oldest first, without empty ones
+
+	Scrapers []ScraperCounts `json:",omitempty"` // those that were active last
+}
+
+// ScraperCounts counts what a scraper did, since First.
+type ScraperCounts struct {
+	Name        string
+	First, Last epoch.Seconds // lease with items, or report
+	Leased      int64         // items
+	Fetched     int64         // items whose server answered usefully
+	Failed      int64         // the others: no answer, 5xx, or no success of an entry point
 }
 
 // QuarantineRequest requests a page of the damaged rows of a shard.
@@ -958,6 +973,7 @@ const (
 	MaxTitle        = 200
 	MaxPosition     = 4096 // bytes of a position in what is stored of a domain
 	MaxOwner        = 200
+	MaxScraper      = 40
 	MaxAcquire      = 64        // hosts of an AcquireRequest
 	MaxOwnership    = 3600      // seconds of an AcquireRequest
 	MaxReserved     = time.Hour // of a ReleaseRequest: other hosts of the domain are closed meanwhile

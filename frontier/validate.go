@@ -24,6 +24,9 @@ func (r *LeaseRequest) Validate() error {
 	if err := CheckRange("max_hosts", r.MaxHosts, 1, MaxLease); err != nil {
 		return err
 	}
+	if err := CheckScraper("scraper", r.Scraper); err != nil {
+		return err
+	}
 	for _, kind := range r.Kinds {
 		if kind != KindPage && kind != KindEntry {
 			return contract.Invalid("kinds", "%.80q is not a kind; send %q or %q", kind, KindPage, KindEntry)
@@ -37,6 +40,23 @@ func (r *LeaseRequest) Room(items, hosts int) int {
 	return min(r.Max-items, (r.MaxHosts-hosts)*r.PerHost)
 }
 
+// CheckScraper reports a name that no scraper can have; "" is none.
+func CheckScraper(field, name string) error {
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case i == 0 || c != '.' && c != '_' && c != '-':
+			return contract.Invalid(field, "%.80q is not a name; send letters, digits, dots, hyphens and underscores",
+				name)
+		}
+	}
+	if len(name) > MaxScraper {
+		return contract.Invalid(field, "%.80q has %d characters; send at most %d", name, len(name), MaxScraper)
+	}
+	return nil
+}
+
 // Wants identifies everything that a lease asks for except Max and MaxHosts.
 func (r *LeaseRequest) Wants() string {
 	wants := fmt.Sprintf("%s/%s/%q/%q", r.Country, r.Category, r.Types, r.Kinds)
@@ -47,6 +67,9 @@ func (r *LeaseRequest) Wants() string {
 }
 
 func (r *Report) Validate() error {
+	if err := CheckScraper("scraper", r.Scraper); err != nil {
+		return err
+	}
 	if err := CheckRange("results", len(r.Results), 0, MaxResults); err != nil {
 		return err
 	}

@@ -42,6 +42,9 @@ func (a frontierRoutes) leaseURLs(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
+	if want.Scraper, err = scraperOf(r); err != nil {
+		return err
+	}
 	controls, exclusions, err := a.Controls.Read(r.Context())
 	if err != nil {
 		return err
@@ -90,6 +93,12 @@ func (a frontierRoutes) blockOf(ctx context.Context, host string) *contract.Fron
 		return nil
 	}
 	return &contract.FrontierStop{Kind: contract.StopBlock, Until: contract.AtMillis(d.BlockedUntil)}
+}
+
+// scraperOf returns the name that a scraper gives itself in a header field, or "".
+func scraperOf(r *http.Request) (string, error) {
+	name := r.Header.Get("X-Scraper")
+	return name, frontier.CheckScraper("X-Scraper", name)
 }
 
 // keptBack returns what operators decided that keeps everything back that a lease asks for, or nil.
@@ -332,7 +341,12 @@ func (a frontierRoutes) frontierStats(w http.ResponseWriter, r *http.Request) er
 
 func statsOf(all *client.AllStats, now time.Time) contract.FrontierStats {
 	answer := contract.FrontierStats{FrontierCounts: countsOf(&all.Total), Found: foundOf(all.Total.Found, now),
-		Shards: []contract.FrontierShard{}, Unavailable: []string{}}
+		Scrapers: []contract.FrontierScraper{}, Shards: []contract.FrontierShard{}, Unavailable: []string{}}
+	for _, s := range all.Total.Scrapers {
+		answer.Scrapers = append(answer.Scrapers, contract.FrontierScraper{Name: s.Name,
+			First: contract.Time{Time: s.First.Time()}, Last: contract.Time{Time: s.Last.Time()},
+			Leased: s.Leased, Fetched: s.Fetched, Failed: s.Failed})
+	}
 	for i := range all.Shards {
 		switch s := &all.Shards[i]; {
 		case s.Answered:

@@ -28,6 +28,9 @@ func (a frontierRoutes) reportURLs(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
+	if report.Scraper, err = scraperOf(r); err != nil {
+		return err
+	}
 	if slices.ContainsFunc(report.Results, func(r frontier.Result) bool { return len(r.Found) > 0 }) {
 		controls, _, _ := a.Controls.Read(r.Context()) // without R2 the last ones that were read
 		if err := refusePaused(w, &controls); err != nil {

@@ -294,6 +294,23 @@ func TestLease_Robots(t *testing.T) {
 	}
 }
 
+// Scrapers that name themselves are counted, over all shards.
+func TestStats_Scrapers(t *testing.T) {
+	f := newFixture(t, nil)
+	put(t, f, "https://a.example/1", "https://b.example/1", "https://c.example/1")
+	for name, want := range map[string]int{"one.1": 200, "-x": 400, strings.Repeat("x", 41): 400} {
+		if r := f.raw(t, "POST", "/api/v1/frontier/lease", `{"max":9,"lease_seconds":60}`, "X-Scraper",
+			name); r.Code != want {
+			t.Errorf("%s: %d %s", name, r.Code, r.Body)
+		}
+	}
+	body := f.raw(t, "GET", "/api/v1/frontier/stats", "").Body.String()
+	if !strings.Contains(body, `"scrapers":[{"name":"one.1",`) ||
+		!strings.Contains(body, `"leased":3,"fetched":0,"failed":0}]`) {
+		t.Error(body)
+	}
+}
+
 // Items say what the site says about the use of its content.
 func TestLease_Usage(t *testing.T) {
 	f := newFixture(t, nil)

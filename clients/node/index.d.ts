@@ -128,6 +128,8 @@ export interface FrontierOptions {
   url?: string;
   /** SCRAPER_TOKEN or API_TOKEN; SEED_API_TOKEN unless it is given. */
   token?: string;
+  /** A name by which the engine counts what this scraper leases and fetches. */
+  scraper?: string;
   country?: string;
   category?: string;
   types?: string[];
@@ -165,6 +167,7 @@ export class Frontier {
 export interface EngineOptions {
   url?: string;
   token?: string;
+  scraper?: string;
   log?: (message: string) => void;
 }
 

@@ -26,7 +26,7 @@ func frontierStatsCommand() *cobra.Command {
 		Args:  noArgs,
 		Long: `Shows for each shard its hosts, the pages and entry points that wait, the hosts of which something
 may be fetched now, what is leased, and since when the first of the due hosts waits. Shards that do
-not answer are named.
+not answer are named. Scrapers that name themselves follow, with what they leased and fetched.
 
 With --json it prints the same as one object, a FrontierStats of /openapi.json.`,
 		Example: `  seedctl frontier stats
@@ -54,6 +54,15 @@ func writeFrontierStats(w io.Writer, s *contract.FrontierStats) error {
 	add("total", &s.FrontierCounts)
 	for _, name := range s.Unavailable {
 		rows = append(rows, plain(name)+"\tdoes not answer")
+	}
+	if err := table(w, rows...); err != nil || len(s.Scrapers) == 0 {
+		return err
+	}
+	rows = []string{"\nSCRAPER\tLEASED\tFETCHED\tFAILED\tLAST SEEN"}
+	for i := range s.Scrapers {
+		c := &s.Scrapers[i]
+		rows = append(rows, fmt.Sprintf("%s\t%d\t%d\t%d\t%s", plain(c.Name), c.Leased, c.Fetched, c.Failed,
+			moment(&c.Last)))
 	}
 	return table(w, rows...)
 }

@@ -25,6 +25,8 @@ func sampleStats() contract.FrontierStats {
 		FrontierCounts: full, Shards: []contract.FrontierShard{{Name: "shard-0", FrontierCounts: full},
 			{Name: "shard-1"}},
 		Unavailable: []string{"shard-2"},
+		Scrapers: []contract.FrontierScraper{{Name: "reader-1", First: at("00:00:00"), Last: at("09:29:00"),
+			Leased: 270, Fetched: 255, Failed: 9}},
 		Found: []contract.FrontierFound{{Hour: at("09:00:00"), Count: 3,
 			Types: map[string]int64{"news": 2, "event": 1}}},
 	}

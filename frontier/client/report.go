@@ -122,7 +122,7 @@ func (p *reportToAll) divideFound(shard int, found []frontier.FoundURL) (here, e
 func (p *reportToAll) send(ctx context.Context) []error {
 	errs := each(len(p.parts), func(i int) (err error) {
 		part := &p.parts[i]
-		report := frontier.Report{Lease: part.lease, Results: part.results}
+		report := frontier.Report{Lease: part.lease, Results: part.results, Scraper: p.report.Scraper}
 		report.Partitions = slices.ContainsFunc(part.found, func(f []frontier.FoundURL) bool { return len(f) > 0 })
 		part.answer, err = p.remotes.Shard(part.shard).Report(ctx, report)
 		return err

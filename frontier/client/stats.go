@@ -53,6 +53,7 @@ func addStats(s, other *frontier.Stats) {
 	s.Leased += other.Leased
 	s.Refreshed += other.Refreshed
 	s.Found = mergeFound(s.Found, other.Found)
+	s.Scrapers = mergeScrapers(s.Scrapers, other.Scrapers)
 	s.Done += other.Done
 	s.Failed += other.Failed
 	s.Answers += other.Answers
@@ -67,6 +68,22 @@ func addStats(s, other *frontier.Stats) {
 			s.OldestDue[lane] = at
 		}
 	}
+}
+
+// mergeScrapers adds up the scrapers of two shards, by name.
+func mergeScrapers(a, b []frontier.ScraperCounts) []frontier.ScraperCounts {
+	for _, c := range b {
+		at, known := slices.BinarySearchFunc(a, c.Name,
+			func(s frontier.ScraperCounts, name string) int { return cmp.Compare(s.Name, name) })
+		if !known {
+			a = slices.Insert(a, at, c)
+			continue
+		}
+		s := &a[at]
+		s.First, s.Last = min(s.First, c.First), max(s.Last, c.Last)
+		s.Leased, s.Fetched, s.Failed = s.Leased+c.Leased, s.Fetched+c.Fetched, s.Failed+c.Failed
+	}
+	return a
 }
 
 // mergeFound adds up the hours of two shards.

@@ -185,6 +185,37 @@ func usage(t T, db DB) {
 	expect(t, "too long", contract.KindOf(err), contract.Validation)
 }
 
+// scrapers: those that name themselves are counted, and a repeated report counts once.
+func scrapers(t T, db DB) {
+	s := newShard(t, db)
+	s.put("a.example", pages("a.example", 2, 0.5)...)
+	began := s.now
+	l := s.request(frontier.LeaseRequest{Max: 2, PerHost: 2, Seconds: 60, Scraper: "one"})
+	report := frontier.Report{Lease: l.ID, Scraper: "two", Results: []frontier.Result{
+		{ID: l.Items[0].ID, Status: 200}, {ID: l.Items[1].ID, Status: 500}}}
+	s.wait(10_000)
+	for range 2 {
+		s.do(func() error {
+			_, err := s.s.Report(ctx, report)
+			return err
+		})
+	}
+	expect(t, "counts", s.stats().Scrapers, []frontier.ScraperCounts{
+		{Name: "one", First: began.Seconds(), Last: began.Seconds(), Leased: 2},
+		{Name: "two", First: s.now.Seconds(), Last: s.now.Seconds(), Fetched: 1, Failed: 1}})
+	s.request(frontier.LeaseRequest{Max: 2, Seconds: 60, Scraper: "idle"}) // leases nothing
+	for i := range 20 {
+		domain := fmt.Sprintf("d%d.example", i)
+		s.put(domain, frontier.NewPage{URL: "https://" + domain + "/", Type: "news"})
+		s.wait(2000)
+		s.request(frontier.LeaseRequest{Max: 1, Seconds: 60, Host: domain, Scraper: fmt.Sprint("s", i)})
+	}
+	names := s.stats().Scrapers
+	expect(t, "bounded", []any{len(names), slices.ContainsFunc(names, func(c frontier.ScraperCounts) bool {
+		return c.Name == "one" || c.Name == "idle"
+	})}, []any{16, false})
+}
+
 // forbidden: pages that a host's robots.txt forbids are refused, and dropped when its rules change.
 func forbidden(t T, db DB) {
 	s := newShard(t, db)

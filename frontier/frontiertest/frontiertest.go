@@ -77,6 +77,7 @@ var Cases = []Case{
 	{"what a collector learned, with its put", learnedWithPut},
 	{"what robots.txt forbids", forbidden},
 	{"what sites say about use", usage},
+	{"scrapers by name", scrapers},
 	{"evidence of a collection", evidence},
 	{"when a domain was last somebody's", lastOwned},
 	{"a domain that has its contract", unlessCollected},

@@ -63,7 +63,7 @@ func (s *Shard) Stats(now epoch.Millis) (stats frontier.Stats, err error) {
 			Faults:      n.Faults,
 			Quarantined: n.Quarantine.Rows, Withheld: n.Withheld, Scheduled: n.Visits.Scheduled,
 			Revisited: n.Visits.Made,
-			Threshold: float64(n.Visits.Threshold) / 1e6}
+			Threshold: float64(n.Visits.Threshold) / 1e6, Scrapers: n.Scrapers}
 		for lane := range frontier.Lanes {
 			if lane == frontier.EntryLane && c.settings.PerMinute > 0 {
 				if err := statsDue(c, &stats); err != nil {

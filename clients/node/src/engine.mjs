@@ -21,12 +21,14 @@ export class EngineError extends Error {
 export class Engine {
   #origin;
   #token;
+  #scraper;
   #log;
   #ending = new AbortController();
 
-  constructor({ url = process.env.SEED_API_URL, token = process.env.SEED_API_TOKEN, log = () => {} } = {}) {
+  constructor({ url = process.env.SEED_API_URL, token = process.env.SEED_API_TOKEN, scraper, log = () => {} } = {}) {
     this.#origin = (url || "http://localhost:8787").replace(/\/$/, "");
     this.#token = token ?? "";
+    this.#scraper = scraper;
     this.#log = log;
   }
 
@@ -105,6 +107,7 @@ export class Engine {
   async #send(method, path, body) {
     const url = this.#origin + path;
     const headers = { Authorization: `Bearer ${this.#token}`, ...(body && { "Content-Type": "application/json" }) };
+    if (this.#scraper) headers["X-Scraper"] = this.#scraper;
     const signal = AbortSignal.timeout(TIMEOUT);
     const proxy = proxyFor(url);
     if (!proxy) {

@@ -60,7 +60,7 @@ export class Frontier {
     const { log = (message) => console.error(message) } = options;
     this.#options = { ...options, hosts, perHost, leaseSeconds, fetch };
     this.#log = log;
-    this.#engine = new Engine({ url: options.url, token: options.token, log });
+    this.#engine = new Engine({ url: options.url, token: options.token, scraper: options.scraper, log });
     this.#robots = new Robots(this.#engine, fetch, options.robotsSeconds);
   }
 

@@ -35,9 +35,10 @@ class NoRedirects(urllib.request.HTTPRedirectHandler):
 class Engine:
     """Calls the frontier. A call that got no answer, or 429 or 502 to 504, is repeated: that does no harm."""
 
-    def __init__(self, url=None, token=None, log=lambda message: None):
+    def __init__(self, url=None, token=None, log=lambda message: None, scraper=None):
         self._origin = (url or os.environ.get("SEED_API_URL") or "http://localhost:8787").rstrip("/")
         self._token = os.environ.get("SEED_API_TOKEN", "") if token is None else token
+        self._scraper = scraper
         self._opener = urllib.request.build_opener(NoRedirects)
         self._log = log
         self._closed = threading.Event()
@@ -103,6 +104,8 @@ class Engine:
 
     def _send(self, path, data=None):
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        if self._scraper:
+            headers["X-Scraper"] = self._scraper
         request = urllib.request.Request(self._origin + path, data=data, headers=headers)
         timeout = LAST_TIMEOUT if self._closed.is_set() else TIMEOUT
         try:

@@ -113,10 +113,10 @@ class Frontier:
     item, or None for a robots.txt, and returns an Answer or raises one of FAILURES."""
 
     def __init__(self, url=None, token=None, *, hosts=16, per_host=5, lease_seconds=300, robots_seconds=DAY,
-                 until_idle=False, verify=True, fetch=None, log=to_stderr, **wanted):
+                 until_idle=False, verify=True, fetch=None, scraper=None, log=to_stderr, **wanted):
         if unknown := set(wanted) - WANTED:
             raise TypeError(f"Frontier has no option {unknown.pop()!r}")
-        self._engine, self._log = Engine(url, token, log), log
+        self._engine, self._log = Engine(url, token, log, scraper), log
         self._fetch = fetch or (lambda url, headers, item, web=Web(verify): web.get(url, headers))
         self._wanted = {**wanted, "per_host": per_host, "lease_seconds": lease_seconds}
         self._most, self._per_host, self._seconds, self._until_idle = hosts, per_host, lease_seconds, until_idle

@@ -160,7 +160,9 @@ func TestRecord_Survives(t *testing.T) {
 		leaseState: leaseState{Lease: 1 << 45, Secret: []byte("secret"), Unsealed: 3},
 		Classes:    []frontier.Class{{Country: "kr", Category: "news"}, {Country: "sg", Category: ""}},
 		Patterns:   []string{"https://a.example/*"}, deleted: deletedLogs{Feed: 7, Changes: 1 << 41},
-		Wanting:   []Wanting{{"a.example", 12}, {"b.example", 0}},
+		Wanting: []Wanting{{"a.example", 12}, {"b.example", 0}},
+		Scrapers: []frontier.ScraperCounts{{Name: "a", First: 1, Last: 9, Leased: 300, Fetched: 2, Failed: 1},
+			{Name: "b"}},
 		foundURLs: foundURLs{lately: []foundHour{{hour: 9, types: [maxTypes]int64{1: 300, 22: 1}}, {hour: 11}}}}
 	var got State
 	for key, data := range s.encode() {

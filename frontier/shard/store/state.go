@@ -72,6 +72,7 @@ type State struct {
 	Patterns  []string
 	Excludes  *contract.Exclusions
 
+	Scrapers   []frontier.ScraperCounts
 	Wanting    []Wanting // domains that want more pages
 	Visits     VisitCounters
 	Refreshing RefreshCounters
@@ -132,7 +133,7 @@ type UnderwaySnapshot struct {
 	Next  int64        // start of the next one
 }
 
-// counters begin the record. It goes on with lately; what is added later stands behind that.
+// counters begin the record. It goes on with lately and Scrapers; what is added later stands behind that.
 func (s *State) counters() []*int64 {
 	return []*int64{&s.Version, &s.Reader, &s.Hosts, &s.URLs, &s.Entries, &s.Leased, &s.Done, &s.Failed, &s.Lease,
 		&s.Turn, (*int64)(&s.FirstEnd), &s.Answers, &s.Faults,
@@ -144,6 +145,7 @@ func (s *State) encode() (rows [stateRows][]byte) {
 		rows[stateCounters] = appendUint(rows[stateCounters], *v)
 	}
 	rows[stateCounters] = appendString(rows[stateCounters], string(appendFound(nil, s.lately)))
+	rows[stateCounters] = appendString(rows[stateCounters], string(appendScrapers(nil, s.Scrapers)))
 	rows[stateCounters] = append(rows[stateCounters], s.Tail...)
 	for _, class := range s.Classes {
 		rows[stateClasses] = appendString(appendString(rows[stateClasses], class.Country), class.Category)
@@ -223,6 +225,11 @@ func (s *State) decode(key int64, data []byte) error {
 		var err error
 		if s.lately, err = decodeFound(d.string()); err != nil {
 			return err
+		}
+		if d.at < len(d.text) {
+			if s.Scrapers, err = decodeScrapers(d.string()); err != nil {
+				return err
+			}
 		}
 		s.Tail = d.text[d.at:]
 	case stateClasses:

@@ -65,6 +65,7 @@ export default {
       route.query.url && urlCard(url, hosts, app),
       route.query.host && hostCard(route.query.host, host, app),
       hostsCard(hosts, route, app),
+      stats.scrapers?.length > 0 && scrapers(stats.scrapers),
       shards(stats),
     ].filter(Boolean);
   },
@@ -113,6 +114,24 @@ function found(hours, state, app) {
 
 /** The due time of the oldest item, highlighted if it is late. */
 const dueSince = (time) => (time && Date.now() - Date.parse(time) > LATE ? badge("bad", since(time)) : since(time));
+
+/** The scrapers that name themselves. */
+const scrapers = (rows) =>
+  card(
+    t("frontier.scrapers"),
+    table({
+      caption: t("frontier.scrapers"),
+      rows,
+      key: (row) => row.name,
+      columns: [
+        { head: t("frontier.scraper"), cell: (row) => foreign(row.name) },
+        { head: t("frontier.leased"), number: true, cell: (row) => number(row.leased) },
+        { head: t("frontier.scraper.fetched"), number: true, cell: (row) => number(row.fetched) },
+        { head: t("frontier.scraper.failed"), number: true, cell: (row) => number(row.failed) },
+        { head: t("frontier.scraper.last"), cell: (row) => since(row.last_seen_at) },
+      ],
+    }),
+  );
 
 const shards = (stats) =>
   card(
