@@ -42,6 +42,7 @@
 //   - listed_pages.go: chooses the pages that go into the frontier
 //   - listed_strike.go: removes excluded URLs from what is listed
 //   - look.go: answers questions about single URLs
+//   - look_parts.go: says in words what a priority is the sum of
 //   - crawl.go: chooses the pages that a collection looks at
 //   - state.go: stores an analysis, so that a later one can go on with it
 package discovery
