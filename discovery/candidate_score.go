@@ -55,9 +55,18 @@ func accessibility(depth int) float64 {
 	return 0.4
 }
 
+// The shares of a news value.
+const (
+	relevanceShare     = 0.4
+	timelinessShare    = 0.3
+	authorityShare     = 0.2
+	accessibilityShare = 0.1
+)
+
 // overall returns the weighted sum of the four parts of a news value.
 func overall(v *NewsValue) float64 {
-	return round(0.4*v.Relevance + 0.3*v.Timeliness + 0.2*v.Authority + 0.1*v.Accessibility)
+	return round(relevanceShare*v.Relevance + timelinessShare*v.Timeliness + authorityShare*v.Authority +
+		accessibilityShare*v.Accessibility)
 }
 
 // quality measures how readable a URL is: short, in words, without parameters.
@@ -101,16 +110,18 @@ func methodScore(m Method) float64 {
 	return 0
 }
 
-// methodWeight is the share of the method in a priority, relevanceWeight that of the relevance, by way of the news
-// value.
+// The weights of a priority, and that of the relevance, by way of the news value.
 const (
-	methodWeight    = 0.1
-	relevanceWeight = 0.5 * 0.4
+	valueWeight      = 0.5
+	confidenceWeight = 0.2
+	qualityWeight    = 0.2
+	methodWeight     = 0.1
+	relevanceWeight  = valueWeight * relevanceShare
 )
 
 // priority returns the weighted sum of news value, confidence of the classification, quality of the URL, and method.
 func priority(overall, confidence, quality, method float64) float64 {
-	return round(0.5*overall + 0.2*confidence + 0.2*quality + methodWeight*method)
+	return round(valueWeight*overall + confidenceWeight*confidence + qualityWeight*quality + methodWeight*method)
 }
 
 // action returns the action for a priority. Pages for searching, for sending a form and for logging in are never

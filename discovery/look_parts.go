@@ -15,9 +15,6 @@ type Part struct {
 	Why    string
 }
 
-// timelinessShare is the share of the timeliness in a priority, by way of the news value.
-const timelinessShare = 0.5 * 0.3
-
 // Parts returns the summands of the priority of a URL but for that of its date, see [Dated]: those of its type, host,
 // form and method, with m as the least method. ok is false if the URL was excluded or is not recorded.
 func (a *Analyser) Parts(url string, m Method) (parts []Part, date time.Time, ok bool) {
@@ -35,20 +32,21 @@ func (a *Analyser) Parts(url string, m Method) (parts []Part, date time.Time, ok
 	}
 	return []Part{
 		{relevanceWeight * v.Relevance, strings.ReplaceAll(string(c.class.Type()), "_", " ")},
-		{0.5 * 0.2 * v.Authority, hostWord(p.host)},
-		{0.5 * 0.1 * v.Accessibility, count(p.depth, "segment") + " deep"},
-		{0.2 * c.confidence, fmt.Sprintf("sure of its type by %.2f", c.confidence)},
-		{0.2 * q, fmt.Sprintf("readable URL by %.1f", q)},
+		{valueWeight * authorityShare * v.Authority, hostWord(p.host)},
+		{valueWeight * accessibilityShare * v.Accessibility, count(p.depth, "segment") + " deep"},
+		{confidenceWeight * c.confidence, fmt.Sprintf("sure of its type by %.2f", c.confidence)},
+		{qualityWeight * q, fmt.Sprintf("readable URL by %.1f", q)},
 		{methodWeight * methodScore(methods[rank]), methodWords[methods[rank]]},
 	}, date, true
 }
 
 // Dated returns the summand of a date, or of none, at now.
 func Dated(date, now time.Time) Part {
+	const timelinessWeight = valueWeight * timelinessShare
 	if date.IsZero() {
-		return Part{timelinessShare * contract.Undated, "undated"}
+		return Part{timelinessWeight * contract.Undated, "undated"}
 	}
-	return Part{timelinessShare * contract.Timeliness(now.Sub(date)), "dated " + date.UTC().Format(time.DateOnly)}
+	return Part{timelinessWeight * contract.Timeliness(now.Sub(date)), "dated " + date.UTC().Format(time.DateOnly)}
 }
 
 // Sum writes summands in words, and the rest that is missing of a priority as others.
