@@ -42,10 +42,10 @@ func (a frontierRoutes) frontierURL(w http.ResponseWriter, r *http.Request) erro
 		answer.Priority = &s.Priority
 	}
 	canonical, _ := markup.AppendCanonical(nil, []byte(url))
-	e := a.collected(r.Context(), &s)
+	e := a.collected(r.Context(), &s, string(canonical))
 	a.explain(r.Context(), &answer, &s, e)
 	if answer.Priority != nil {
-		answer.ScoreWhy = contract.Text(e.score(string(canonical), &s, a.Now()))
+		answer.ScoreWhy = contract.Text(e.score(&s, a.Now()))
 	}
 	if e := s.Entry; e != nil {
 		answer.Entry = &contract.FrontierEntry{
@@ -77,9 +77,8 @@ func (a frontierRoutes) explain(ctx context.Context, u *contract.FrontierURL, s 
 	if err != nil { // then those that were read last
 		a.Log.Warn("controls_failed", "error_type", contract.KindOf(err), "error", err.Error())
 	}
-	canonical, _ := markup.AppendCanonical(nil, []byte(u.URL))
-	host := hostOfURL(string(canonical))
-	if x := controls.Excluding(string(canonical)); x != nil {
+	host := hostOfURL(e.url)
+	if x := controls.Excluding(e.url); x != nil {
 		u.State, u.StoppedBy = stateExcluded, x.Stop()
 		u.Why = "operators excluded the " + x.Kind + " " + x.Value
 		return
@@ -92,7 +91,7 @@ func (a frontierRoutes) explain(ctx context.Context, u *contract.FrontierURL, s 
 		u.Why = "the robots.txt of its host forbids it: " + s.Rule
 		return
 	}
-	switch e.verdict(string(canonical)) {
+	switch e.verdict() {
 	case robotsForbids:
 		u.State, u.StoppedBy = stateForbidden, robotsStop(host, "")
 		u.Why = "the robots.txt that the last collection read forbids it"
@@ -122,8 +121,7 @@ func (a frontierRoutes) explain(ctx context.Context, u *contract.FrontierURL, s 
 // explainUnknown says why a URL is not in the frontier, if the collections of its domain tell.
 func (a frontierRoutes) explainUnknown(ctx context.Context, u *contract.FrontierURL, s *frontier.URLState,
 	e collected) {
-	canonical, _ := markup.AppendCanonical(nil, []byte(u.URL))
-	listed, err := e.lists(ctx, string(canonical))
+	listed, err := e.lists(ctx)
 	if err != nil {
 		dir := contract.DomainDir{Partition: s.Evidence.Partition, Domain: s.Domain}
 		a.Log.Warn("evidence_unreadable", "error_type", contract.KindOf(err), "error", err.Error(), "key",
@@ -133,7 +131,7 @@ func (a frontierRoutes) explainUnknown(ctx context.Context, u *contract.Frontier
 		u.Why = "the last collection found it, and better pages of its domain wait; it is put when those are fetched"
 		return
 	}
-	domain, _ := contract.RegistrableDomain(hostOfURL(string(canonical)))
+	domain, _ := contract.RegistrableDomain(hostOfURL(e.url))
 	records, err := a.Ledger.Domain(ctx, domain, contract.Filter{})
 	switch {
 	case err != nil:
@@ -171,14 +169,15 @@ const (
 	robotsUnreadable // forbids nothing for good: what waits, waits until it can be read
 )
 
-// collected is what the last collection of a URL's domain left. Its fields are nil if there is none, or if it cannot
-// be read.
+// collected is what the last collection of a URL's domain left: nil if there is none, or if it cannot be read.
 type collected struct {
+	url    string // canonical
 	doc    *contract.Document
 	stored *collector.Stored
 }
 
-func (a frontierRoutes) collected(ctx context.Context, s *frontier.URLState) (e collected) {
+func (a frontierRoutes) collected(ctx context.Context, s *frontier.URLState, url string) (e collected) {
+	e.url = url
 	if s.Evidence.At == 0 {
 		return e
 	}
@@ -198,8 +197,8 @@ func (a frontierRoutes) collected(ctx context.Context, s *frontier.URLState) (e 
 	return e
 }
 
-// verdict returns what the robots.txt stored with the collection says about a URL.
-func (e collected) verdict(url string) robotsVerdict {
+// verdict returns what the robots.txt stored with the collection says about the URL.
+func (e collected) verdict() robotsVerdict {
 	if e.doc == nil {
 		return robotsAllows
 	}
@@ -207,27 +206,27 @@ func (e collected) verdict(url string) robotsVerdict {
 		return robotsUnreadable
 	}
 	if e.stored != nil {
-		if look, _ := e.stored.Look(url); look.Allowed != nil && !*look.Allowed {
+		if look, _ := e.stored.Look(e.url); look.Allowed != nil && !*look.Allowed {
 			return robotsForbids
 		}
 	}
 	return robotsAllows
 }
 
-// lists reports whether the collection stored a canonical URL.
-func (e collected) lists(ctx context.Context, url string) (listed bool, err error) {
+// lists reports whether the collection stored the URL.
+func (e collected) lists(ctx context.Context) (listed bool, err error) {
 	if e.stored != nil {
-		err = e.stored.URLs(ctx, func(u *contract.ListedURL) { listed = listed || u.URL == url })
+		err = e.stored.URLs(ctx, func(u *contract.ListedURL) { listed = listed || u.URL == e.url })
 	}
 	return listed, err
 }
 
 // score returns the summands of a page's priority now, in words. The collection knows all but the date, which counts as
 // the frontier has it; of a page that was put, the frontier only knows the sum.
-func (e collected) score(url string, s *frontier.URLState, now time.Time) string {
+func (e collected) score(s *frontier.URLState, now time.Time) string {
 	var parts []discovery.Part
 	if e.stored != nil && !e.stored.Lost {
-		parts, _, _ = e.stored.Parts(url, discovery.Generated)
+		parts, _, _ = e.stored.Parts(e.url, discovery.Generated)
 	}
 	var date time.Time
 	if s.LastMod > 0 {
