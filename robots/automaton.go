@@ -33,13 +33,12 @@ const maxListed = 16
 // maxRows bounds the next states that an automaton keeps ready.
 const maxRows = 1 << 17
 
-// newAutomaton finds words, by their text, which is not empty.
-func newAutomaton(words map[string]*word) *automaton {
-	a := &automaton{words: make([]word, 0, len(words))}
-	texts := make([][]byte, 0, len(words))
-	for text, w := range words {
-		texts = append(texts, []byte(text))
-		a.words = append(a.words, *w)
+// newAutomaton finds words, which differ and are not empty.
+func newAutomaton(words []word) *automaton {
+	a := &automaton{words: words}
+	texts := make([][]byte, len(words))
+	for i := range words {
+		texts[i] = []byte(words[i].text)
 	}
 	a.states = newTrie(texts)
 	count := len(a.states.labels)

@@ -81,3 +81,19 @@ func TestCost_CountsWhatIsTried(t *testing.T) {
 		}
 	}
 }
+
+// TestCost_SameEachTime: which URLs of a domain are decided before MaxSteps does not depend on chance.
+func TestCost_SameEachTime(t *testing.T) {
+	for _, c := range hostile {
+		if c.name != "three words in the wrong order" {
+			continue
+		}
+		file := Parse(hostileFile(c.rule))
+		_, want := file.Agent("Bot").Cost(c.url)
+		for range 5 {
+			if _, steps := file.Agent("Bot").Cost(c.url); steps != want {
+				t.Errorf("%d steps, then %d", want, steps)
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package robots
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -75,8 +76,10 @@ func patternsOf(written string) []pattern {
 
 // newMatcher makes a matcher of rules, which are in the order of their ranks.
 func newMatcher(rules []Rule) *matcher {
-	b := builder{words: map[string]*word{}}
-	for rank, r := range rules {
+	b := builder{numbers: map[string]int32{}}
+	// Words of better rules get higher numbers, and of the parts that may come next the last is followed first: so what
+	// cannot decide any more is seen soon.
+	for rank, r := range slices.Backward(rules) {
 		for _, p := range patternsOf(r.Pattern) {
 			b.add(p, int32(rank))
 		}
@@ -87,7 +90,8 @@ func newMatcher(rules []Rule) *matcher {
 // builder sorts patterns by what finds them.
 type builder struct {
 	begins, ends []entry
-	words        map[string]*word
+	words        []word // in the order they came, so that a file always takes the same steps
+	numbers      map[string]int32
 	chains       []chain
 }
 
@@ -105,23 +109,25 @@ func (b *builder) add(p pattern, rank int32) {
 	case len(p.parts) == 1 && p.start == "/" && p.anchored:
 		b.ends = append(b.ends, entry{text: string(backwards(nil, p.parts[0])), begins: rank, equals: unmatched})
 	case len(p.parts) == 1 && p.start == "/":
-		w := b.word(p.parts[0])
+		w := &b.words[b.word(p.parts[0])]
 		w.rank = min(w.rank, rank)
 	default:
 		b.chains = append(b.chains, chain{p, rank})
 		for _, s := range p.parts {
-			b.word(s).chained = true
+			b.words[b.word(s)].chained = true
 		}
 	}
 }
 
-func (b *builder) word(text string) *word {
-	w := b.words[text]
-	if w == nil {
-		w = &word{text: text, rank: unmatched}
-		b.words[text] = w
+// word returns the number of a word.
+func (b *builder) word(text string) int32 {
+	number, ok := b.numbers[text]
+	if !ok {
+		number = int32(len(b.words))
+		b.numbers[text] = number
+		b.words = append(b.words, word{text: text, rank: unmatched})
 	}
-	return w
+	return number
 }
 
 func (b *builder) matcher() *matcher {
@@ -141,10 +147,6 @@ func (b *builder) matcher() *matcher {
 
 // link makes the chains, and an entry of the table of beginnings for each of their starts.
 func (b *builder) link(m *matcher) {
-	numbers := make(map[string]part, len(m.words.words))
-	for i := range m.words.words {
-		numbers[m.words.words[i].text] = part(i) << 1
-	}
 	starts := map[string]part{}
 	sequences := make([][]part, len(b.chains))
 	for i, c := range b.chains {
@@ -156,7 +158,7 @@ func (b *builder) link(m *matcher) {
 		sequence := make([]part, 1, 1+len(c.parts))
 		sequence[0] = start
 		for _, s := range c.parts {
-			sequence = append(sequence, numbers[s])
+			sequence = append(sequence, part(b.numbers[s])<<1)
 		}
 		if c.anchored {
 			sequence[len(sequence)-1] |= 1
