@@ -209,6 +209,7 @@ type Result struct {
 	TextSHA256   string        `json:",omitempty"` // of the text, which is the same when only an advertisement changed
 	Copy         bool          `json:",omitempty"` // the scraper found that another page has the same content
 	CopyOf       string        `json:",omitempty"` // that page's URL, with Copy; previous versions do not send it
+	Canonical    string        `json:",omitempty"` // the URL that the page calls its own; any text
 	RedirectedTo string        // final URL of the redirects
 	Title        string        `json:",omitempty"` // that the page has itself
 	Type         string        `json:",omitempty"` // content type by who fetched it

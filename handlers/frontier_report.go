@@ -191,6 +191,9 @@ func (p *reportResult) result(field string, urls []json.RawMessage, assess asses
 	}
 	if p.Page != nil {
 		result.Title = p.Page.title()
+		if len(p.Page.Canonical) <= contract.MaxLinkBytes {
+			result.Canonical = p.Page.Canonical
+		}
 		result.Published, result.Modified = plausible(p.Page.Published, now), plausible(p.Page.Modified, now)
 	}
 	if p.Status != nil {

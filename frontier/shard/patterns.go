@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -47,14 +48,15 @@ func (p *reporter) isCopy(h *store.Host, q *store.Page, r *frontier.Result) bool
 // to be a copy of this one: then neither would be looked at again.
 func (p *reporter) isSaidCopy(h *store.Host, q *store.Page, r *frontier.Result, digest uint32) bool {
 	hash := store.Hash48(q.Path)
-	if !r.Copy {
-		h.Copies.Remove(hash)
-		return false
-	}
-	if r.CopyOf == "" { // the previous version sent it
+	l, ok := canonicalOf(p.c, h, hash, r)
+	switch {
+	case r.Copy && r.CopyOf == "": // the previous version sent it
 		return true
+	case r.Copy:
+		l, ok = p.c.link(r.CopyOf)
+	case !ok:
+		h.Copies.Remove(hash)
 	}
-	l, ok := p.c.link(r.CopyOf)
 	if !ok || l.Host != h.Name {
 		return ok
 	}
@@ -64,6 +66,33 @@ func (p *reporter) isSaidCopy(h *store.Host, q *store.Page, r *frontier.Result, 
 	}
 	h.Texts.Own(original, digest)
 	return true
+}
+
+// canonicalOf returns the page of its site that a page names in place of itself, see [frontier.Result]. Many sites name
+// their home page everywhere: that is none.
+func canonicalOf(c *call, h *store.Host, hash uint64, r *frontier.Result) (l link.URL, ok bool) {
+	if r.Canonical == "" || r.Status < 200 || r.Status > 299 {
+		return l, false
+	}
+	l, ok = c.link(r.Canonical)
+	same := l.Host == h.Name && store.Hash48(l.Path) == hash
+	return l, ok && l.Path != "" && !same && c.domainOf(l.Host) == h.Domain.Name
+}
+
+// foundCanonical returns the page that a leased page names in place of itself, as if it had been found there.
+func (p *reporter) foundCanonical(item *reportedItem, r *frontier.Result) (f frontier.FoundURL, ok bool) {
+	h := item.host
+	if h == nil || h.Lease != p.number {
+		return f, false
+	}
+	at := h.LeasedPage(item.hash)
+	if _, ok := canonicalOf(p.c, h, item.hash, r); !ok || at < 0 {
+		return f, false
+	}
+	q := &h.Leased[at]
+	f.NewPage = frontier.NewPage{URL: r.Canonical, Title: cmp.Or(r.Title, q.Title), Type: store.TypeName(q.Kind),
+		LastMod: q.Lastmod, Priority: float64(q.Score(p.c.seconds())) / 1000}
+	return f, true
 }
 
 // isBarren reports whether to refuse a new page because nearly all others of its pattern are copies. It lets one page

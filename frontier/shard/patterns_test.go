@@ -243,6 +243,58 @@ func hash(text string) (h uint32) {
 	return h
 }
 
+// TestCopies_Canonical: the two URLs of a page are folded to one: that which it calls its own is queued, the other is
+// not looked at again. Home pages and pages of other sites are named by mistake.
+func TestCopies_Canonical(t *testing.T) {
+	const home, other, invalid = "https://a.example/", "https://b.example/1", "/print/1"
+	for _, c := range []struct {
+		name, canonical string
+		status          int
+		copies, added   int64
+	}{
+		{"another page", "https://a.example/story-1", 200, 1, 1},
+		{"another page, with a tracker", "https://a.example/story-1?utm_source=x", 200, 1, 1},
+		{"a page of another host of the site", "https://www.a.example/story-1", 200, 1, 1},
+		{"a known page", "https://a.example/print?id=1&x=1", 200, 1, 0},
+		{"itself", "https://a.example/print?id=0&x=1#top", 200, 0, 0},
+		{"the home page", home, 200, 0, 0},
+		{"another site", other, 200, 0, 0},
+		{"no URL", invalid, 200, 0, 0},
+		{"of an error", "https://a.example/story-1", 404, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSite(t)
+			s.shard.Settings.VisitsPerDay = 10_000
+			s.put("a.example", pagesLike("https://a.example/print?id=%d&x=1", 0, 2))
+			l, _ := s.lease(frontier.LeaseRequest{Max: 2, PerHost: 2})
+			r := frontier.Report{Lease: l.ID}
+			for i, item := range l.Items {
+				result := frontier.Result{ID: item.ID, Status: 200, TextSHA256: textOf(1000 * i)}
+				if strings.Contains(item.URL, "id=0") {
+					result.Status, result.Canonical = c.status, c.canonical
+				}
+				r.Results = append(r.Results, result)
+			}
+			var answer frontier.ReportAnswer
+			for range 2 { // the second time nothing more comes of it
+				s.do(func() (err error) {
+					a, err := s.shard.Report(s.now, r)
+					answer.Added += a.Added
+					return err
+				})
+			}
+			d, copied := s.host("a.example"), int64(0)
+			for _, p := range d.Patterns {
+				copied += p.Copied
+			}
+			if copied != c.copies || int64(answer.Added) != c.added || c.status == 200 && d.Scheduled != 2-c.copies {
+				t.Errorf("%d copies, %d added, %d are looked at again", copied, answer.Added, d.Scheduled)
+			}
+			s.invariants()
+		})
+	}
+}
+
 // TestCopies_Said: what the scraper calls a copy of another page is one, whatever its text, but not of itself, nor in a
 // circle: one of the pages is looked at again.
 func TestCopies_Said(t *testing.T) {

@@ -150,6 +150,9 @@ func (p *reporter) prepareFound(results []frontier.Result) error {
 			}
 			return true
 		})
+		if f, found := p.foundCanonical(&p.items[i], r); ok && found {
+			r.Found = append(r.Found, f)
+		}
 		for k := range r.Found {
 			f := &r.Found[k]
 			f.Domain, f.FoundBy = cmp.Or(f.Domain, own), cmp.Or(f.FoundBy, frontier.FoundByScraper)
