@@ -32,11 +32,35 @@ func TestPut_Traps(t *testing.T) {
 		"https://forum.a.example/viewtopic.php?t=5&sid=d41d8cd98f00b204e980": true,
 		"https://www.a.example/page.cfm?CFID=12345&CFTOKEN=67890":            true,
 
+		// Sessions in paths.
+		"https://www.a.example/shop;x=1;jsessionid=0A1B2C3D4E5F/item":         true,
+		"https://www.a.example/PHPSESSID=d41d8cd98f00b204e9800998/news":       true,
+		"https://www.a.example/session/d41d8cd98f00b204e9800998ecf8427e/list": true,
+		"https://www.a.example/sid/5f0c7a9e-31b2-4d6e-9a11-7c1d2e3f4a5b/home": true,
+		"https://www.a.example/(A(x1y2z3)S(lit3py55t21z5v55vlm25s55))/a.aspx": true,
+		"https://www.a.example/session/2026-budget-debate":                    false,
+		"https://www.a.example/session/the-session-of-the-council-of-2026":    false,
+		"https://www.a.example/session/3rd-session-2nd-meeting-1st-day":       false,
+		"https://www.a.example/(a(story-in-brackets":                          false,
+
 		// Calendars without end.
 		"https://www.a.example/events/calendar/2041-05":                  true,
 		"https://www.a.example/calendar/month/2031/07":                   true,
 		"https://www.a.example/agenda/index.php?month=3&year=1901":       true,
 		"https://www.a.example/events/?ical=1&tribe-bar-date=2099-01-01": true,
+
+		// The same in languages other than those of Europe.
+		"https://www.a.example/%EB%8B%AC%EB%A0%A5/2041/05":                                     true,
+		"https://www.a.example/schedule/iljeong?year=2041&month=5":                             true,
+		"https://www.a.example/%E3%82%A4%E3%83%99%E3%83%B3%E3%83%88/?date=2099-01-01":          true,
+		"https://www.a.example/%E6%B4%BB%E5%8A%A8/2035/12":                                     true,
+		"https://www.a.example/%D8%AA%D9%82%D9%88%D9%8A%D9%85/2041-05":                         true,
+		"https://www.a.example/takvim/2041/5":                                                  true,
+		"https://www.a.example/jadwal?tanggal=2041-05-01":                                      true,
+		"https://www.a.example/lich-cong-tac/2041/05":                                          true,
+		"https://www.a.example/%E0%B8%9B%E0%B8%8F%E0%B8%B4%E0%B8%97%E0%B8%B4%E0%B8%99/2041-05": true,
+		"https://www.a.example/%D0%9A%D0%B0%D0%BB%D0%B5%D0%BD%D0%B4%D0%B0%D1%80%D1%8C/2041/05": true,
+		"https://www.a.example/takvim/2026/5":                                                  false,
 
 		// Forms, and links that grow by what they link to.
 		"https://www.a.example/search?" + fields(25):                                  true,
