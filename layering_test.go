@@ -104,7 +104,7 @@ var mayImport = map[string][]string{
 	"frontier/placement": {},
 	"frontier/link":      {"contract", "markup"},
 	"frontier/shard": {"contract", "frontier", "frontier/link", "frontier/revisit", "frontier/shard/store", "markup",
-		"frontier/placement", "robots"},
+		"frontier/placement", "robots", "urlword"},
 	"frontier/shard/store": {"contract", "frontier", "frontier/link", "frontier/placement", "frontier/revisit"},
 
 	// The Info service.

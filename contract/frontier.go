@@ -273,6 +273,7 @@ type FrontierHostDetail struct {
 	Failures int64             `json:"failures"`               // in a row: no answer, or a broken server
 	Refusals int64             `json:"refusals"`               // in a row: 401, 403 or 451
 	Patterns []FrontierPattern `json:"patterns"`               // those of which pages were given last, the latest last
+	Trap     *string           `json:"trap_example"`           // the last URL that was refused as a trap
 	Override *float64          `json:"override_delay_seconds"` // the delay that an operator set; null for none
 	Leased   []string          `json:"leased"`                 // URLs
 	Revisits FrontierRevisits  `json:"revisits"`

@@ -126,6 +126,7 @@ func shardSettings(s *settings.Settings) shard.Settings {
 		Delay:          s.RequestInterval,
 		HostsPerDomain: s.MaxHostsPerDomain,
 		URLsPerDomain:  int64(s.URLsPerDomain),
+		SectionLimit:   int64(s.SectionLimit),
 		Announcements:  int64(s.AnnouncementsPerDomain),
 		MinRefresh:     s.MinRefresh,
 		MaxRefresh:     s.MaxRefresh,

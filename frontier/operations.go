@@ -769,6 +769,8 @@ type HostDetail struct {
 
 	Visits VisitBudget // of the shard
 	Rules  string      `json:",omitempty"` // of its robots.txt, see Visit
+
+	TrapExample string `json:",omitempty"` // the last URL that was refused as a trap
 }
 
 // VisitBudget bounds the number of pages that a shard fetches again.
@@ -870,12 +872,13 @@ type HostChange struct {
 	BlockUntil *epoch.Millis // an instant in the past ends a block and a Retry-After
 	Delay      *int64        // ms between requests, whatever the host asks for; 0 for what it asks for
 	Empty      bool          // drops the waiting pages for good
-	Forget     string        `json:",omitempty"` // ForgetFailures or ForgetAll
+	Forget     string        `json:",omitempty"` // ForgetFailures, ForgetTraps or ForgetAll
 }
 
 // What of a host can be forgotten.
 const (
 	ForgetFailures = "failures" // what its answers led to: rests, slowing down, Retry-After
+	ForgetTraps    = "traps"    // what was found to be a trap by its volume, or by its copies: it is none
 	// that, and which pages were fetched or are gone: they are put again from what is stored
 	ForgetAll = "all"
 )

@@ -75,6 +75,7 @@ func (a frontierRoutes) frontierHost(w http.ResponseWriter, r *http.Request) err
 		FrontierHost: hostOf(&d.HostInfo), Failures: d.Failures, Refusals: d.Refusals,
 		Leased:   append([]string{}, d.Leased...),
 		Patterns: []contract.FrontierPattern{},
+		Trap:     contract.Text(d.TrapExample),
 		Revisits: contract.FrontierRevisits{
 			Scheduled: d.Scheduled, NextAt: contract.AtMillis(d.VisitAt), LastmodTrusted: !d.Stale,
 			PerDay: d.Visits.PerDay,
@@ -205,9 +206,11 @@ func readHostChange(r *http.Request) (change frontier.HostChange, err error) {
 	if body.BlockUntil == nil && body.Delay == nil && !body.Empty && body.Forget == "" {
 		return change, contract.Invalid("body", "changes nothing; send block_until, delay_seconds, empty or forget")
 	}
-	if body.Forget != "" && body.Forget != frontier.ForgetFailures && body.Forget != frontier.ForgetAll {
-		return change, contract.Invalid("forget", "%.80q is nothing that can be forgotten; send %q or %q", body.Forget,
-			frontier.ForgetFailures, frontier.ForgetAll)
+	switch body.Forget {
+	case "", frontier.ForgetFailures, frontier.ForgetTraps, frontier.ForgetAll:
+	default:
+		return change, contract.Invalid("forget", "%.80q is nothing that can be forgotten; send %q, %q or %q",
+			body.Forget, frontier.ForgetFailures, frontier.ForgetTraps, frontier.ForgetAll)
 	}
 	change.Empty, change.Forget = body.Empty, body.Forget
 	if body.Delay != nil {

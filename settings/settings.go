@@ -38,6 +38,7 @@ type Settings struct {
 	Freshness              bool          // whether due entry points are checked again
 	RefreshesPerMinute     int           // per shard
 	RefreshesPerDay        int           // all shards together
+	SectionLimit           int           // URLs of a host's section that scrapers find before it is a trap
 	RevisitsPerDay         int           // pages that are fetched again, all shards together
 	MinRefresh             time.Duration // bounds of the time between two checks of an entry point
 	MaxRefresh             time.Duration
@@ -102,6 +103,7 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 		Freshness:              r.oneOf("FRESHNESS", "on", "off") == "on",
 		RefreshesPerMinute:     int(r.number("REFRESHES_PER_MINUTE", 60, 1, 1000)),
 		RefreshesPerDay:        int(r.number("REFRESHES_PER_DAY", 500_000, 1, 1_000_000_000)),
+		SectionLimit:           int(r.number("SECTION_LIMIT", 5000, 1, 1_000_000)),
 		RevisitsPerDay:         int(r.number("REVISITS_PER_DAY", 200_000, 0, 1_000_000_000)),
 		MinRefresh:             r.interval("MIN_REFRESH_SECONDS", 5400),
 		MaxRefresh:             r.interval("MAX_REFRESH_SECONDS", 7776000),

@@ -67,6 +67,7 @@ func TestLoad_WrongValuesNameTheVariable(t *testing.T) {
 		"LOCATION":                 "eu",
 		"REFRESHES_PER_MINUTE":     "0",
 		"REFRESHES_PER_DAY":        "0",
+		"SECTION_LIMIT":            "0",
 		"REVISITS_PER_DAY":         "-1",
 		"PAGE_PROBES":              "-1",
 		"FEED_RETENTION_DAYS":      "0",

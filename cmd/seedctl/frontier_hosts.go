@@ -161,7 +161,8 @@ func frontierHostCommand() *cobra.Command {
 		Short: "show a host, block it, slow it down, empty or forget it",
 		Long: `Without flags it shows what the frontier has of the host. What no flag names stays as it is. --empty
 drops the pages that wait at the host; for 30 days they return only with a newer date. --forget
-failures ends its rest after failures; --forget all lets every page of it be fetched again.
+failures ends its rest after failures; --forget traps says that nothing of it is a trap; --forget
+all lets every page of it be fetched again.
 
 With --json each line is {"host"}, or the host as /openapi.json describes it.`,
 		Example: `  seedctl frontier host www.mom.gov.sg
@@ -175,7 +176,7 @@ With --json each line is {"host"}, or the host as /openapi.json describes it.`,
 	r.flags.Var(&delay, "delay",
 		"this `TIME` between two requests, such as 30s or 30, whatever the host asks for; 0 for what it asks for")
 	empty := r.flags.Bool("empty", false, "drops the pages that wait")
-	forget := r.flags.String("forget", "", "forgets `WHAT` became of it: failures or all")
+	forget := r.flags.String("forget", "", "forgets `WHAT` became of it: failures, traps or all")
 	return r.command(func(ctx context.Context, hosts []string) error {
 		body := map[string]any{}
 		switch {
@@ -259,6 +260,9 @@ func writeHost(w io.Writer, d *contract.FrontierHostDetail) error {
 	}
 	add("fetched again", "%d pages, the next at %s; newer dates %s", d.Revisits.Scheduled, moment(d.Revisits.NextAt),
 		map[bool]string{true: "are believed", false: "proved untrue"}[d.Revisits.LastmodTrusted])
+	if d.Trap != nil {
+		add("traps", "%s refused, the last %s", count(int(d.Traps), "URL"), plain(*d.Trap))
+	}
 	for _, k := range d.Patterns {
 		state := "pattern"
 		if k.Refused {

@@ -19,9 +19,9 @@ func (s *Shard) SetHost(now epoch.Millis, name string, change frontier.HostChang
 		}
 	}
 	switch change.Forget {
-	case "", frontier.ForgetFailures, frontier.ForgetAll:
+	case "", frontier.ForgetFailures, frontier.ForgetTraps, frontier.ForgetAll:
 	default:
-		return false, contract.Invalid("forget", "%.80q cannot be forgotten; send failures or all",
+		return false, contract.Invalid("forget", "%.80q cannot be forgotten; send failures, traps or all",
 			change.Forget)
 	}
 	if change.BlockUntil != nil && change.BlockUntil.Seconds() > store.MaxSlot {
@@ -84,8 +84,13 @@ func forgetFailures(c *call, h *store.Host) {
 	h.Ready = min(h.Ready, c.now.Add(h.Interval()))
 }
 
-// forget clears the failures of a host, or also what is known of its pages, which are then put again from the backlog.
+// forget clears the traps of a host, or its failures, or also what is known of its pages, which are then put again from
+// the backlog.
 func forget(c *call, h *store.Host, what string) error {
+	if what == frontier.ForgetTraps {
+		forgetTraps(h)
+		return nil
+	}
 	forgetFailures(c, h)
 	if what != frontier.ForgetAll {
 		return nil

@@ -316,6 +316,9 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 		*verdict = refused
 		return err
 	}
+	if !p.found {
+		vouch(h, l.Path)
+	}
 	key := freshKey{h.ID, store.Hash48(l.Path)}
 	known, ok := h.Known(key.hash)
 	requested := n.Refetch && known.Life != store.Waiting
@@ -331,13 +334,15 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 		return nil
 	case !ok && isTrap(h.Name, l.Path, p.c.seconds()):
 		*verdict = frontier.Trapped
-		h.Traps++
-		h.Change()
+		trapped(h, l)
+		return nil
+	case !ok && p.found && n.LastMod == 0 && isEndless(p.c, h, l.Path):
+		*verdict, p.seen[key] = frontier.Trapped, true
+		trapped(h, l)
 		return nil
 	case back && known.Life == store.Idle && isBarren(p.c, h, l.Path): // but noteListed might announce it
 		*verdict, p.seen[key] = frontier.Trapped, true
-		h.Traps++
-		h.Change()
+		trapped(h, l)
 		if foreign {
 			return nil
 		}
@@ -373,6 +378,9 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 		return nil
 	}
 	*verdict = frontier.Accepted
+	if !ok && p.found && n.LastMod == 0 {
+		countFound(h, l.Path)
+	}
 	p.perHost[h.ID]++
 	page := p.newPage(h, l, n)
 	if requested {

@@ -128,6 +128,7 @@ type Settings struct {
 	Delay          time.Duration // between two requests to a host that asks for nothing else (0)
 	HostsPerDomain int           // hosts of one registrable domain that are leased at once (4)
 	URLsPerHost    int64         // pages that a host has at most (100,000)
+	SectionLimit   int64         // URLs without a date of a host's section that scrapers find (5,000)
 	URLsPerDomain  int64         // pages of a registrable domain, of which the best are kept (500)
 	Announcements  int64         // pages of a registrable domain that are announced in a day (500)
 	MinRefresh     time.Duration // bounds of the interval of an entry point (90 minutes and 90 days)
@@ -142,6 +143,7 @@ type Settings struct {
 func (s Settings) withDefaults() Settings {
 	s.HostsPerDomain = cmp.Or(s.HostsPerDomain, 4)
 	s.URLsPerHost = cmp.Or(s.URLsPerHost, 100_000)
+	s.SectionLimit = cmp.Or(s.SectionLimit, 5000)
 	s.URLsPerDomain = cmp.Or(s.URLsPerDomain, 500)
 	s.Announcements = cmp.Or(s.Announcements, 500)
 	s.MinRefresh = cmp.Or(s.MinRefresh, 90*time.Minute)

@@ -310,7 +310,7 @@ func (s *Shard) Host(now epoch.Millis, name string) (d frontier.HostDetail, err 
 			Evidence: m.Evidence,
 			Visits: frontier.VisitBudget{PerDay: c.settings.VisitsPerDay, Made: v.Made, Scheduled: v.Scheduled,
 				Threshold: float64(v.Threshold) / 1e6},
-			Rules: h.Rules}
+			Rules: h.Rules, TrapExample: h.TrapExample}
 		d.Patterns = observed(h)
 		for i := range h.Leased {
 			d.Leased = append(d.Leased, h.URL(&h.Leased[i]))

@@ -186,6 +186,9 @@ func refund(c *call, p *store.Page) {
 // look notes what a scraper saw of a page that it fetched, and reports whether that is a copy of another page. before
 // is the status of the fetch before.
 func (p *reporter) look(h *store.Host, q *store.Page, r *frontier.Result, before uint16) (copied bool) {
+	if r.Published > 0 {
+		vouch(h, q.Path)
+	}
 	switch copied = p.isCopy(h, q, r); {
 	case !copied:
 		scheduleVisit(p.c, h, q, r, before)

@@ -139,6 +139,9 @@ type hostRules struct {
 	Texts    Texts
 	Copies   Copies
 	Patterns Patterns
+	Sections Sections
+
+	TrapExample string // the URL of the last of Traps
 }
 
 // hostRow is how a host is stored.
@@ -250,7 +253,9 @@ func (h *Host) append(b []byte) []byte {
 	b = appendUint(h.appendSchedule(b), h.LastLease)
 	b = appendString(h.Patterns.append(h.Texts.append(b)), h.Rules)
 	b = h.Copies.append(appendUint(b, h.RulesAt))
-	return append(appendUint(appendString(h.appendMissing(b), h.Usage), h.ClaimedAt), h.tail...)
+	b = appendUint(appendString(h.appendMissing(b), h.Usage), h.ClaimedAt)
+	b = appendString(h.Sections.append(b), h.TrapExample)
+	return append(b, h.tail...)
 }
 
 // appendMissing packs what LastLease has not reported.
@@ -442,6 +447,9 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 		}
 		if d.at < len(d.text) {
 			h.ClaimedAt = d.millis()
+		}
+		if d.at < len(d.text) {
+			h.Sections, h.TrapExample = d.sections(), d.string()
 		}
 	}
 	h.tail = d.text[d.at:]

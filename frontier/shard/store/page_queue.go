@@ -151,6 +151,7 @@ func Forget(h *Host) error {
 	}
 	h.places[KindVisit] = place{}
 	h.Texts, h.Patterns, h.Trust = nil, nil, revisit.Trust{}
+	h.Sections = nil
 	h.Scheduled -= int64(len(scheduled))
 	h.tx.state.Visits.Scheduled -= int64(len(scheduled))
 	for i := range h.Leased { // what a scraper has on schedule counts as given for the first time
