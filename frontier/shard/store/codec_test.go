@@ -83,6 +83,10 @@ func randomHost(r *rand.Rand) *Host {
 	h.nextSegment, h.buffer = r.Int64N(3000), randomPages(r, r.IntN(40))
 	h.AskedAt, h.Traps, h.tail = instant(), r.Int64N(9), "later"
 	h.claim = claim{Claim: r.Int64N(1 << 48), ClaimEnds: instant(), ClaimedAt: instant()}
+	for i := range r.IntN(4) {
+		h.Sections = append(h.Sections, Section{fmt.Sprint("s", i), r.Int64N(9000), r.IntN(2) == 0, r.Int64N(20_000)})
+		h.TrapExample = "https://www.a.example/wall/5"
+	}
 	h.LastLease, h.Passed = r.Int64N(1e6), r.IntN(2) == 0
 	for range r.IntN(5) {
 		h.Missing = append(h.Missing, r.Uint64()>>16)
@@ -137,7 +141,7 @@ func TestRecord_Survives(t *testing.T) {
 			!reflect.DeepEqual(append([]Page{}, got.Schedule.buffer...), append([]Page{}, h.Schedule.buffer...)) ||
 			got.Scheduled != h.Scheduled || got.Trust != h.Trust || !reflect.DeepEqual(got.Texts, h.Texts) ||
 			!reflect.DeepEqual(got.Patterns, h.Patterns) || got.Rules != h.Rules || got.RulesAt != h.RulesAt ||
-			got.Usage != h.Usage ||
+			got.Usage != h.Usage || !slices.Equal(got.Sections, h.Sections) || got.TrapExample != h.TrapExample ||
 			!reflect.DeepEqual(got.Copies, h.Copies) ||
 			!slices.Equal(got.recent, h.recent) || !slices.Equal(got.Missing, h.Missing) || got.Passed != h.Passed ||
 			!reflect.DeepEqual(got.segments, append([]segment{}, h.segments...)) ||
@@ -181,6 +185,13 @@ func TestRecord_Survives(t *testing.T) {
 	h.Rewrite = true
 	if got, err := decodeHost(h.ID, h.Name, h.domain, h.append(nil)); err != nil || !got.Rewrite {
 		t.Errorf("%+v, %v", got, err)
+	}
+	h.Sections, h.TrapExample = nil, ""
+	record := h.append(nil)
+	earlier := record[:len(record)-2] // without both
+	if got, err := decodeHost(h.ID, h.Name, h.domain, earlier); err != nil || got.claim != h.claim ||
+		!bytes.Equal(got.append(nil), record) {
+		t.Errorf("a row of an earlier version: %+v, %v", got, err)
 	}
 }
 
