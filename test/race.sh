@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 race() {
-	GORACE=atexit_sleep_ms=50 go test -race -short -gcflags='github.com/ncruces/go-sqlite3-wasm/...=-race=false' "$@" 2>&1
+	GORACE=atexit_sleep_ms=50 go test -vet=off -race -short -gcflags='github.com/ncruces/go-sqlite3-wasm/...=-race=false' "$@" 2>&1
 }
 
 # Reads the output of `go test` and prints the packages that the detector's own fault ended. Fails if a package failed otherwise.

@@ -22,26 +22,27 @@ describe("the dashboard for everyone", { skip }, () => {
     await fake?.close();
   });
 
+  // Colours do not depend on the language: each is seen in one scheme, each scheme in one language.
   describe("axe-core finds nothing", { concurrency: 2 }, () => {
-    for (const language of Object.keys(languages)) {
-      for (const colorScheme of ["light", "dark"]) {
-        test(`${language}, ${colorScheme}`, async () => {
-          const page = await openPage(browser, fake.url, { language, colorScheme });
-          await settled(page);
-          for (const view of views) {
-            await show(page, view);
-            await page.screenshot({
-              path: join(shots, `${view.name}-${language}-${colorScheme}.png`),
-              fullPage: !view.open,
-            });
-            assert.deepEqual(await violations(page), [], view.name);
-            if (view.open) await page.keyboard.press("Escape");
-          }
-          assert.deepEqual(page.wrongs, []);
-          await page.context().close();
-        });
-      }
-    }
+    for (const [language, colorScheme] of [
+      ["en", "light"],
+      ["ko", "dark"],
+    ])
+      test(`${language}, ${colorScheme}`, async () => {
+        const page = await openPage(browser, fake.url, { language, colorScheme });
+        await settled(page);
+        for (const view of views) {
+          await show(page, view);
+          await page.screenshot({
+            path: join(shots, `${view.name}-${language}-${colorScheme}.png`),
+            fullPage: !view.open,
+          });
+          assert.deepEqual(await violations(page), [], view.name);
+          if (view.open) await page.keyboard.press("Escape");
+        }
+        assert.deepEqual(page.wrongs, []);
+        await page.context().close();
+      });
   });
 
   test("axe-core finds planted faults", async () => {
