@@ -59,14 +59,17 @@ func whole(ev *page.Evidence) bool { return ev.Text != "" && ev.Words > 0 }
 const poolWeight = 0.3
 
 // Verdict returns what the evidence of a page says about all pages of its pattern, of which n counts the classes that
-// their URLs look like.
+// their URLs look like. URLs of class Unknown say nothing.
 func (s *Site) Verdict(n *[Classes]int32) (verdict Site) {
+	unknown, _ := ClassOf(Unknown)
+	counts := *n
+	counts[unknown] = 0
 	sum := 0.0
-	for _, k := range n {
+	for _, k := range counts {
 		sum += float64(k)
 	}
 	for c := range verdict {
-		share := (float64(n[c]) + neighbourDoubt/float64(Classes)) / (sum + neighbourDoubt)
+		share := (float64(counts[c]) + neighbourDoubt/float64(Classes)) / (sum + neighbourDoubt)
 		verdict[c] = s[c] + poolWeight*math.Log(share)
 	}
 	top := verdict[verdict.Best()]

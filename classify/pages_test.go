@@ -51,4 +51,11 @@ func TestSite_Verdict(t *testing.T) {
 	if got := page.Verdict(&pool); got.Best() != news {
 		t.Errorf("a page that could be either, among more news: %s", got.Best().Type())
 	}
+	unknown, _ := classify.ClassOf(classify.Unknown)
+	pool = [classify.Classes]int32{}
+	pool[unknown] = 100
+	page[event] = -2
+	if got := page.Verdict(&pool); got.Best() != news || got[event] != page[event]-page[news] {
+		t.Errorf("URLs that say nothing: %s, %v", got.Best().Type(), got[event])
+	}
 }

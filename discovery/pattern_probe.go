@@ -35,12 +35,25 @@ type witness struct {
 	types        map[classify.Type]float64 // probabilities; nil if the page says nothing
 }
 
-// site returns the logarithms of the probabilities.
-func (w *witness) site() (s classify.Site) {
-	for c := range s {
-		s[c] = math.Log(max(w.types[classify.Class(c).Type()], leastWitness))
+// seenPage is a witness of a survey.
+type seenPage struct {
+	site  classify.Site // logarithms of the probabilities of types
+	known classify.Site // those by what was known of it before it was fetched
+	mute  bool          // it says nothing
+}
+
+func (a Probing) seenPage(w *witness) *seenPage {
+	v := &seenPage{mute: len(w.types) == 0}
+	if v.mute {
+		return v
 	}
-	return s
+	p := parsePage(w.url)
+	known := a.classifier.PageEvidence(w.url, a.textOf(&p), nil)
+	for c := range v.site {
+		v.site[c] = math.Log(max(w.types[classify.Class(c).Type()], leastWitness))
+		v.known[c] = max(known[c], math.Log(leastWitness))
+	}
+	return v
 }
 
 // Probing chooses pages of an analysis to fetch, and learns from them.
@@ -167,17 +180,17 @@ func (a Probing) storeWitnesses() (stored []StateWitness) {
 
 // witnesses returns the witnesses by the current node of their pattern: the node of their URL, or else the node with
 // the stored name of the pattern.
-func (a Probing) witnesses() map[nodeID][]*witness {
+func (a Probing) witnesses() map[nodeID][]*seenPage {
 	if len(a.seenPages) == 0 {
 		return nil
 	}
-	byNode, lost := map[nodeID][]*witness{}, map[string][]*witness{}
+	byNode, lost := map[nodeID][]*seenPage{}, map[string][]*seenPage{}
 	for i := range a.seenPages {
 		w := &a.seenPages[i]
 		if n := a.node(w.url); n != noNode {
-			byNode[n] = append(byNode[n], w)
+			byNode[n] = append(byNode[n], a.seenPage(w))
 		} else {
-			lost[w.pattern] = append(lost[w.pattern], w)
+			lost[w.pattern] = append(lost[w.pattern], a.seenPage(w))
 		}
 	}
 	if len(lost) == 0 {
@@ -198,21 +211,23 @@ func (a Probing) witnesses() map[nodeID][]*witness {
 // witnessed reports whether a page of a pattern was fetched, even if it said nothing.
 func (s *survey) witnessed(n nodeID) bool { return len(s.witnesses[n]) > 0 }
 
-// verdict returns the evidence of the witnesses of a pattern. ok is false if they say nothing.
-func (s *survey) verdict(n nodeID) (verdict classify.Site, ok bool) {
-	var mean classify.Site
+// verdict returns what the witnesses of a pattern add to what is known of each of its pages, and the type that they
+// have themselves. What was known of a witness before does not count again. ok is false if they say nothing.
+func (s *survey) verdict(n nodeID) (verdict classify.Site, of classify.Type, ok bool) {
+	var site, added classify.Site
 	count := 0.0
 	for _, w := range s.witnesses[n] {
-		if len(w.types) == 0 {
+		if w.mute {
 			continue
 		}
 		count++
-		for c, x := range w.site() {
-			mean[c] += (x - mean[c]) / count
+		for c := range site {
+			site[c] += (w.site[c] - site[c]) / count
+			added[c] += (w.site[c] - w.known[c] - added[c]) / count
 		}
 	}
 	if count == 0 {
-		return verdict, false
+		return verdict, "", false
 	}
-	return mean.Verdict((*[classify.Classes]int32)(&s.own[n].of)), true
+	return added.Verdict((*[classify.Classes]int32)(&s.own[n].of)), site.Best().Type(), true
 }

@@ -3,6 +3,7 @@ package discovery
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -89,6 +90,22 @@ func TestAnalyser_Saw(t *testing.T) {
 		t.Errorf("another pattern: %+v, was %+v", after, before)
 	}
 	probing(a).Saw("https://www.example.gov/unheard-of", pressRelease, testNow) // of no pattern
+}
+
+// A page that says no more than its URL makes nobody surer.
+func TestAnalyser_SawNoMore(t *testing.T) {
+	a := undecided()
+	url := probing(a).Probes(1)[0].URL
+	w := witness{url: url, pattern: "/zzkq/{id}", at: testNow, types: map[classify.Type]float64{}}
+	for c, x := range a.classifier.PageEvidence(url, classify.Text{}, nil) {
+		w.types[classify.Class(c).Type()] = math.Exp(x)
+	}
+	probing(a).witness(w)
+	got, _ := a.Classify("https://www.example.gov/zzkq/a130101")
+	want := a.classifier.Classify("https://www.example.gov/zzkq/a130101")
+	if got.PrimaryType != want.PrimaryType || math.Abs(got.Confidence-want.Confidence) > 0.05 {
+		t.Errorf("%s at %v, by its URL %s at %v", got.PrimaryType, got.Confidence, want.PrimaryType, want.Confidence)
+	}
 }
 
 // What was learnt is in the stored state, so that a merge asks nothing again. A later collection recalls it for 90

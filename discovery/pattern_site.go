@@ -92,7 +92,7 @@ type survey struct {
 
 	dated, counted int // pages of the site that have a date, and all
 
-	witnesses map[nodeID][]*witness
+	witnesses map[nodeID][]*seenPage
 }
 
 // patternEvidence is the evidence of a pattern's pages about one of them.
@@ -100,7 +100,8 @@ type patternEvidence struct {
 	site   classify.Site
 	stream bool // they are dated day by day
 	edited bool // none of them has a date, unlike the site's other pages
-	seen   bool // it comes from a witness
+
+	seen classify.Type // that of a page that was fetched; "" if none was
 }
 
 // siteView classifies pages with the site's other pages as evidence.
@@ -187,11 +188,11 @@ func (a siteView) neighbours(p *page, wantHints bool) (site *classify.Site, hint
 
 // hints name the evidence.
 func (e *patternEvidence) hints() []string {
-	from := "neighbours_"
-	if e.seen {
-		from = "pattern_page_"
+	hint := "neighbours_" + string(e.site.Best().Type())
+	if e.seen != "" {
+		hint = "pattern_page_" + string(e.seen)
 	}
-	hints := []string{from + string(e.site.Best().Type())}
+	hints := []string{hint}
 	if e.stream {
 		hints = append(hints, "neighbours_dated_day_by_day")
 	}
@@ -294,8 +295,8 @@ func (s *survey) evidence(n nodeID, t *tree) *patternEvidence {
 		v = &s.below[n]
 	}
 	var l *patternEvidence
-	if verdict, ok := s.verdict(n); ok {
-		l = &patternEvidence{site: verdict, seen: true}
+	if verdict, seen, ok := s.verdict(n); ok {
+		l = &patternEvidence{site: verdict, seen: seen}
 	} else if v.of.total() >= minAlike {
 		l = &patternEvidence{site: classify.Lean((*[classify.Classes]int32)(&v.of))}
 	}
