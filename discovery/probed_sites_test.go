@@ -99,8 +99,8 @@ func (s *recordedSite) right(a *Analyser) (right int) {
 	return right
 }
 
-// TestProbes_RecordedSites: docs/classification.md says how many URLs of recorded sites have their labelled type, before
-// and after the pages were fetched for which the analysis asks.
+// TestProbes_RecordedSites: docs/classification.md says how many URLs of recorded sites have their labelled type,
+// before and after the pages were fetched for which the analysis asks.
 func TestProbes_RecordedSites(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| site | pages | fetched | right before | right after |\n| --- | --- | --- | --- | --- |\n")
@@ -125,7 +125,7 @@ func TestProbes_RecordedSites(t *testing.T) {
 		}
 		after := s.right(a)
 		if after < before {
-			t.Errorf("%s: %d of %d were right, %d are after %d pages", s.host, before, len(s.pages), after, len(probes))
+			t.Errorf("%s: %d of %d were right, %d are", s.host, before, len(s.pages), after)
 		}
 		name := s.host
 		if s.heldOut {
