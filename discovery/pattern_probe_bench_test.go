@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	pages "github.com/newsfork/seed-engine/page"
 )
 
 // BenchmarkProbes is what probes cost a domain of which three pages are read, each as large as pages are read at most:
-// to choose them, to read them, and to conclude what they say of their patterns.
+// to choose them, to read them, and to conclude what they say of their patterns. ms/domain is the least of all rounds,
+// which other programs disturb little.
 func BenchmarkProbes(b *testing.B) {
 	a := NewAnalyser(testOptions())
 	for i := range 50 {
@@ -31,7 +33,9 @@ func BenchmarkProbes(b *testing.B) {
 			"to traffic. It connects two districts, the Minister said on 28 January 2026.</p>\n")
 	}
 	html := []byte(body.String())[:pages.MaxBytes]
+	least := time.Hour
 	for b.Loop() {
+		began := time.Now()
 		a.seenPages, a.concluded = nil, conclusions{}
 		probes := probing(a).Probes(3)
 		if len(probes) != 3 {
@@ -48,6 +52,7 @@ func BenchmarkProbes(b *testing.B) {
 		if k, _ := a.Classify("https://www.example.gov/zzaq/a130101"); k.PrimaryType == "unknown" {
 			b.Fatal(k)
 		}
+		least = min(least, time.Since(began))
 	}
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/1000/float64(b.N), "ms/domain")
+	b.ReportMetric(float64(least.Microseconds())/1000, "ms/domain")
 }

@@ -2,7 +2,7 @@
 // calculate with it.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { count, counted, pagesOfADomain, startCounted, sum, usdPerMillion } from "./counts.mjs";
+import { count, countProbes, counted, pagesOfADomain, startCounted, sum, usdPerMillion } from "./counts.mjs";
 import { fixture } from "./engine.mjs";
 
 const [, table] = /^## Cost$(.*?)^## /ms.exec(fixture("docs/operations.md").toString());
@@ -57,6 +57,13 @@ test(`a domain of ${pagesOfADomain} pages and a file cost what the table says`, 
   for (const [name, n] of Object.entries(mostOfAFile))
     assert.ok(file[name] <= n, `${name} of a file: at most ${n}: ${said}`);
   assert.equal(domain.usd_per_million_domains, usdPerMillion(domain));
+  assert.equal(domain.probes, 0, `its URLs show their types: ${said}`);
+});
+
+test("a domain whose URLs do not show their types costs three probes more", async () => {
+  const { requests, probes } = await countProbes(engine);
+  assert.equal(probes, 3);
+  assert.ok(requests <= 20, `${requests} requests`);
 });
 
 test("the cron reads few rows, and writes only the first time: alarms and the shards' statistics", async () => {

@@ -59,11 +59,11 @@ export const sum = (counts, pattern) =>
 const less = (later, earlier) =>
   Object.fromEntries(Object.entries(later).map(([name, n]) => [name, n - (earlier[name] ?? 0)]));
 
-/** The counts of a raw file with n new domains. */
-async function run(engine, worker, { DATASETS_BUCKET: bucket }, n, domains) {
+/** The counts of a raw file with n new domains of a kind. */
+async function run(engine, worker, { DATASETS_BUCKET: bucket }, n, domains, kind = "news") {
   const earlier = await counted(worker);
   const records = Array.from({ length: domains }, (_, i) => {
-    const domain = `news${pagesOfADomain}-${n}-${i}.sg`;
+    const domain = `${kind}${pagesOfADomain}-${n}-${i}.sg`;
     return { url: `https://${domain}/news`, title: "x", registrable_domain: domain, domain_id: `gov:sg:${domain}` };
   });
   await bucket.put(raw(n), JSON.stringify(records));
@@ -84,7 +84,7 @@ async function run(engine, worker, { DATASETS_BUCKET: bucket }, n, domains) {
   if (worker === engine.worker)
     await until(async () => {
       const sql = "SELECT COUNT(*) AS n FROM domains WHERE domain LIKE ? AND state = 'processed'";
-      return (await engine.rows(sql, `news${pagesOfADomain}-${n}-%`))[0].n === domains;
+      return (await engine.rows(sql, `${kind}${pagesOfADomain}-${n}-%`))[0].n === domains;
     }, "the ledger");
   await sleep(200); // leases are released
   return less(await counted(worker), earlier);
@@ -95,6 +95,7 @@ const round = (n) => Math.round(n * 100) / 100;
 /** Billed operations, under the names that bench-counts prints. */
 const operations = (counts) => ({
   requests: round(sum(counts, /^requests$/)),
+  probes: round(sum(counts, /^items$/)),
   worker_requests: round(sum(counts, /^events/)),
   r2_class_a: round(sum(counts, /^R2\.(put|list|createMultipartUpload|completeMultipartUpload|uploadPart) /)),
   r2_class_b: round(sum(counts, /^R2\.(get|head) /)),
@@ -150,4 +151,12 @@ export async function count(engine, worker, env) {
   const left = Object.fromEntries(names.map((name) => [name, Math.max((small[name] ?? 0) - few * each[name], 0)]));
   const domain = operations(each);
   return { domain: { ...domain, usd_per_million_domains: usdPerMillion(domain) }, file: operations(left) };
+}
+
+/** Requests to the hosts of a domain whose URLs do not show their types, and the probes among them. */
+export async function countProbes(engine) {
+  const domains = 5;
+  const counts = await run(engine, engine.worker, engine.env, 4, domains, "keys");
+  const { requests, probes } = operations(counts);
+  return { requests: round(requests / domains), probes: round(probes / domains) };
 }

@@ -67,6 +67,9 @@ const files = (binding) => ({
   },
 });
 
+/** Paths of single items of the sites of anysite.mjs: articles of news sites, and what has a key. */
+const item = /^\/(\w+\/\d{4}\/\d\d\/\d\d|zz[a-d]q)\//;
+
 /** The bindings of a Worker, counted. */
 export const counted = (env) => ({
   ...env,
@@ -76,7 +79,10 @@ export const counted = (env) => ({
   DATASETS_BUCKET: bucket(env.DATASETS_BUCKET),
   SEED_QUEUE: queue("SEED_QUEUE", env.SEED_QUEUE),
   DOMAIN_QUEUE: queue("DOMAIN_QUEUE", env.DOMAIN_QUEUE),
-  EGRESS: watched(env.EGRESS, () => add("requests")),
+  EGRESS: watched(env.EGRESS, (method, request) => {
+    add("requests");
+    if (item.test(new URL(request.url ?? request).pathname)) add("items");
+  }),
 });
 
 /** The Worker, counted; GET https://inside.invalid/ lists the counts. */
