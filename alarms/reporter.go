@@ -96,7 +96,7 @@ func (r *Reporter) post(ctx context.Context, id string, body []byte) error {
 // ErrNoWebhook is returned when a trial has no webhook to be posted to.
 var ErrNoWebhook = errors.New("there is no webhook: ALERT_WEBHOOK_URL is not set")
 
-// Trial posts a change that is none, so that operators see whether their receiver takes posts. by names who asked.
+// Trial posts a made-up change, so that operators see whether their receiver takes posts. by names who asked.
 func (r *Reporter) Trial(ctx context.Context, by string) (contract.AlarmTrial, error) {
 	t := contract.AlarmTrial{ID: rand.Text(), Signed: r.Secret != ""}
 	if r.URL == "" {

@@ -48,7 +48,7 @@ func (g *gathering) usage(ctx context.Context, home *fetch.Answer, failure error
 	}
 }
 
-// tdmRules requests tdmrep.json. ok is false unless the server answered: most answer that there is none.
+// tdmRules requests tdmrep.json. ok is false unless the server answered, mostly with 404.
 func tdmRules(ctx context.Context, g *gathering) (rules []contract.TDMRule, ok bool) {
 	a, failure := g.session.Fetch(ctx, fetch.Target{URL: g.base() + usage.FilePath, Accept: "application/json",
 		Timeout: g.collector.Limits.PageTimeout, MaxBytes: usage.MaxFileBytes + 1, Whole: true, Once: true})

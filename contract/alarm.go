@@ -93,7 +93,7 @@ type AlarmCause struct {
 // TrialAlarm is the name of the alarm of a trial.
 const TrialAlarm = "trial"
 
-// AlarmWebhook is how the changes of alarms are posted.
+// AlarmWebhook describes the receiver of changes of alarms.
 type AlarmWebhook struct {
 	Enabled bool `json:"enabled"` // ALERT_WEBHOOK_URL is set
 	Signed  bool `json:"signed"`  // ALERT_WEBHOOK_SECRET is set

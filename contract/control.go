@@ -54,7 +54,7 @@ type Pipeline struct {
 	Reason *string `json:"reason"`
 }
 
-// Stop returns the pause as what keeps URLs from being given, or nil if there is none.
+// Stop describes the pause as the reason for which no URL is given; nil if the pipeline runs.
 func (p *Pipeline) Stop() *FrontierStop {
 	if !p.Paused {
 		return nil

@@ -45,7 +45,7 @@ const (
 	RobotsUnread  = "unread"  // the engine has not read it, or not within a day, or for another user agent
 )
 
-// FrontierRobots is what the engine has of a host's robots.txt.
+// FrontierRobots describes the engine's copy of a host's robots.txt.
 type FrontierRobots struct {
 	Status    string  `json:"status"`
 	ExpiresAt *Time   `json:"expires_at"` // null unless it is fresh, as is URL

@@ -24,7 +24,7 @@ type Outcome struct {
 	ChangedAt    time.Time // when the document was written; zero if unknown
 }
 
-// Barrier is why a collection that reached its domain found nothing that may be fetched.
+// Barrier is the reason for which a collection that reached its domain found nothing to fetch.
 type Barrier string
 
 // Barriers. Checkpoints of earlier versions have none, and no Clear.

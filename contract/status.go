@@ -174,7 +174,7 @@ type ListedURL struct {
 	DocumentURL
 	Source  string `json:"source"`  // the first that has it of research, discovery, sitemap and frontier
 	Lastmod *Time  `json:"lastmod"` // null if unknown
-	// ScoreWhy has the summands of priority_score in words; null if the analysis does not have the URL.
+	// ScoreWhy lists the summands of priority_score in words; null if the analysis does not have the URL.
 	ScoreWhy *string `json:"score_why"`
 	// State in the frontier: waiting, leased, fetched, gone, known, excluded, forbidden or unknown; null if its
 	// shard does not answer.

@@ -1,6 +1,6 @@
 package contract
 
-// Usage is what a site says about the use of its content, beside the Content-Signal of its robots.txt.
+// Usage holds a site's reservations about the use of its content, beside the Content-Signal of its robots.txt.
 type Usage struct {
 	Directives []UsageDirective `json:"directives"`        // of the home page
 	TDM        []TDMRule        `json:"tdm"`               // the first whose location matches a path decides
@@ -26,7 +26,7 @@ type UsageDirective struct {
 	Source string `json:"source"`
 }
 
-// TDMRule says whether the rights to text and data mining are reserved (TDM Reservation Protocol).
+// TDMRule tells whether the rights to text and data mining are reserved (TDM Reservation Protocol).
 type TDMRule struct {
 	Location string  `json:"location"` // pattern of paths, as in robots.txt
 	Reserved bool    `json:"reserved"`
@@ -34,7 +34,7 @@ type TDMRule struct {
 	Source   string  `json:"source"`
 }
 
-// FrontierUsage is what a site says about the use of a leased page.
+// FrontierUsage holds a site's reservations about a leased page.
 type FrontierUsage struct {
 	ContentSignals map[string]string `json:"content_signals"` // each yes or no
 	NoAI           bool              `json:"noai"`

@@ -410,7 +410,7 @@ type Visit struct {
 	// Rules are those of its robots.txt that are for the engine's crawlers, as a robots.txt of at most MaxRules bytes;
 	// "" allows everything. Nil leaves them as they are.
 	Rules *string `json:",omitempty"`
-	// Usage is what it says about the use of its content, as usage.Encode writes it; nil leaves that as it is.
+	// Usage holds its reservations about the use of its content, as usage.Encode writes it; nil leaves that as it is.
 	Usage *string `json:",omitempty"`
 }
 

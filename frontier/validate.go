@@ -40,7 +40,7 @@ func (r *LeaseRequest) Room(items, hosts int) int {
 	return min(r.Max-items, (r.MaxHosts-hosts)*r.PerHost)
 }
 
-// CheckScraper reports a name that no scraper can have; "" is none.
+// CheckScraper rejects what cannot be the name of a scraper; "" stands for a scraper without a name.
 func CheckScraper(field, name string) error {
 	for i := range len(name) {
 		c := name[i]

@@ -242,7 +242,7 @@ func readPlace(domain, host string) (string, string, error) {
 	return domain, host, nil
 }
 
-// robotsOf says whether the engine has the rules that a scraper has to obey.
+// robotsOf reports the state of the rules that a scraper must obey.
 func (a frontierRoutes) robotsOf(i *frontier.Item) contract.FrontierRobots {
 	switch {
 	case i.RobotsExpires == 0 || !a.Settings.SameProduct():

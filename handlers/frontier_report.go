@@ -138,8 +138,7 @@ type reportResult struct {
 	Paywalled    bool            `json:"paywalled"` // for the record
 }
 
-// reportedPage is what a page says about itself, as a scraper read it: page.Evidence with dates in any form that sites
-// write.
+// reportedPage holds a scraper's evidence of a page: page.Evidence with dates in any form that sites write.
 type reportedPage struct {
 	Title         string          `json:"title"`
 	H1            string          `json:"h1"`
@@ -171,7 +170,7 @@ func (p *reportedPage) title() string {
 	return cmp.Or(h1, title)
 }
 
-// plausible returns a date of a page, 0 if it is none that can be.
+// plausible parses a date of a page. It returns 0 for what is not a date, or cannot be that of a page.
 func plausible(date string, now time.Time) epoch.Seconds {
 	if at, ok := markup.ParseDate([]byte(date)); ok && markup.Plausible(at, now) {
 		return epoch.SecondsOf(at)
@@ -283,7 +282,7 @@ func (p *reportResult) check(field string) error {
 // maxPageLines caps the headings and the breadcrumb of a page. A scraper sends a few; others have no use.
 const maxPageLines = 1000
 
-// check refuses counts below 0, dates that are none and lists without end. Texts that are too long are cut.
+// check refuses counts below 0, false dates and endless lists. Texts that are too long are cut.
 func (p *reportedPage) check(field string) error {
 	for _, list := range []struct {
 		name  string

@@ -118,7 +118,7 @@ func (a frontierRoutes) explain(ctx context.Context, u *contract.FrontierURL, s 
 	}
 }
 
-// explainUnknown says why a URL is not in the frontier, if the collections of its domain tell.
+// explainUnknown explains why a URL is not in the frontier, if the collections of its domain tell.
 func (a frontierRoutes) explainUnknown(ctx context.Context, u *contract.FrontierURL, s *frontier.URLState,
 	e collected) {
 	listed, err := e.lists(ctx)
@@ -160,7 +160,7 @@ func hostOfURL(url string) string {
 	return host
 }
 
-// robotsVerdict is what the robots.txt stored with a collection says about a URL.
+// robotsVerdict is the verdict on a URL by the robots.txt stored with a collection.
 type robotsVerdict int
 
 const (
@@ -169,7 +169,7 @@ const (
 	robotsUnreadable // forbids nothing for good: what waits, waits until it can be read
 )
 
-// collected is what the last collection of a URL's domain left: nil if there is none, or if it cannot be read.
+// collected holds the result of a domain's last collection: nil if there is none, or if it cannot be read.
 type collected struct {
 	url    string // canonical
 	doc    *contract.Document

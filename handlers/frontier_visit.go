@@ -11,7 +11,7 @@ import (
 	"github.com/newsfork/seed-engine/robots"
 )
 
-// Visits are for programs that fetch pages which the frontier does not lease, such as the Info service. A visitor has
+// Visits serve programs that fetch pages which the frontier does not lease, such as the Info service. A visitor holds
 // the registrable domain of a host, as a collector does: nobody else sends requests to its hosts meanwhile.
 
 const (

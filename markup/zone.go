@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// zoneRules has a line for each rule of time zones, as POSIX writes it (TZ), with the names of its zones. Workers have
-// no zone database; and articles need the rules of today, not those of all of history.
+// zoneRules lists the rules of time zones, one a line, as POSIX writes them (TZ), with the names of their zones.
+// Workers have no zone database, and articles need the rules of today, not those of all of history.
 const zoneRules = `UTC0 UTC GMT Etc/UTC Africa/Abidjan Africa/Accra Africa/Dakar Atlantic/Reykjavik
 KST-9 Asia/Seoul Asia/Pyongyang
 JST-9 Asia/Tokyo
@@ -66,8 +66,8 @@ AEST-10AEDT,M10.1.0,M4.1.0/3 Australia/Sydney Australia/Melbourne Australia/Hoba
 ACST-9:30ACDT,M10.1.0,M4.1.0/3 Australia/Adelaide
 NZST-12NZDT,M9.5.0,M4.1.0/3 Pacific/Auckland`
 
-// countries has the time zone of each country that has one, by top-level domain. Domains that are sold for what they
-// spell, such as .ai and .tv, are of no country.
+// countries maps the top-level domain of each country with one time zone to that zone. Domains that are sold as words,
+// such as .ai and .tv, are left out.
 const countries = `ad Europe/Andorra ae Asia/Dubai al Europe/Tirane ar America/Argentina/Buenos_Aires at Europe/Vienna
 az Asia/Baku ba Europe/Sarajevo bd Asia/Dhaka be Europe/Brussels bg Europe/Sofia bh Asia/Bahrain bn Asia/Brunei
 bo America/La_Paz bt Asia/Thimphu by Europe/Minsk ch Europe/Zurich cn Asia/Shanghai cr America/Costa_Rica

@@ -45,7 +45,7 @@ var (
 	partition = contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}
 )
 
-// rates are how often sites publish: each for a share of a hundred domains.
+// rates of publishing, each for a share of a hundred domains.
 var rates = []struct {
 	share int
 	gap   epoch.Seconds // between two articles; 0: never

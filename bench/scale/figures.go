@@ -22,8 +22,8 @@ var once = map[string]float64{"tick": 24 * 60, "stored": 1}
 // document is docs/scale.md.
 type document []byte
 
-// cell returns a number of a table: of the row that begins with a name, in a section, in a column from 1 on. It ends
-// the program if there is none.
+// cell returns a number of a table: of the row that begins with a name, in a section, in a column from 1 on. A missing
+// one ends the program.
 func (d document) cell(section, row string, column int) float64 {
 	_, text, _ := bytes.Cut(d, []byte("\n## "+section+"\n"))
 	text, _, _ = bytes.Cut(text, []byte("\n## "))

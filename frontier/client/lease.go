@@ -36,7 +36,7 @@ func (r Frontier) Lease(ctx context.Context, now epoch.Millis, request frontier.
 	return l.finish()
 }
 
-// maxPartly is how often one lease has a shard look at the next part of its queues.
+// maxPartly limits how often a shard looks at the next part of its queues for one lease.
 const maxPartly = 3
 
 // leaseOfAll is a lease over shards at work.

@@ -109,7 +109,7 @@ func queueRefills(c *call, tick *Tick) error {
 	return nil
 }
 
-// room returns the number of pages by which a domain is below its limit.
+// room returns how many more pages a domain may have.
 func room(c *call, m *store.Domain) int {
 	return int(max(c.settings.URLsPerDomain-m.Pages(), 0))
 }
@@ -167,7 +167,7 @@ func noteCollected(c *call, m *store.Domain) error {
 	return nil
 }
 
-// putAgain has the stored pages of a domain put again, from the first one on.
+// putAgain requests that the stored pages of a domain are put again, from the first one on.
 func putAgain(c *call, m *store.Domain) error {
 	for i := range m.Backlogs {
 		m.Backlogs[i].Next, m.Backlogs[i].Again = "", false

@@ -28,7 +28,7 @@ type Description struct {
 	compiler          *jsonschema.Compiler
 }
 
-// Path has the operations of a path, by method in lower case.
+// Path holds the operations of a path, by method in lower case.
 type Path map[string]Operation
 
 // UnmarshalJSON implements json.Unmarshaler. It leaves out what is not an operation.
@@ -49,7 +49,7 @@ func (p *Path) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Operation is what one method of a path does.
+// Operation describes one method of a path.
 type Operation struct {
 	OperationID string `json:"operationId"`
 	Security    *[]any

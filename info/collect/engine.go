@@ -82,7 +82,7 @@ func (e *Engine) exclusions(ctx context.Context) (*contract.Exclusions, error) {
 	return contract.NewExclusions(all), nil
 }
 
-// visit asks for a host.
+// visit requests a host.
 func (e *Engine) visit(ctx context.Context, host, visitor string, d time.Duration) (contract.FrontierVisit, error) {
 	var v contract.FrontierVisit
 	err := e.call(ctx, http.MethodPost, "/api/v1/frontier/visit", map[string]any{
@@ -90,7 +90,7 @@ func (e *Engine) visit(ctx context.Context, host, visitor string, d time.Duratio
 	return v, err
 }
 
-// end gives a host back with what was learned of it.
+// end returns a host to the engine, with what was learned about it.
 func (e *Engine) end(ctx context.Context, v fetch.Visit, visitor string, now time.Time) error {
 	in := map[string]any{"host": v.Host, "visitor": visitor, "throttled": v.Throttled, "unresolved": v.Unresolved}
 	if !v.AskedAt.IsZero() {

@@ -367,7 +367,7 @@ func (l *looking) engineFailed(err error) {
 	}
 }
 
-// endVisits gives hosts back to the engine, with what was learned of them. It returns when each of the others gets
+// endVisits returns hosts to the engine, with what was learned about them. It returns when each of the others gets
 // the next request.
 func (l *looking) endVisits(ctx context.Context) map[string]time.Time {
 	now := l.Now()

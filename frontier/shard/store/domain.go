@@ -55,7 +55,7 @@ type domainHosts struct {
 	pagesElsewhere int64          // of those hosts
 }
 
-// collections is what collections of a domain left.
+// collections holds the results of a domain's collections.
 type collections struct {
 	Evidence  frontier.Evidence
 	Backlogs  []frontier.Backlog // by partition, the newest last: at most MaxBacklogs
@@ -69,7 +69,7 @@ type announcements struct {
 	updates      int64 // pages that were announced again since they changed or are gone
 }
 
-// domainRow is how a domain is stored.
+// domainRow is the stored form of a domain.
 type domainRow struct {
 	tx      *Tx
 	changed bool

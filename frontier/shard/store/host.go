@@ -47,7 +47,7 @@ type politeness struct {
 	AskedAt    epoch.Millis  // the last request of a collector or a refresh that was reported
 }
 
-// failures are what kept a host from answering last.
+// failures are the last reasons for which a host did not answer.
 type failures struct {
 	Unresolved epoch.Millis // its name did not resolve, and is not tried again before then
 	Failures   int64        // in a row: requests without an answer, and answers of a broken server
@@ -144,7 +144,7 @@ type hostRules struct {
 	TrapExample string // the URL of the last of Traps
 }
 
-// hostRow is how a host is stored.
+// hostRow is the stored form of a host.
 type hostRow struct {
 	tx      *Tx
 	changed bool

@@ -86,7 +86,7 @@ type State struct {
 	loaded int64             // bytes of rows that the operation has loaded
 }
 
-// counts are what a shard has, and how requests fared.
+// counts counts the rows of a shard and the outcomes of requests.
 type counts struct {
 	Hosts           int64
 	URLs            int64 // pages that are not done, the leased ones included
@@ -96,7 +96,7 @@ type counts struct {
 	Answers, Faults int64 // to requests for pages and entry points; those of no use
 }
 
-// leaseState is what the next lease depends on.
+// leaseState is the state that the next lease depends on.
 type leaseState struct {
 	Lease    int64        // number of the last lease
 	Turn     int64        // of the selector
@@ -111,7 +111,7 @@ type foundURLs struct {
 	FoundDay, Found int64       // the last day on which reports added hosts, since 1970, and how many
 }
 
-// snapshots is which snapshots of a shard there are.
+// snapshots lists the snapshots of a shard.
 type snapshots struct {
 	Snapshot string           // the day of the last one; "" before the first one
 	Underway UnderwaySnapshot // the one that is being stored

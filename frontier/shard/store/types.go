@@ -26,7 +26,7 @@ func TypeName(number uint8) string {
 	return TypeNames[0]
 }
 
-// allTypes has the bit of each type.
+// allTypes is the set of all types.
 const allTypes = 1<<maxTypes - 1
 
 // PageClass returns the class of one of the host's pages.
