@@ -55,18 +55,26 @@ func (s *Site) Best() Class {
 
 // newsListWeight is the log-odds, by class, that a page listed by a news feed has it; unlisted is the same for other
 // classes.
-var newsListWeight = map[Type]float64{News: 1, PressRelease: 0.8, Announcement: 0.4, Multimedia: 0.2, Event: 0,
-	Unknown: -2}
+var newsListWeight = byClass(map[Type]float64{News: 1, PressRelease: 0.8, Announcement: 0.4, Multimedia: 0.2, Event: 0,
+	Unknown: -2}, unlisted)
 
 const unlisted = -1
 
+// byClass returns numbers by class, with rest for the types that have none.
+func byClass(byType map[Type]float64, rest float64) (numbers [Classes]float64) {
+	for c, t := range types {
+		x, ok := byType[t]
+		if !ok {
+			x = rest
+		}
+		numbers[c] = x
+	}
+	return numbers
+}
+
 // Vouch adds that a list of news has the page, or pages like it: weight is 1 for a news sitemap, less for a feed.
 func (s *Site) Vouch(weight float64) {
-	for c, t := range types {
-		x, ok := newsListWeight[t]
-		if !ok {
-			x = unlisted
-		}
+	for c, x := range newsListWeight {
 		s[c] += weight * x
 	}
 }
@@ -76,10 +84,10 @@ const streamWeight = 2
 
 // streaming is the extent to which a class consists of items that appear day by day, rather than of pages that are
 // edited.
-var streaming = map[Type]float64{
+var streaming = byClass(map[Type]float64{
 	News: 1, PressRelease: 1, Announcement: 1, Event: 1,
 	Publication: 0.5, Report: 0.5, Statistics: 0.5, Multimedia: 0.5, Regulation: 0.5,
-}
+}, 0)
 
 // undatedWeight outweighs the one word of a section, such as "employment", by which all its pages look like notices.
 const undatedWeight = 4
@@ -93,7 +101,7 @@ var announcementClass, _ = ClassOf(Announcement)
 // Stream adds that the pages beside it are dated day by day: weight is 1 where they leave no doubt about that, less
 // where they do.
 func (s *Site) Stream(weight float64) {
-	for c, t := range types {
-		s[c] += streamWeight * weight * streaming[t]
+	for c, x := range streaming {
+		s[c] += streamWeight * weight * x
 	}
 }

@@ -95,10 +95,10 @@ func entryMethod(s *sitemap.Summary) discovery.EntryMethod {
 }
 
 // crawl sends HEAD requests for a few pages that the home page links to or that patterns suggest, within the request
-// budget. a is the answer for the home page.
-func (g *gathering) crawl(ctx context.Context, home string, a *fetch.Answer) {
+// budget. a is the answer for the home page, which has the links.
+func (g *gathering) crawl(ctx context.Context, home string, a *fetch.Answer, links []discovery.Link) {
 	first := reply(a)
-	first.Links = pageLinks(a.Content, a.URL)
+	first.Links = links
 	c := g.found.analysis.analyser.Crawl(home, first)
 	budget := g.collector.Limits.MaxRequestsPerDomain - g.probes()
 	for g.session.Stats().Requests < budget {

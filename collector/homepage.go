@@ -55,10 +55,14 @@ func (g *gathering) homePage(ctx context.Context) error {
 	}
 	g.findFeeds(ctx, g.base(), a, failure)
 	g.watch.lap(feedsStage)
-	g.usage(ctx, a, failure)
+	var links []discovery.Link
+	if mayCrawl(failure, a) {
+		links = pageLinks(a.Content, a.URL)
+	}
+	g.usage(ctx, a, failure, links)
 	if mayCrawl(failure, a) {
 		began := g.collector.Clock.Now()
-		g.crawl(ctx, g.base()+"/", a)
+		g.crawl(ctx, g.base()+"/", a, links)
 		f.analysis.took = g.collector.Clock.Now().Sub(began)
 	}
 	return nil

@@ -12,6 +12,7 @@ const maxAnchorMarkup = 2048
 // the description of the image. Links written by scripts are not found.
 func pageLinks(page []byte, base string) []discovery.Link {
 	var links []discovery.Link
+	at, _ := markup.ParseLocation([]byte(base))
 	var open markup.Tag // the link whose content begins at from; that of the next one does not belong to it
 	from := -1
 	end := func(at int) {
@@ -30,8 +31,8 @@ func pageLinks(page []byte, base string) []discovery.Link {
 		switch {
 		case t.Is("a"):
 			end(next)
-			if u, ok := markup.Resolve(base, []byte(t.Attr("href"))); ok && !t.Closing {
-				links = append(links, discovery.Link{URL: u})
+			if u, ok := at.Resolve(nil, markup.Trim([]byte(t.Attr("href")))); ok && !t.Closing {
+				links = append(links, discovery.Link{URL: string(u)})
 				open, from = t, next
 			}
 		case t.Closing:

@@ -78,9 +78,9 @@ func (l *fingerprint) setHomePage(a *fetch.Answer, host string) {
 	if a.Status != http.StatusOK || a.Body.Truncated() || len(a.Content) < minMirrorPage {
 		return
 	}
-	page := a.Content
-	for _, name := range []string{markup.HostOf(a.URL), host, "www." + l.domain, l.domain} {
-		if name != "" {
+	page, names := a.Content, []string{markup.HostOf(a.URL), host, "www." + l.domain, l.domain}
+	for i, name := range names {
+		if name != "" && !slices.Contains(names[:i], name) {
 			page = bytes.ReplaceAll(page, []byte("//"+name), []byte("//"))
 		}
 	}

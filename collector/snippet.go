@@ -86,6 +86,9 @@ func withoutTags(html []byte) string {
 
 // oneLine collapses white space, and drops characters that are invisible or change the text direction.
 func oneLine(text string) string {
+	if isOneLine(text) {
+		return text
+	}
 	text = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -96,4 +99,17 @@ func oneLine(text string) string {
 		return r
 	}, text)
 	return strings.Join(strings.Fields(text), " ")
+}
+
+// isOneLine reports whether oneLine certainly changes nothing: visible ASCII with single spaces between words.
+func isOneLine(text string) bool {
+	space := true // before the byte
+	for i := range len(text) {
+		c := text[i]
+		if c < ' ' || c > '~' || c == ' ' && space {
+			return false
+		}
+		space = c == ' '
+	}
+	return !space || text == ""
 }

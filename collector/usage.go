@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/robots"
@@ -15,8 +16,9 @@ import (
 // it, and the header fields and meta elements of pages, which scrapers read, win over it.
 const usageMaxAge = 30 * epoch.Day
 
-// usage finds out what the site says about the use of its content, from its home page and its tdmrep.json.
-func (g *gathering) usage(ctx context.Context, home *fetch.Answer, failure error) {
+// usage finds out what the site says about the use of its content, from its home page and its tdmrep.json. A home page
+// without links is a placeholder.
+func (g *gathering) usage(ctx context.Context, home *fetch.Answer, failure error, links []discovery.Link) {
 	g.crawling = true
 	u := contract.Usage{Directives: []contract.UsageDirective{}, TDM: []contract.TDMRule{}}
 	host := hostname(g.base())
@@ -30,8 +32,7 @@ func (g *gathering) usage(ctx context.Context, home *fetch.Answer, failure error
 		u.CheckedAt = known.CheckedAt
 	}
 	now := g.collector.Clock.Now()
-	if mayCrawl(failure, home) && (u.CheckedAt == nil || now.Sub(u.CheckedAt.Time) >= usageMaxAge) &&
-		len(pageLinks(home.Content, home.URL)) > 0 { // otherwise it is a placeholder
+	if len(links) > 0 && (u.CheckedAt == nil || now.Sub(u.CheckedAt.Time) >= usageMaxAge) {
 		if rules, ok := tdmRules(ctx, g); ok {
 			u.TDM, u.CheckedAt = rules, contract.At(now)
 		}

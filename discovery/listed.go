@@ -106,7 +106,7 @@ func (a report) discovered(c *candidate, f Frequency) DiscoveredURL {
 	if allowed, decided := a.robots(c.url); decided {
 		d.Allowed = &allowed
 	}
-	heard := a.urlSources[keyOf([]byte(c.url))]
+	heard := a.urlSources[keyOf(c.url)]
 	d.RawURL, d.Language = contract.Text(heard.raw), contract.Text(cmp.Or(heard.language, p.language()))
 	if at := a.scorer.dated(&p, c.lastmod); at > 0 {
 		d.Lastmod = contract.At(time.Unix(int64(at), 0))

@@ -309,7 +309,7 @@ func (p *page) mayList(t classify.Type) bool {
 func (a entryFinder) menuPages() (list []candidate) {
 	listings := a.bestListings()
 	for _, l := range a.texts.links {
-		r := a.seen.find(keyOf([]byte(l.URL)))
+		r := a.seen.find(keyOf(l.URL))
 		if r == nil || r.rank == 0 || a.ruledOut(l.URL) || !a.isNamedSection(l.URL) ||
 			slices.ContainsFunc(listings, func(c candidate) bool { return c.url == l.URL }) {
 			continue
@@ -360,7 +360,7 @@ func (a *Analyser) isArticle(url string) bool {
 
 // node returns the node of the pattern of a canonical URL, noNode when it has none.
 func (a *Analyser) node(url string) nodeID {
-	r := a.seen.find(keyOf([]byte(url)))
+	r := a.seen.find(keyOf(url))
 	if r == nil {
 		return noNode
 	}

@@ -144,7 +144,7 @@ func (a siteView) survey() *survey {
 // neighbours returns the evidence of other pages about a page, or nil: pages of its pattern or below it, and feeds and
 // news sitemaps that list it or pages of its pattern. hints name the evidence, if they are wanted.
 func (a siteView) neighbours(p *page, wantHints bool) (site *classify.Site, hints []string) {
-	r := a.seen.find(keyOf([]byte(p.url)))
+	r := a.seen.find(keyOf(p.url))
 	if r == nil || r.rank == 0 {
 		return nil, nil
 	}

@@ -120,12 +120,14 @@ func (t *texts) section(p *page) string {
 	if len(t.paths) == 0 {
 		return ""
 	}
-	for n := min(p.depth, len(p.segments)) - 1; n > 0; n-- {
-		if text := t.paths[p.host+p.directory(n)]; text != "" {
-			return text
+	section, path := "", append(make([]byte, 0, 128), p.host...)
+	for i := range min(p.depth, len(p.segments)) - 1 {
+		path = append(append(path, '/'), p.body(i)...) // p.directory(i+1) behind the host
+		if text := t.paths[string(path)]; text != "" {
+			section = text
 		}
 	}
-	return ""
+	return section
 }
 
 // directory is the path of a page's first n segments, without the name of an index page and without an extension.
@@ -186,7 +188,7 @@ func (a *Analyser) Learn(links []Link) {
 
 // textOf returns the texts by which a page is known.
 func (a *Analyser) textOf(p *page) (t classify.Text) {
-	t.Title = a.texts.titles[keyOf([]byte(p.url))].text
+	t.Title = a.texts.titles[keyOf(p.url)].text
 	t.Anchor = a.texts.anchors[p.url]
 	if t.Section = a.texts.section(p); t.Anchor != "" && t.Section != "" && !a.isMenu(p) {
 		// A link of the home page to one page of a section is its title.
@@ -199,7 +201,7 @@ func (a *Analyser) textOf(p *page) (t classify.Text) {
 // pattern does not: it would set the page apart from its siblings, of which nobody knows the title.
 func (a siteView) evidenceOf(p *page) classify.Text {
 	t := a.textOf(p)
-	if title := a.texts.titles[keyOf([]byte(p.url))]; title.text != "" && methods[title.rank] == FromResearch &&
+	if title := a.texts.titles[keyOf(p.url)]; title.text != "" && methods[title.rank] == FromResearch &&
 		a.hasSiblings(p) {
 		t.Title = ""
 	}

@@ -37,9 +37,10 @@ func (r Frontier) put(ctx context.Context, like frontier.Put, pages []frontier.N
 	}
 	answer.Pages = make([]frontier.Verdict, len(pages))
 	indexes := map[string][]int{}
+	var parser link.Parser
 	for i := range pages {
 		domain := ""
-		if l, ok := link.Parse(pages[i].URL); ok {
+		if l, ok := parser.Parse(pages[i].URL); ok {
 			domain = Registrable(l.Host)
 		}
 		if answer.Pages[i] = frontier.InvalidURL; domain != "" {

@@ -18,18 +18,32 @@ type URL struct {
 
 // Parse takes a URL apart, in its canonical form: all spellings of a URL give the same parts. ok is false unless it is
 // an http or https URL that the frontier can store.
-func Parse(url string) (l URL, ok bool) {
+func Parse(url string) (URL, bool) { return new(Parser).Parse(url) }
+
+// Parser parses many URLs, which mostly have the host of the one before.
+type Parser struct {
+	urls               markup.Canoniser
+	written, canonical []byte // the last URL
+	host               string // its host
+	valid              bool   // ValidHost(host)
+}
+
+// Parse is the function Parse.
+func (p *Parser) Parse(url string) (l URL, ok bool) {
 	if len(url) > contract.MaxLinkBytes || strings.ContainsFunc(url, unusable) {
 		return l, false
 	}
-	canonical, ok := markup.AppendCanonical(nil, []byte(url))
-	if !ok {
+	p.written = append(p.written[:0], url...)
+	if p.canonical, ok = p.urls.Append(p.canonical[:0], p.written); !ok {
 		return l, false
 	}
-	scheme, rest, _ := strings.Cut(string(canonical), "://")
+	scheme, rest, _ := strings.Cut(string(p.canonical), "://")
 	l.HTTP = scheme == "http"
 	l.Host, l.Path, _ = strings.Cut(rest, "/")
-	return l, ValidHost(l.Host)
+	if l.Host != p.host {
+		p.host, p.valid = l.Host, ValidHost(l.Host)
+	}
+	return l, p.valid
 }
 
 // unusable reports whether a character can be in no URL: what is no UTF-8, or what JSON made of it, among them.

@@ -15,6 +15,13 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, url string) {
 		l, ok := Parse(url)
+		for _, before := range []string{"https://a.example/", "http://localhost/", "no URL"} {
+			var p Parser
+			p.Parse(before)
+			if again, still := p.Parse(url); still != ok || ok && again != l {
+				t.Errorf("%q is %+v, %v; behind %q it is %+v, %v", url, l, ok, before, again, still)
+			}
+		}
 		if !ok {
 			return
 		}

@@ -10,11 +10,12 @@ import (
 // CountLinks counts the URLs that are brought into canonical form until stop is called.
 func CountLinks() (count *int, stop func()) {
 	count = new(int)
-	parseLink = func(url string) (link.URL, bool) {
+	parse := parseLink
+	parseLink = func(p *link.Parser, url string) (link.URL, bool) {
 		*count++
-		return link.Parse(url)
+		return parse(p, url)
 	}
-	return count, func() { parseLink = link.Parse }
+	return count, func() { parseLink = parse }
 }
 
 // Suffix makes a domain a public suffix, as a later list may say, until stop is called.

@@ -21,6 +21,7 @@ type call struct {
 	settings  Settings
 	thinnings int          // domains that dropped pages, see best.go
 	alarm     epoch.Millis // see Shard
+	parser    link.Parser
 	links     map[string]parsedLink
 	domains   map[string]string       // see domainOf
 	rules     map[int64]*robots.Group // of hosts, by id
@@ -37,7 +38,7 @@ type parsedLink struct {
 func (c *call) link(url string) (link.URL, bool) {
 	l, known := c.links[url]
 	if !known {
-		l.URL, l.ok = parseLink(url)
+		l.URL, l.ok = parseLink(&c.parser, url)
 		if c.links == nil {
 			c.links = map[string]parsedLink{}
 		}
@@ -50,7 +51,7 @@ func (c *call) link(url string) (link.URL, bool) {
 var registrableDomain = contract.RegistrableDomain
 
 // parseLink is replaced by a test that counts its calls.
-var parseLink = link.Parse
+var parseLink = (*link.Parser).Parse
 
 func (c *call) seconds() epoch.Seconds { return c.now.Seconds() }
 

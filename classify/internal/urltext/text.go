@@ -20,15 +20,19 @@ func (r *Reading) ReadText(title, anchor string) {
 var separators = [...]string{" | ", " - ", " – ", " — ", " • ", " · ", " » ", " « ", " › ", " ‹ ", " > ", " < ",
 	" :: ", " : ", " / ", "｜"}
 
-// cutTitle takes a title apart from what follows it.
+// cutTitle takes a title apart from what follows it. A separator with which it begins separates nothing.
 func cutTitle(title string) (own, after string) {
-	at, size := len(title), 0
-	for _, s := range separators {
-		if i := strings.Index(title, s); i > 0 && i < at {
-			at, size = i, len(s)
+	for i := 1; i < len(title); i++ {
+		if c := title[i]; c != ' ' && c != "｜"[0] {
+			continue
+		}
+		for _, s := range separators {
+			if strings.HasPrefix(title[i:], s) && !strings.HasPrefix(title, s) {
+				return title[:i], title[i+len(s):]
+			}
 		}
 	}
-	return title[:at], title[at+size:]
+	return title, ""
 }
 
 // ExtractText sets f, which has the features of the URL, to those that the URL has in addition because of the texts
@@ -112,17 +116,17 @@ func (f *Features) shape(s *Segment, v view, space byte) {
 
 // marks are signs of a text: a question, a year, a colon, a reference to a paragraph.
 func marks(text string) (m byte) {
-	if strings.ContainsAny(text, "?？") {
-		m |= 1
-	}
-	if strings.ContainsAny(text, ":：") {
-		m |= 2
-	}
-	if strings.ContainsAny(text, "§№") {
-		m |= 4
-	}
-	if strings.ContainsAny(text, "0123456789") {
-		m |= 8
+	for _, c := range text {
+		switch c {
+		case '?', '？':
+			m |= 1
+		case ':', '：':
+			m |= 2
+		case '§', '№':
+			m |= 4
+		case '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+			m |= 8
+		}
 	}
 	return m
 }

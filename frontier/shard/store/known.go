@@ -208,7 +208,12 @@ func (s *knownURLs) Known(hash uint64) (Known, bool) {
 }
 
 func (s *knownURLs) recently(hash uint64) int {
-	return slices.IndexFunc(s.recent, func(r recentURL) bool { return r.hash == hash })
+	for i := range s.recent {
+		if s.recent[i].hash == hash {
+			return i
+		}
+	}
+	return -1
 }
 
 // Remember notes what became of a URL.
