@@ -158,19 +158,41 @@ func (c *Classifier) BestIn(url string, t Text, s *Site) (Class, float64) {
 	return c.best(&sums)
 }
 
+// Verdict is what the classifier finds out about a page.
+type Verdict struct {
+	Class      Class
+	Confidence float64
+	SmallPrint bool // see isSmallPrint
+
+	sums linear.Sums
+}
+
+// Judge is BestIn with what Explain needs.
+func (c *Classifier) Judge(url string, t Text, s *Site) Verdict {
+	v := Verdict{sums: c.sumsIn(url, t, s), SmallPrint: c.isSmallPrint()}
+	v.Class, v.Confidence = c.best(&v.sums)
+	return v
+}
+
+// Explain is ClassifyIn for a page with the verdict of Judge on the same URL, text and site.
+func (c *Classifier) Explain(url string, t Text, v *Verdict) Classification {
+	c.reading.Read(url, c.sector)
+	c.readText(t)
+	return c.classification(&v.sums, t.Anchor == "")
+}
+
 // ClassifyIn is ClassifyText for a page of a site of which other pages are known; s may be nil.
 func (c *Classifier) ClassifyIn(url string, t Text, s *Site) Classification {
 	sums := c.sumsIn(url, t, s)
-	result := c.classification(&sums)
-	words := keywords(&c.reading, t.Anchor == "")
-	result.Evidence.KeywordMatches, result.Evidence.KeywordSources = words.texts, words.sources
-	return result
+	return c.classification(&sums, t.Anchor == "")
 }
+
+func (c *Classifier) readText(t Text) { c.reading.ReadText(t.Title, cmp.Or(t.Anchor, t.Section)) }
 
 func (c *Classifier) sumsIn(url string, t Text, s *Site) linear.Sums {
 	sums := c.sums(url)
 	if t != (Text{}) {
-		c.reading.ReadText(t.Title, cmp.Or(t.Anchor, t.Section))
+		c.readText(t)
 		c.reading.ExtractText(&c.features)
 		c.model.Add(&sums, &c.features)
 		c.model.Temper(&sums)
@@ -193,18 +215,19 @@ const minSecondary = 0.15
 // Classify classifies a URL and lists the evidence.
 func (c *Classifier) Classify(url string) Classification {
 	sums := c.sums(url)
-	return c.classification(&sums)
+	return c.classification(&sums, false)
 }
 
-// classification is the result for the scores of the URL last read.
-func (c *Classifier) classification(sums *linear.Sums) Classification {
+// classification is the result for the scores of the URL last read. section says that the text of a link is that of
+// one to the page's section.
+func (c *Classifier) classification(sums *linear.Sums, section bool) Classification {
 	best, confidence := c.best(sums)
 	p := c.model.Probabilities(sums)
 	result := Classification{
 		PrimaryType:    types[best],
 		SecondaryTypes: []Type{},
 		Confidence:     confidence,
-		Evidence:       evidence(&c.reading),
+		Evidence:       evidence(&c.reading, section),
 	}
 	p[best] = 0
 	p[lexicon.Unknown] = 0 // "unknown as well" is no information

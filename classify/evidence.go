@@ -19,10 +19,10 @@ var placeholders = map[urltext.Kind]string{
 // maxEvidence bounds each list of evidence. Only URLs crafted for it have more.
 const maxEvidence = 20
 
-// evidence lists what the classification of a URL is based on.
-func evidence(r *urltext.Reading) Evidence {
+// evidence lists what the classification of a URL is based on, see keywords.
+func evidence(r *urltext.Reading, section bool) Evidence {
 	first := func(found []string) []string { return found[:min(len(found), maxEvidence)] }
-	words := keywords(r, false)
+	words := keywords(r, section)
 	return Evidence{
 		URLPatterns:     first(patterns(r)),
 		KeywordMatches:  words.texts,

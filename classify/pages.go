@@ -15,10 +15,7 @@ func (c *Classifier) ClassifyPage(url string, t Text, ev *page.Evidence) Classif
 		return c.ClassifyText(url, t)
 	}
 	sums := c.sumsOfPage(url, t, ev)
-	result := c.classification(&sums)
-	words := keywords(&c.reading, t.Anchor == "" && ev.H1 == "")
-	result.Evidence.KeywordMatches, result.Evidence.KeywordSources = words.texts, words.sources
-	return result
+	return c.classification(&sums, t.Anchor == "" && ev.H1 == "")
 }
 
 // PageEvidence returns the logarithms of the probabilities of the types of a page whose evidence was seen.

@@ -7,10 +7,9 @@ import (
 	"github.com/newsfork/seed-engine/classify/internal/urltext"
 )
 
-// IsSmallPrint reports whether the last segment of a URL's path names the small print of a site: privacy, terms,
-// imprint, accessibility.
-func (c *Classifier) IsSmallPrint(url string) bool {
-	c.reading.Read(url, c.sector)
+// isSmallPrint reports whether the last segment of the path of the URL last read names the small print of a site:
+// privacy, terms, imprint, accessibility.
+func (c *Classifier) isSmallPrint() bool {
 	path := c.reading.Path
 	if len(path) == 0 || path[len(path)-1].Kind != urltext.Words {
 		return false

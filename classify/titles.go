@@ -57,15 +57,15 @@ func (t *Titles) Sure(outline []byte, extension string, url func(last string) st
 // Sure. ok is false when the segment is not a title: such a URL has to be classified as a whole.
 func (t *Titles) Best(outline []byte, title string, url func(last string) string) (class Class, confidence float64,
 	ok bool) {
-	return t.BestIn(outline, title, url, nil)
+	v, ok := t.Judge(outline, title, url, nil)
+	return v.Class, v.Confidence, ok
 }
 
-// BestIn is Best for a page of a site of which other pages are known, as Classifier.BestIn is; s may be nil.
-func (t *Titles) BestIn(outline []byte, title string, url func(last string) string, s *Site) (class Class,
-	confidence float64, ok bool) {
+// Judge is Best for a page of a site of which other pages are known, as Classifier.Judge is; s may be nil.
+func (t *Titles) Judge(outline []byte, title string, url func(last string) string, s *Site) (v Verdict, ok bool) {
 	c := t.classifier
 	if !c.reading.ReadTitle(title) {
-		return 0, 0, false
+		return v, false
 	}
 	t.key = c.reading.AppendTitleKey(append(t.key[:0], outline...))
 	f := t.frames[string(t.key)]
@@ -77,14 +77,14 @@ func (t *Titles) BestIn(outline []byte, title string, url func(last string) stri
 		t.frames[string(t.key)] = f
 		c.reading.ReadTitle(title)
 	}
-	sums := f.sums
+	v.sums = f.sums
 	c.reading.ExtractTitle(&c.features, f.host)
-	c.model.Add(&sums, &c.features)
+	c.model.Add(&v.sums, &c.features)
 	if s != nil {
-		c.model.Shift(&sums, (*[Classes]float64)(s))
+		c.model.Shift(&v.sums, (*[Classes]float64)(s))
 	}
-	class, confidence = c.best(&sums)
-	return class, confidence, true
+	v.Class, v.Confidence = c.best(&v.sums)
+	return v, true
 }
 
 // score scores the frame of a URL.

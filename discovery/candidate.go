@@ -16,11 +16,12 @@ type candidate struct {
 	rank       uint8
 	class      classify.Class
 	hint       Hint
-	priority   int     // thousandths
-	confidence float64 // in class
-	order      int     // what its list is sorted by
-	number     uint64  // one more than the last number in url; 0 while that is not known
-	kept       bool    // url does not share memory with other URLs
+	kept       bool              // url does not share memory with other URLs
+	priority   int               // thousandths
+	confidence float64           // in class
+	order      int               // what its list is sorted by
+	number     uint64            // one more than the last number in url; 0 while that is not known
+	verdict    *classify.Verdict // of a contender
 }
 
 // keep copies url, which shares memory with many others until then.

@@ -77,24 +77,24 @@ func (s *shapes) titled(p *page) (class classify.Class, confidence float64, ok b
 
 // exactly classifies a page as its whole URL does, if that ends in a title and what stands around the title may well
 // be that of other pages: it is scored once for all titles.
-func (s *shapes) exactly(p *page, site *classify.Site) (class classify.Class, confidence float64, ok bool) {
+func (s *shapes) exactly(p *page, site *classify.Site) (v classify.Verdict, ok bool) {
 	last := p.depth - 1
 	if last < 0 || last >= len(p.segments) || p.kinds[last] != slugKind {
-		return 0, 0, false
+		return v, false
 	}
 	for _, k := range p.kinds[:last] {
 		switch k {
 		case numberKind, idKind, yearKind, monthKind, dayKind, dateKind, pageKind:
-			return 0, 0, false // few pages have the same
+			return v, false // few pages have the same
 		}
 	}
 	title, end := p.segments[last], int(p.ends[last])
 	frame, rest := p.url[:end-len(title)], p.url[end:]
 	if strings.IndexByte(frame, ';') >= 0 { // the classifier takes what follows for a segment
-		return 0, 0, false
+		return v, false
 	}
 	s.buf = append(append(append(s.buf[:0], frame...), 0, 0), rest...)
-	return s.titles.BestIn(s.buf, title, func(last string) string { return frame + last + rest }, site)
+	return s.titles.Judge(s.buf, title, func(last string) string { return frame + last + rest }, site)
 }
 
 // streak is of URLs in a row that are the same up to a title, all of one class.

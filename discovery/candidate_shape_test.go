@@ -62,14 +62,14 @@ func TestShapes_Exactly(t *testing.T) {
 		}
 		p := parsePage(string(b))
 		for _, of := range []*classify.Site{nil, &site} {
-			class, confidence, ok := s.exactly(&p, of)
+			v, ok := s.exactly(&p, of)
 			if !ok {
 				continue
 			}
 			n++
-			want, wantConfidence := c.BestIn(p.url, classify.Text{}, of)
-			if class != want || confidence != wantConfidence {
-				t.Errorf("%s: %s %.2f, by itself %s %.2f", p.url, class.Type(), confidence, want.Type(), wantConfidence)
+			if want := c.Judge(p.url, classify.Text{}, of); v != want {
+				t.Errorf("%s: %s %.2f, by itself %s %.2f; sums %v, %v", p.url, v.Class.Type(), v.Confidence,
+					want.Class.Type(), want.Confidence, v, want)
 			}
 		}
 	}

@@ -69,8 +69,8 @@ func (a report) contenders() []candidate {
 			}
 			taken[c.url] = true
 			p.parse(c.url)
-			assessed := a.assess(&p, c.rank, c.lastmod)
-			assessed.hint = c.hint
+			assessed, verdict := a.judge(&p, c.rank, c.lastmod)
+			assessed.hint, assessed.verdict = c.hint, &verdict
 			list = append(list, assessed)
 		}
 	}
@@ -96,7 +96,7 @@ func (a report) discovered(c *candidate, f Frequency) DiscoveredURL {
 	d := DiscoveredURL{
 		URL:            c.url,
 		Title:          contract.Text(a.textOf(&p).Title),
-		Classification: siteView(a).classification(&p),
+		Classification: siteView(a).classification(&p, c.verdict),
 		NewsValue:      a.scorer.value(&p, c.class, c.lastmod),
 		Method:         methods[c.rank],
 		ParentCategory: p.parentCategory(),

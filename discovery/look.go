@@ -58,7 +58,7 @@ func (a *Analyser) Classify(url string) (k classify.Classification, ok bool) {
 		return k, false
 	}
 	p := parsePage(string(a.urls.buf))
-	return siteView{a}.classification(&p), true
+	return siteView{a}.classification(&p, nil), true
 }
 
 // Assess classifies and scores a URL by itself, ignoring what was added. knownType is its type if the caller knows

@@ -204,15 +204,20 @@ func (e *patternEvidence) hints() []string {
 
 // classOf returns the class of a page by its URL, the texts by which it is known, and the site.
 func (a siteView) classOf(p *page) (classify.Class, float64) {
+	verdict := a.verdict(p)
+	return a.correctByDate(p, verdict.Class, verdict.Confidence)
+}
+
+// verdict is the classifier's, which does not know the date of the collection.
+func (a siteView) verdict(p *page) classify.Verdict {
 	site, _ := a.neighbours(p, false)
 	text := a.evidenceOf(p)
 	if text == (classify.Text{}) {
-		if class, confidence, ok := a.shapes.exactly(p, site); ok {
-			return a.correctByDate(p, class, confidence)
+		if v, ok := a.shapes.exactly(p, site); ok {
+			return v
 		}
 	}
-	class, confidence := a.classifier.BestIn(p.url, text, site)
-	return a.correctByDate(p, class, confidence)
+	return a.classifier.Judge(p.url, text, site)
 }
 
 var newsClass, archiveClass = classNamed(classify.News), classNamed(classify.Archive)
@@ -254,10 +259,15 @@ func correctByMethod(class classify.Class, confidence float64, rank uint8) (clas
 	return class, confidence
 }
 
-// classification is classOf with the evidence.
-func (a siteView) classification(p *page) classify.Classification {
+// classification is classOf with the evidence. verdict is the page's, nil where it is not known yet.
+func (a siteView) classification(p *page, verdict *classify.Verdict) classify.Classification {
 	site, hints := a.neighbours(p, true)
-	k := a.classifier.ClassifyIn(p.url, a.evidenceOf(p), site)
+	var k classify.Classification
+	if text := a.evidenceOf(p); verdict != nil {
+		k = a.classifier.Explain(p.url, text, verdict)
+	} else {
+		k = a.classifier.ClassifyIn(p.url, text, site)
+	}
 	k.Evidence.DomainContext = append(k.Evidence.DomainContext, hints...)
 	class, _ := classify.ClassOf(k.PrimaryType)
 	settled, confidence := a.correctByDate(p, class, k.Confidence)

@@ -109,7 +109,7 @@ func (a ranking) place(c candidate) rankedCandidate {
 	news := isNews(c.class)
 	switch {
 	case t == classify.Unknown, t == classify.Archive, p.isHome(), p.isLogin(), p.isPast(a.o.Now.Year()),
-		a.classifier.IsSmallPrint(c.url):
+		c.verdict.SmallPrint:
 		e.standing = demoted
 	case news && a.isListing(&p):
 		e.standing = listing

@@ -91,6 +91,7 @@ type putBatch struct {
 	fetched       map[int64]int             // by host: listed pages with a date that were fetched before
 	redated       map[int64]int             // by host: those of them with a newer date
 	touched       []*store.Host             // that have to be queued
+	last          *store.Host               // of the URL that was admitted last: most have the same
 	requested     map[*store.Host]map[uint64]requestedPage
 	surplus       bool // pages of the domain were dropped or refused
 	added         int
@@ -268,7 +269,11 @@ func (p *putBatch) admit(url string) (*store.Host, link.URL, frontier.Verdict, e
 	case p.domain.Excluded || p.c.tx.State().Excludes.URL(url):
 		return nil, l, frontier.Excluded, nil
 	}
-	h, err := p.host(l.Host)
+	h, err := p.last, error(nil)
+	if h == nil || h.Name != l.Host {
+		h, err = p.host(l.Host)
+		p.last = h
+	}
 	switch {
 	case err != nil:
 		return nil, l, "", err
