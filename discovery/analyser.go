@@ -271,16 +271,8 @@ type estimate struct {
 // assess scores a single page more precisely than estimate: it is classified by its whole URL, its texts, and the
 // site's other pages.
 func (a *Analyser) assess(p *page, rank uint8, date uint32) candidate {
-	c, _ := a.judge(p, rank, date)
+	c, _ := siteView{a}.judge(p, rank, date)
 	return c
-}
-
-// judge is assess with the classifier's verdict.
-func (a *Analyser) judge(p *page, rank uint8, date uint32) (candidate, classify.Verdict) {
-	verdict := siteView{a}.verdict(p)
-	class, confidence := siteView{a}.correctByDate(p, verdict.Class, verdict.Confidence)
-	class, confidence = correctByMethod(class, confidence, rank)
-	return a.scorer.score(p, class, confidence, rank, date), verdict
 }
 
 func thousandths(score float64) int { return int(score*1000 + 0.5) }

@@ -69,7 +69,7 @@ func (a report) contenders() []candidate {
 			}
 			taken[c.url] = true
 			p.parse(c.url)
-			assessed, verdict := a.judge(&p, c.rank, c.lastmod)
+			assessed, verdict := siteView(a).judge(&p, c.rank, c.lastmod)
 			assessed.hint, assessed.verdict = c.hint, &verdict
 			list = append(list, assessed)
 		}

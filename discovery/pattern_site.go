@@ -208,6 +208,14 @@ func (a siteView) classOf(p *page) (classify.Class, float64) {
 	return a.correctByDate(p, verdict.Class, verdict.Confidence)
 }
 
+// judge is assess with the classifier's verdict.
+func (a siteView) judge(p *page, rank uint8, date uint32) (candidate, classify.Verdict) {
+	verdict := a.verdict(p)
+	class, confidence := a.correctByDate(p, verdict.Class, verdict.Confidence)
+	class, confidence = correctByMethod(class, confidence, rank)
+	return a.scorer.score(p, class, confidence, rank, date), verdict
+}
+
 // verdict is the classifier's, which does not know the date of the collection.
 func (a siteView) verdict(p *page) classify.Verdict {
 	site, _ := a.neighbours(p, false)
