@@ -92,8 +92,8 @@ dev-info: node_modules/.ready
 dev-info-postgres: node_modules/.ready stores
 	POSTGRES=1 $(node) sample/info/dev/dev.mjs
 
-# The whole pipeline on the sample web. KEEP=1 goes on until Ctrl-C, TOKENS=1 KEEP=1 with a token of each kind; LIVE=1
-# RAW="file.json …" runs it on the real web.
+# The whole pipeline on the sample web. KEEP=1 goes on until Ctrl-C, at port 8787 if that is free or at PORT=9000, and
+# TOKENS=1 KEEP=1 with a token of each kind; LIVE=1 RAW="file.json …" runs it on the real web.
 demo: build
 	$(node) sample/demo.mjs
 

@@ -7,6 +7,7 @@
 //                                                     domain must end with a document
 //   KEEP=1 node sample/demo.mjs                       goes on after the first results, to be looked
 //                                                     at in the dashboard, until Ctrl-C
+//   PORT=9000 KEEP=1 node sample/demo.mjs             the same at this port, rather than at 8787 if that is free
 //   TOKENS=1 KEEP=1 node sample/demo.mjs              the same with a token of each kind, which it prints
 //
 // What the sample run stored stays in build/demo. A second run with the same engine and sample finds
@@ -16,7 +17,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync
 import { join, relative, resolve } from "node:path";
 import { scheduler, setTimeout as sleep } from "node:timers/promises";
 import { contradictions, differences, outcome } from "./outcome.mjs";
-import { root, sampleVars, sampleWeb, startEngine } from "./local.mjs";
+import { freePort, root, sampleVars, sampleWeb, startEngine } from "./local.mjs";
 import { endProgress, failure, findings, good, plural, progress, results, step, table } from "./report.mjs";
 import { contentOf } from "./web/origin.mjs";
 import { startProxy } from "./web/proxy.mjs";
@@ -24,6 +25,7 @@ import { startProxy } from "./web/proxy.mjs";
 const live = process.env.LIVE === "1";
 const keep = process.env.KEEP === "1";
 const usualPort = 8787; // seedctl and the clients look there
+const { PORT: named = "" } = process.env;
 const cronSeconds = 10; // of KEEP=1; deployed, the cron runs every minute
 const sample = join(root, "sample");
 const tokenUses = {
@@ -63,6 +65,7 @@ process.exit(); // a site that never answers a scraper must not hold this up
 async function main() {
   const files = live ? namedFiles(process.env.RAW ?? "") : sampleFiles();
   const expected = live ? null : JSON.parse(readFileSync(join(sample, "expected.json"))).partitions;
+  const port = await enginePort();
   dir = directory();
   const tokens = process.env.TOKENS === "1" ? newTokens() : {};
   step("start", "wrangler dev, with simulated R2, queues and D1");
@@ -70,7 +73,7 @@ async function main() {
     dir,
     vars: { ...(live ? liveVars : sampleVars), ...tokens },
     web: live ? undefined : sampleWeb,
-    port: keep ? usualPort : 0,
+    port,
   });
   step("engine", `${engine.url}; it asks ${live ? "the real web" : "the sample web"}`);
 
@@ -91,7 +94,7 @@ async function main() {
         `${proxy.url} leads to the sample web, for the scrapers of examples/ (its certificate is signed by nobody: curl -k)`,
       );
     if (!engine.url.endsWith(`:${usualPort}`))
-      step("seedctl", `export SEED_API_URL=${engine.url} (port ${usualPort} is taken)`);
+      step("seedctl", `export SEED_API_URL=${engine.url}${named ? "" : ` (port ${usualPort} is taken)`}`);
     for (const [name, token] of Object.entries(tokens)) step("token", `${name}=${token}  ${tokenUses[name]}`);
     step("crons", `run every ${cronSeconds} seconds`);
     engine.everyFew(cronSeconds);
@@ -211,6 +214,16 @@ function rawFile(path, number) {
   };
 }
 
+/** The port of the engine: the one that was asked for, else one that startEngine may change. */
+async function enginePort() {
+  if (!named) return keep ? usualPort : 0;
+  const port = Number(named);
+  if (!/^[0-9]+$/.test(named) || port < 1 || port > 65535)
+    throw new Unexpected(`PORT=${named} is no port; 9000 is one`);
+  if (!(await freePort(port))) throw new Unexpected(`port ${port} is taken: make demo PORT=9000 takes another`);
+  return port;
+}
+
 /**
  * Where this run keeps its files. A complete run of the same engine and sample is continued;
  * what other runs left is removed.
@@ -222,7 +235,9 @@ function directory() {
   for (const old of existsSync(home) ? readdirSync(home).filter((d) => d.startsWith(kind)) : []) {
     const { complete, running } = stateOf(join(home, old));
     if (running && old === name)
-      throw new Unexpected(`another demo is running in build/demo/${name}; wait for its end, or remove that directory`);
+      throw new Unexpected(
+        `process ${running} runs a demo in build/demo/${name}: wait for its end, or end it with kill ${running}`,
+      );
     if (running || (!live && old === name && complete)) continue;
     if (old === name && !live) step("start", "the last run was interrupted half-way: begun anew");
     rmSync(join(home, old), { recursive: true, force: true, maxRetries: 5 });
@@ -232,14 +247,15 @@ function directory() {
   return join(home, name);
 }
 
-/** What became of the run in a directory: whether all its domains have their documents, and whether it goes on. */
+/** What became of the run in a directory: whether all its domains have their documents, and its process if it goes on. */
 function stateOf(dir) {
   const complete = existsSync(join(dir, "complete"));
   try {
-    process.kill(Number(readFileSync(join(dir, "pid"), "utf8")), 0);
-    return { complete, running: true };
+    const running = Number(readFileSync(join(dir, "pid"), "utf8"));
+    process.kill(running, 0);
+    return { complete, running };
   } catch {
-    return { complete, running: false }; // no file, or no such process
+    return { complete, running: null }; // no file, or no such process
   }
 }
 

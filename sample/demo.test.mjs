@@ -4,10 +4,12 @@ import { spawn } from "node:child_process";
 import { get } from "node:http";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { freePort } from "./local.mjs";
 
 const scratch = mkdtempSync(join(tmpdir(), "demo-"));
 after(() => rmSync(scratch, { recursive: true }));
@@ -71,16 +73,24 @@ test(
         page,
         proxied: await throughProxy(proxy, "http://plain-http.sg/page-1"),
         statuses: await Promise.all([allowed(), ...tokens.map(allowed)]),
+        second: await demo({}),
       };
     };
-    const { code, output } = await demo({ KEEP: "1", TOKENS: "1" }, (child, printed) => {
+    const port = await freePort();
+    let process; // of the demo
+    const { code, output } = await demo({ KEEP: "1", TOKENS: "1", PORT: String(port) }, (child, printed) => {
+      process = child.pid;
       const proxy = printed.match(/^proxy +(\S+) leads to the sample web/m)?.[1];
       const tokens = [...printed.matchAll(/^token +(?:API|READ|SCRAPER)_TOKEN=([0-9a-f]{32}) /gm)].map((m) => m[1]);
       const url = printed.match(/^dashboard +(\S+), with one of the tokens; Ctrl-C ends it$/m)?.[1];
       if (url) seen ??= look(url, proxy, tokens).finally(() => child.kill("SIGINT"));
     });
     assert.equal(code, 0, output);
-    const { page, proxied, statuses } = await seen;
+    const { page, proxied, statuses, second } = await seen;
+    assert.match(output, new RegExp(`^seedctl +export SEED_API_URL=http://127\\.0\\.0\\.1:${port}$`, "m"));
+    assert.equal(second.code, 1);
+    const stop = `process ${process} runs a demo in build/demo/sample-[0-9a-f]+: .* end it with kill ${process}$`;
+    assert.match(second.output, new RegExp(stop, "m"));
     assert.match(page, /<title>Seed Engine/);
     assert.match(proxied, /<title>page 1</);
     assert.deepEqual(statuses, [
@@ -178,6 +188,22 @@ test("where no one answers, LIVE=1 ends with every domain unreachable", { timeou
   for (const name of ["one", "two", "three"])
     assert.match(output, new RegExp(`^${name}\\.example +1 +- +.*nobody$`, "m"));
   assert.match(output, /3 domains: 0 reachable, 3 unreachable/);
+});
+
+test("a named port is taken, or refused", async () => {
+  const holder = createServer();
+  await new Promise((done) => holder.listen(0, "127.0.0.1", done));
+  const { port } = holder.address();
+  for (const [wanted, message] of [
+    [String(port), `port ${port} is taken: make demo PORT=9000 takes another`],
+    ["80O0", "PORT=80O0 is no port; 9000 is one"],
+    ["65536", "PORT=65536 is no port; 9000 is one"],
+  ]) {
+    const { code, output } = await demo({ PORT: wanted });
+    assert.equal(code, 1);
+    assert.ok(output.includes(message), output);
+  }
+  holder.close();
 });
 
 test("LIVE=1 says what to send when the raw files are missing", async () => {
