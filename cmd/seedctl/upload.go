@@ -49,6 +49,9 @@ const (
 	replaced = "replaced"
 	exists   = "exists" // before, with the same content
 	failed   = "failed"
+
+	// An operator discarded it, and nothing will process it: there with the same content, and not to be replaced.
+	discardedFile = "discarded"
 )
 
 func uploadCommand() *cobra.Command {
@@ -65,12 +68,12 @@ One that is there already with the same content is left alone, so that an interr
 repeated; where the number is free to choose, also one that its partition has under any number. With
 another content it is a failure, unless --replace stores the new one in its place. That is possible
 as long as it was not processed, and ends the old one, discarded or not: with the same content it
-revives a discarded one. Nothing is sent before all the files have been looked at.
+revives a discarded one, which else is left alone and says so. Nothing is sent before all the files
+have been looked at.
 
-With --json each line is a file {"file", "key", "size", "state": "stored", "replaced", "exists" or
-"failed",
-"error": {"code", "message", "field"?} or null}, followed with --orchestrate by a line for each
-partition {"partition_info", "files_found", "sent", "skipped", …}.`,
+With --json each line is a file {"file", "key", "size", "state": "stored", "replaced", "exists",
+"discarded" or "failed", "error": {"code", "message", "field"?} or null}, followed with
+--orchestrate by a line for each partition {"partition_info", "files_found", "sent", "skipped", …}.`,
 		Example: `  seedctl upload --orchestrate raw/country=sg/category=news/date=2026-01-28
   seedctl upload --country sg --category news --date 2026-01-28 export.json`,
 	})
@@ -341,8 +344,12 @@ func (u *uploader) all(ctx context.Context, files []rawUpload) (ready []contract
 		}
 		u.progress.clear()
 		if err := u.show(outcome, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%-6s  %s  %s  %s\n", outcome.State, plain(outcome.Key), bytesText(f.size),
-				plain(f.path))
+			advice := ""
+			if state == discardedFile {
+				advice = ": it will not be processed; --replace revives it"
+			}
+			_, err := fmt.Fprintf(w, "%-6s  %s  %s  %s%s\n", outcome.State, plain(outcome.Key), bytesText(f.size),
+				plain(f.path), advice)
 			return err
 		}); err != nil {
 			return nil, err
@@ -367,7 +374,9 @@ func (u *uploader) one(ctx context.Context, f *rawUpload) (state string, err err
 			switch same, err := old.is(f); {
 			case err != nil:
 				return "", err
-			case same && !(u.replace && old.State == contract.DiscardedFile):
+			case same && old.State == contract.DiscardedFile && !u.replace:
+				return discardedFile, nil
+			case same && old.State != contract.DiscardedFile:
 				return exists, nil
 			case !same && !u.replace:
 				return "", f.conflict(old)

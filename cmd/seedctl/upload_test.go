@@ -333,7 +333,9 @@ func TestUpload_SameContent(t *testing.T) {
 	e.with(func() {
 		e.files = map[string]playedFile{"sg/news/2026-01-28/raw_0777": {3, md5Text("[7]")}}
 	})
-	if code, out, puts := upload("--chunk", "777", "export.json"); code != exitOK || puts != nil {
+	if code, out, puts := upload("--chunk", "777", "export.json"); code != exitOK || puts != nil ||
+		out != "discarded  raw/"+day+"raw_0777.json  3 bytes  export.json: it will not be processed; "+
+			"--replace revives it\n" {
 		t.Errorf("a discarded one without --replace: %d, sent %q: %s", code, puts, out)
 	}
 	if code, out, puts := upload("--chunk", "777", "--replace", "export.json"); code != exitOK ||
