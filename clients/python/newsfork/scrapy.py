@@ -173,7 +173,7 @@ class PublicResolver:
 def options(settings):
     """Those of Frontier, from NEWSFORK_COUNTRY and so on."""
     readers = {
-        **dict.fromkeys(("url", "token", "country", "category", "domain", "host"), settings.get),
+        **dict.fromkeys(("url", "token", "scraper", "country", "category", "domain", "host"), settings.get),
         **dict.fromkeys(("types", "kinds"), settings.getlist),
         **dict.fromkeys(("hosts", "per_host", "lease_seconds"), settings.getint),
         **dict.fromkeys(("min_score", "robots_seconds"), settings.getfloat),
