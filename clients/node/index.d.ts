@@ -145,7 +145,7 @@ export interface FrontierOptions {
   leaseSeconds?: number;
   /** How long a robots.txt is used that was read at its host: a day, and no longer. */
   robotsSeconds?: number;
-  /** Whether to end when nothing is left to fetch in the next half minute. */
+  /** Whether to end when nothing is left: in leases ten seconds apart, for the next 50 s, and in collections. */
   untilIdle?: boolean;
   /**
    * Sends a request in place of this package, for an item, or for a robots.txt without one. Headers without a value are
@@ -182,6 +182,7 @@ export class Engine {
     results: ({ id: string } & Record<string, unknown>)[],
   ): Promise<{ accepted: number; late: number; unknown: number; added: number }>;
   robots(path: string): Promise<string | null>;
+  collecting(country?: string, category?: string): Promise<number>;
   close(): void;
 }
 

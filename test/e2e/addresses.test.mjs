@@ -111,6 +111,7 @@ async function play() {
   const results = [];
   let leased = false;
   const engine = createServer(async (request, response) => {
+    if (request.url.startsWith("/api/v1/seeds/status")) return response.end("{}");
     const body = await json(request);
     const expires_at = new Date(Date.now() + 300_000).toISOString();
     const lease = { lease_id: "1", items: leased ? [] : items, expires_at, retry_after_seconds: 60 };

@@ -268,6 +268,7 @@ async function playEngine(
   const played = { asked: [], calls: [], reports: [], leased: 0, released: [] };
   const expiry = (s) => new Date(Date.now() + 3_600_000 + s * 1000).toISOString(); // by a clock of its own
   const server = createServer(async (request, response) => {
+    if (request.url.startsWith("/api/v1/seeds/status")) return response.end("{}");
     if (request.method === "GET") {
       const path = new URL(request.url).pathname; // a proxy is sent the whole URL
       const { "if-none-match": etag, "if-modified-since": since } = request.headers;
@@ -744,11 +745,79 @@ test(
   },
 );
 
+test(
+  "idle is who finds nothing twice while nothing is collected",
+  { timeout: 120_000, skip: !hasPython && "run make packages" },
+  async () => {
+    const item = { id: "1", url: "https://late.example/", host: "late.example", domain: "late.example", kind: "page" };
+    const page = { ...item, crawl_delay_seconds: 0, user_agent: "NewsforkBot/1.0", etag: null, last_modified: null };
+    // What the engine expects, in seconds; a page that was put meanwhile; and how many domains are collected, when asked.
+    const play = async () => {
+      const expected = [60, 60, 1, page, 60, 1, 60, 60];
+      const collecting = [2, 0, 0, 0, 0];
+      const played = { expected, collecting, leases: [], status: [], leased: false };
+      const server = createServer(async (request, response) => {
+        const answer = (data) => response.end(JSON.stringify({ success: true, data }));
+        if (request.method === "GET") {
+          played.status.push(request.url);
+          return answer({ processing_stats: { domains_pending: collecting.shift() } });
+        }
+        await json(request);
+        if (request.url.endsWith("/report")) played.leased = false;
+        if (!request.url.endsWith("/lease")) return answer({ accepted: 1, added: 0 });
+        const next = played.leased ? 1 : expected.shift(); // the host is leased
+        if (next === page) played.leased = true;
+        else if (!played.leased) played.leases.push([next, Date.now()]);
+        const expires_at = new Date(Date.now() + 300_000).toISOString();
+        const items = next === page ? [page] : [];
+        answer({ lease_id: "1", expires_at, items, retry_after_seconds: items.length ? null : next });
+      });
+      await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
+      return Object.assign(played, { url: `http://127.0.0.1:${server.address().port}`, close: () => server.close() });
+    };
+    const forPython = `
+import sys
+from email.message import Message
+import newsfork
+from newsfork.web import Answer
+newsfork.Frontier(url=sys.argv[1], country="sg", until_idle=True, fetch=lambda *_: Answer(404, Message(), b"")).run()`;
+    const [node, other] = [await play(), await play()];
+    try {
+      const { Frontier } = await import("../../clients/node/index.mjs");
+      const fetch = async () => ({ status: 404, headers: {}, body: Buffer.alloc(0) });
+      const log = [];
+      const options = { url: node.url, country: "sg", untilIdle: true, signals: [], fetch };
+      const env = { PYTHONPATH: join(root, "clients/python") };
+      const [, ended] = await Promise.all([
+        new Frontier({ ...options, log: (message) => log.push(message) }).run(),
+        run(`${python} -c '${forPython}' ${other.url}`, "python", env),
+      ]);
+      assert.equal(ended.code, 0, ended.output);
+      for (const [played, output] of [
+        [node, log.join("\n")],
+        [other, ended.output],
+      ]) {
+        assert.deepEqual([played.expected, played.collecting], [[], []], output);
+        assert.ok(
+          played.status.every((url) => url === "/api/v1/seeds/status?country=sg"),
+          played.status,
+        );
+        assert.match(output, /^nothing to fetch for 60 s; domains that are being collected: 2$/m);
+        const [[, first], [, second]] = played.leases.slice(-2);
+        assert.ok(second - first >= 9_900, `${second - first} ms`);
+      }
+    } finally {
+      node.close();
+      other.close();
+    }
+  },
+);
+
 test("the packages send the scraper's name", { timeout: 60_000, skip: !hasPython && "run make packages" }, async () => {
   const named = [];
   const engine = createServer((request, response) => {
     named.push(request.headers["x-scraper"]);
-    response.end(JSON.stringify({ success: true, data: { items: [], released: 0 } }));
+    response.end(JSON.stringify({ success: true, data: { items: [], retry_after_seconds: 60, released: 0 } }));
   });
   await new Promise((listening) => engine.listen(0, "127.0.0.1", listening));
   try {
@@ -756,11 +825,13 @@ test("the packages send the scraper's name", { timeout: 60_000, skip: !hasPython
     const { Engine } = await import("../../clients/node/index.mjs");
     await new Engine({ url, scraper: "node-1" }).lease({ max: 1, lease_seconds: 60 });
     const program = `import newsfork.engine as e; e.Engine("${url}", scraper="python-1").lease(max=1); e.Engine("${url}").lease(max=1)`;
-    const { code, output } = await run(`${python} -c '${program}'`, "python", {
-      PYTHONPATH: join(root, "clients/python"),
-    });
+    const env = { PYTHONPATH: join(root, "clients/python"), SEED_API_URL: url };
+    const { code, output } = await run(`${python} -c '${program}'`, "python", env);
     assert.equal(code, 0, output);
     assert.deepEqual(named, ["node-1", "python-1", undefined]);
+    if (!scrapy) return;
+    await run("timeout -s INT 20 scrapy runspider news.py -s NEWSFORK_SCRAPER=scrapy-1", "scrapy", env);
+    assert.ok(named.length > 3 && named.slice(3).every((name) => name === "scrapy-1"), JSON.stringify(named));
   } finally {
     engine.close();
   }

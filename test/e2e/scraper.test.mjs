@@ -233,6 +233,7 @@ test("it renews a short lease, sends conditions, reports 304, and names copies",
   // The engine gives a lease of 31 s, by a clock that is an hour ahead, and renews it once.
   const expiry = (seconds) => new Date(Date.now() + 3_600_000 + seconds * 1000).toISOString();
   const short = createServer(async (request, response) => {
+    if (request.url.startsWith("/api/v1/seeds/status")) return response.end("{}");
     const sent = await json(request);
     const operation = request.url.split("/").at(-1);
     calls.push([operation, sent]);
@@ -314,6 +315,7 @@ test("pages of many links are reported in several reports", { timeout: 60_000 },
   const reports = [];
   let leased = false;
   const strict = createServer(async (request, response) => {
+    if (request.url.startsWith("/api/v1/seeds/status")) return response.end("{}");
     const body = await json(request);
     const expires_at = new Date(Date.now() + 300_000).toISOString();
     let data = { lease_id: "1", expires_at, items: leased ? [] : items, retry_after_seconds: 60 };

@@ -75,6 +75,17 @@ export class Engine {
     }
   }
 
+  /** How many domains wait for their collection or are being collected; 0 if the engine does not say. */
+  async collecting(country, category) {
+    const wanted = new URLSearchParams(Object.entries({ country, category }).filter(([, value]) => value));
+    try {
+      const { text } = await this.#send("GET", `/api/v1/seeds/status?${wanted}`);
+      return JSON.parse(text).data.processing_stats.domains_pending;
+    } catch {
+      return 0;
+    }
+  }
+
   async #post(operation, body) {
     for (let wait = 1; ; wait = Math.min(wait * 2, MAX_WAIT)) {
       const { status, data, error } = await this.#attempt(operation, body);

@@ -13,6 +13,8 @@ const MAX_TEXTS = 10_000; // whose pages are remembered
 const MIN_TEXT = 200; // characters of a text that says which page it is
 const MAX_REDIRECTS = 5; // on a host
 const FLUSH = 2000; // ms after which results are reported
+const SOON = 50; // seconds: an engine that expects nothing so soon may have nothing left, and has nothing if
+const QUIET = 10_000; // ms later it still expects nothing so soon
 const STOP = 5000; // ms for which the pages under way are waited for when the program is stopped
 const HOST_ERRORS = { ENOTFOUND: "unresolved", EPRIVATE: "private_address" }; // by code: errors of a host, not of a page
 
@@ -66,7 +68,8 @@ export class Frontier {
 
   /**
    * Fetches what it leases, and calls the handler with each page that was received with 200. Resolves when it was stopped, or
-   * with untilIdle when nothing is left to fetch in the next half minute.
+   * with untilIdle when nothing is left: no domain is being collected, and two leases ten seconds apart are empty and
+   * expect nothing within 50 s. Both are needed: the first also comes while pages are being put, or a host has a short rest.
    */
   async run(handler) {
     const { signals = ["SIGINT", "SIGTERM"] } = this.#options;
@@ -106,6 +109,7 @@ export class Frontier {
       per_host: perHost,
       lease_seconds: leaseSeconds,
     };
+    let idle = false; // by the lease before
     while (!this.#stopping.signal.aborted) {
       if (this.#failure) throw this.#failure;
       const spare = hosts - this.#visits;
@@ -119,12 +123,21 @@ export class Frontier {
         max: Math.min(spare * perHost, MAX_ITEMS),
         max_hosts: Math.min(spare, MAX_ITEMS),
       });
+      const wait = answer.retry_after_seconds * 1000;
+      const wasIdle = idle;
+      idle = false;
       if (answer.items.length > 0) this.#begin(answer, sent, handler);
-      else if (this.#visits > 0) await this.#change(answer.retry_after_seconds * 1000);
-      else {
+      else if (this.#visits > 0) await this.#change(wait);
+      else if (!untilIdle || answer.retry_after_seconds <= SOON) {
         this.#log(`nothing to fetch for ${answer.retry_after_seconds} s`);
-        if (untilIdle && answer.retry_after_seconds > 30) break;
-        await this.#pause(answer.retry_after_seconds * 1000);
+        await this.#pause(wait);
+      } else {
+        const collecting = await this.#engine.collecting(country, category);
+        const why = collecting > 0 ? `; domains that are being collected: ${collecting}` : "";
+        this.#log(`nothing to fetch for ${answer.retry_after_seconds} s${why}`);
+        idle = collecting === 0;
+        if (idle && wasIdle) break;
+        await this.#pause(QUIET);
       }
     }
     if (this.#failure) throw this.#failure;

@@ -6,6 +6,7 @@ import os
 import threading
 import urllib.error
 import urllib.request
+from urllib.parse import urlencode
 
 MAX_FOUND = 5000  # links of one report
 MAX_RESULTS = 500  # of one report
@@ -78,6 +79,15 @@ class Engine:
         except (OSError, http.client.HTTPException):
             return None  # the host has it
         return body.decode(errors="replace") if status == 200 else None
+
+    def collecting(self, country=None, category=None):
+        """Counts the domains that wait for their collection or are being collected; 0 if the engine does not say."""
+        wanted = {name: value for name, value in (("country", country), ("category", category)) if value}
+        try:
+            _, received = self._send(f"/api/v1/seeds/status?{urlencode(wanted)}")
+            return json.loads(received)["data"]["processing_stats"]["domains_pending"]
+        except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
+            return 0
 
     def _post(self, operation, body):
         data, wait = json.dumps(body).encode(), 1

@@ -24,6 +24,8 @@ MAX_KEPT = 10_000  # robots.txt files, hosts, and texts whose pages are remember
 MAX_ROBOTS = 512_000  # bytes; what comes after them is not read (RFC 9309)
 MAX_REDIRECTS = 5
 MIN_TEXT = 200  # characters of a text that says which page it is
+SOON = 50  # seconds: an engine that expects nothing so soon may have nothing left, and has nothing if
+QUIET = 10  # seconds later it still expects nothing so soon
 STOP = 5  # seconds for which the pages under way are waited for when the program is stopped
 WANTED = {"country", "category", "types", "kinds", "domain", "host", "min_score"}
 
@@ -129,8 +131,9 @@ class Frontier:
 
     def run(self, handler=lambda page: None):
         """Calls the handler with each page that was received with 200, one at a time. Returns when the program was
-        stopped (SIGINT, SIGTERM, or stop()), or with until_idle when nothing is left to fetch in the next half
-        minute."""
+        stopped (SIGINT, SIGTERM, or stop()), or with until_idle when nothing is left: no domain is being collected,
+        and two leases ten seconds apart are empty and expect nothing within 50 s. Both are needed: the first also
+        comes while pages are being put, or a host has a short rest."""
         # A signal interrupts this thread. It must hold no lock that stop() needs, so another one works.
         worker = threading.Thread(target=self._work, args=(handler,), daemon=True)
         before = self._catch_signals()
@@ -181,6 +184,7 @@ class Frontier:
                 self._failure = self._failure or error
 
     def _loop(self, handler):
+        idle = False  # by the lease before
         while True:
             self._changed.clear()
             if self._stopping.is_set() or self._failure:
@@ -193,15 +197,22 @@ class Frontier:
             answer = self._engine.lease(max=min(spare * self._per_host, MAX_ITEMS),
                                         max_hosts=min(spare, MAX_ITEMS), **self._wanted)
             again = answer["retry_after_seconds"]
+            was_idle, idle = idle, False
             if answer["items"]:
                 self._begin(answer, sent, handler)
             elif self._visits:
                 self._changed.wait(again)
-            else:
+            elif not self._until_idle or again <= SOON:
                 self._log(f"nothing to fetch for {again} s")
-                if self._until_idle and again > 30:
-                    return
                 self._stopping.wait(again)
+            else:
+                collecting = self._engine.collecting(self._wanted.get("country"), self._wanted.get("category"))
+                why = f"; domains that are being collected: {collecting}" if collecting else ""
+                self._log(f"nothing to fetch for {again} s{why}")
+                idle = not collecting
+                if idle and was_idle:
+                    return
+                self._stopping.wait(QUIET)
 
     def _begin(self, answer, sent, handler):
         """Has hosts visited side by side, the pages of one host one after another."""
