@@ -171,6 +171,9 @@ type FrontierCounts struct {
 	Revisited int64 `json:"revisited"` // pages that were given again on schedule, ever
 	// the worth from which a page is fetched again; of all shards, the highest
 	Threshold float64 `json:"revisit_threshold"`
+
+	AnsweredToday  int64 `json:"answered_today"`  // reported answers of pages and entry points, since 00:00 UTC
+	RefreshedToday int64 `json:"refreshed_today"` // looks of the engine at entry points, since 00:00 UTC
 }
 
 // MaxShardBytes is the size that the platform allows the database of a shard (10 GB).

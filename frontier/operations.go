@@ -659,6 +659,7 @@ type Stats struct {
 
 	Answers   int64 // reported responses, since the beginning
 	Faults    int64 // failed answers: none, 5xx, or no success of an entry point
+	Answered  int64 // reported responses today (UTC)
 	Refreshed int64 // refreshes today (UTC)
 
 	Bytes       int64 // of the database

@@ -385,7 +385,8 @@ func foundOf(counted []frontier.FoundHour, now time.Time) []contract.FrontierFou
 func countsOf(s *frontier.Stats) contract.FrontierCounts {
 	n := contract.FrontierCounts{Hosts: s.Hosts, URLs: s.URLs, Entries: s.Entries, Leased: s.Leased, Done: s.Done,
 		Failed: s.Failed, Bytes: s.Bytes, Quarantined: s.Quarantined, Withheld: s.Withheld,
-		Scheduled: s.Scheduled, Revisited: s.Revisited, Threshold: s.Threshold}
+		Scheduled: s.Scheduled, Revisited: s.Revisited, Threshold: s.Threshold,
+		AnsweredToday: s.Answered, RefreshedToday: s.Refreshed}
 	oldest := epoch.Millis(0)
 	for lane, due := range s.Due {
 		n.Due += due

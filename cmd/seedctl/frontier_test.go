@@ -19,7 +19,7 @@ import (
 
 func sampleStats() contract.FrontierStats {
 	full := contract.FrontierCounts{Hosts: 2, URLs: 1840, Entries: 3, Due: 1, Leased: 5, Done: 260, Failed: 4,
-		Scheduled: 240, Revisited: 51,
+		Scheduled: 240, Revisited: 51, AnsweredToday: 130, RefreshedToday: 45, Bytes: 188_416,
 		OldestDue: ptr(at("09:29:30"))}
 	return contract.FrontierStats{
 		FrontierCounts: full, Shards: []contract.FrontierShard{{Name: "shard-0", FrontierCounts: full},

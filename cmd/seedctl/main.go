@@ -71,6 +71,7 @@ func newRoot() *cobra.Command {
 		group("info", "the Info service: its sources, and what readers get",
 			infoStatusCommand(), infoCollectCommand(), infoArticlesCommand(), infoRemoveCommand(),
 			infoRestoreCommand(), infoExportCommand(), infoImportCommand()),
+		costCommand(),
 		pauseCommand(),
 		resumeCommand(),
 		reconcileCommand(),

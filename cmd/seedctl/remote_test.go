@@ -74,6 +74,7 @@ var remoteCommands = []struct {
 	{"alarms list", []string{"GET /seeds/status"}},
 	{"alarms test", []string{"POST /alarms/test"}},
 	{"frontier stats", []string{"GET /frontier/stats"}},
+	{"cost", []string{"GET /seeds/status?trend=24", "GET /frontier/stats"}},
 	{"frontier lease", []string{`POST /frontier/lease {"max":10,"lease_seconds":60,"per_host":1}`}},
 	{"frontier lease --max 5 --seconds 30 --country kr --category news --types news,faq --kinds page," +
 		"entry --per-host 2",

@@ -51,7 +51,7 @@ func addStats(s, other *frontier.Stats) {
 	s.URLs += other.URLs
 	s.Entries += other.Entries
 	s.Leased += other.Leased
-	s.Refreshed += other.Refreshed
+	s.Answered, s.Refreshed = s.Answered+other.Answered, s.Refreshed+other.Refreshed
 	s.Found = mergeFound(s.Found, other.Found)
 	s.Scrapers = mergeScrapers(s.Scrapers, other.Scrapers)
 	s.Done += other.Done

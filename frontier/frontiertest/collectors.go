@@ -567,6 +567,9 @@ func entryPoints(t T, db DB) {
 		[]frontier.Verdict{frontier.Removed})
 	stats := s.stats()
 	expect(t, "entries, answers and faults", []int64{stats.Entries, stats.Answers, stats.Faults}, []int64{0, 5, 1})
+	expect(t, "of them today", stats.Answered, int64(2))
+	s.wait(86_400_000)
+	expect(t, "of them a day later", s.stats().Answered, int64(0))
 }
 
 func statsAndHosts(t T, db DB) {

@@ -60,7 +60,7 @@ func (s *Shard) Stats(now epoch.Millis) (stats frontier.Stats, err error) {
 		stats = frontier.Stats{Bytes: size, Found: n.FoundLately(c.now), Hosts: n.Hosts, URLs: n.URLs,
 			Entries: n.Entries,
 			Leased:  n.Leased, Done: n.Done, Failed: n.Failed, Answers: n.Answers + n.Refreshing.Total,
-			Faults:      n.Faults,
+			Faults: n.Faults, Answered: n.AnsweredOn(c.today()),
 			Quarantined: n.Quarantine.Rows, Withheld: n.Withheld, Scheduled: n.Visits.Scheduled,
 			Revisited: n.Visits.Made,
 			Threshold: float64(n.Visits.Threshold) / 1e6, Scrapers: n.Scrapers}

@@ -264,7 +264,7 @@ func (p *reporter) ended(k store.Known) bool {
 func (p *reporter) page(h *store.Host, q *store.Page, r *frontier.Result) error {
 	c := p.c
 	if !r.NotFetched && !r.Forbidden && !r.NoRobots {
-		c.tx.State().Answers++
+		c.tx.State().Answer(c.today())
 	}
 	if err := p.recordPage(h, q, r); err != nil {
 		return err
@@ -433,7 +433,7 @@ func (p *reporter) entry(h *store.Host, hash uint64, r *frontier.Result) error {
 	}
 	if i := h.Entry(hash); i >= 0 && !r.NotFetched && !r.NoRobots { // it may have been removed meanwhile
 		c.recordCheck(&h.Entries[i], r, store.Unknown)
-		c.tx.State().Answers++
+		c.tx.State().Answer(c.today())
 		if store.FailedStatus(r.Status) {
 			c.tx.State().Faults++
 		}

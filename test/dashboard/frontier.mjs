@@ -14,6 +14,7 @@ export function frontier(domains, now, shards = 16) {
     done: (i * 13) % 2000,
     failed: i % 7,
     traps: i % 3,
+    trap_example: i % 3 ? "https://www.example.sg/calendar?month=2031-07" : null,
     delay_seconds: [1, 2, 0.5, 30][i % 4],
     ready_at: i % 5 === 1 ? iso(now + 20_000) : null,
     due_at: i % 9 === 4 ? null : iso(now - (i % 50) * 60_000),
@@ -59,10 +60,12 @@ class Frontier {
         scheduled: sum(here, "done"),
         revisited: 51,
         revisit_threshold: 0.0021,
+        answered_today: 130,
+        refreshed_today: 45,
       };
     }).filter((shard) => shard.name !== this.frozen);
     const counts = ["hosts", "urls", "entries", "due", "leased", "done", "failed", "bytes", "quarantined", "withheld"];
-    counts.push("scheduled", "revisited");
+    counts.push("scheduled", "revisited", "answered_today", "refreshed_today");
     return {
       revisit_threshold: 0.0021,
       ...Object.fromEntries(counts.map((name) => [name, sum(shards, name)])),

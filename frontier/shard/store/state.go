@@ -94,6 +94,25 @@ type counts struct {
 	Leased          int64 // pages and entry points
 	Done, Failed    int64
 	Answers, Faults int64 // to requests for pages and entry points; those of no use
+
+	AnswerDay, AnsweredToday int64 // the day of the last answer, since 1970, and how many it had
+}
+
+// Answer counts an answer that a scraper reported.
+func (n *counts) Answer(today int64) {
+	n.Answers++
+	if n.AnswerDay != today {
+		n.AnswerDay, n.AnsweredToday = today, 0
+	}
+	n.AnsweredToday++
+}
+
+// AnsweredOn returns how many answers today has.
+func (n *counts) AnsweredOn(today int64) int64 {
+	if n.AnswerDay != today {
+		return 0
+	}
+	return n.AnsweredToday
 }
 
 // leaseState is the state that the next lease depends on.
@@ -133,7 +152,8 @@ type UnderwaySnapshot struct {
 	Next  int64        // start of the next one
 }
 
-// counters begin the record. It goes on with lately and Scrapers; what is added later stands behind that.
+// counters begin the record. It goes on with lately, Scrapers and the answers of the day;
+// what is added later stands behind that.
 func (s *State) counters() []*int64 {
 	return []*int64{&s.Version, &s.Reader, &s.Hosts, &s.URLs, &s.Entries, &s.Leased, &s.Done, &s.Failed, &s.Lease,
 		&s.Turn, (*int64)(&s.FirstEnd), &s.Answers, &s.Faults,
@@ -146,6 +166,7 @@ func (s *State) encode() (rows [stateRows][]byte) {
 	}
 	rows[stateCounters] = appendString(rows[stateCounters], string(appendFound(nil, s.lately)))
 	rows[stateCounters] = appendString(rows[stateCounters], string(appendScrapers(nil, s.Scrapers)))
+	rows[stateCounters] = appendUint(appendUint(rows[stateCounters], s.AnswerDay), s.AnsweredToday)
 	rows[stateCounters] = append(rows[stateCounters], s.Tail...)
 	for _, class := range s.Classes {
 		rows[stateClasses] = appendString(appendString(rows[stateClasses], class.Country), class.Category)
@@ -230,6 +251,9 @@ func (s *State) decode(key int64, data []byte) error {
 			if s.Scrapers, err = decodeScrapers(d.string()); err != nil {
 				return err
 			}
+		}
+		if d.at < len(d.text) {
+			s.AnswerDay, s.AnsweredToday = d.int(), d.int()
 		}
 		s.Tail = d.text[d.at:]
 	case stateClasses:
