@@ -14,7 +14,6 @@ export function frontier(domains, now, shards = 16) {
     done: (i * 13) % 2000,
     failed: i % 7,
     traps: i % 3,
-    trap_example: i % 3 ? "https://www.example.sg/calendar?month=2031-07" : null,
     delay_seconds: [1, 2, 0.5, 30][i % 4],
     ready_at: i % 5 === 1 ? iso(now + 20_000) : null,
     due_at: i % 9 === 4 ? null : iso(now - (i % 50) * 60_000),
@@ -188,6 +187,7 @@ class Frontier {
         collected_at: iso(this.now - 3_600_000),
       },
       patterns: [],
+      trap_example: host.traps ? `https://${host.host}/calendar?month=2031-07` : null,
     };
   }
 
