@@ -393,7 +393,8 @@ func TestReport_Idempotent(t *testing.T) {
 			t.Errorf("reported: %+v", got)
 		}
 	}
-	if s := get[contract.FrontierStats](t, f, "GET", "/api/v1/frontier/stats", ""); s.Done != 4 || s.URLs != 0 {
+	if s := get[contract.FrontierStats](t, f, "GET", "/api/v1/frontier/stats", ""); s.Done != 4 || s.URLs != 0 ||
+		s.AnsweredToday != 4 {
 		t.Errorf("after two reports of two pages: %+v", s)
 	}
 	if got := get[contract.FrontierReported](t, f, "POST", "/api/v1/frontier/report",
