@@ -186,9 +186,9 @@ func writeCost(w io.Writer, c *cost) error {
 	if err := table(w, rows...); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nToday is from 00:00 UTC to %s. Billed: %s USD a month, with the plan's %g USD and what "+
-		"it includes.\nNot counted: raw files, what people and dashboards ask for, the feed, Workers Logs, the Info "+
-		"service.\n", moment(&c.Until), strconv.FormatFloat(c.Billed, 'f', 2, 64), planUSD)
+	_, err := fmt.Fprintf(w, "\nToday is from 00:00 UTC to %s. Billed: %s USD a month, with the plan's %g USD and "+
+		"what it includes.\nNot counted: raw files, what people and dashboards ask for, the feed, Workers Logs, the "+
+		"Info service.\n", moment(&c.Until), strconv.FormatFloat(c.Billed, 'f', 2, 64), planUSD)
 	for _, name := range c.Missing {
 		if err == nil {
 			_, err = fmt.Fprintf(w, "%s does not answer: its looks, pages and bytes are not counted.\n", plain(name))
