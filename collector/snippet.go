@@ -86,7 +86,7 @@ func withoutTags(html []byte) string {
 
 // oneLine collapses white space, and drops characters that are invisible or change the text direction.
 func oneLine(text string) string {
-	if isOneLine(text) {
+	if text = strings.Trim(text, " "); isOneLine(text) {
 		return text
 	}
 	text = strings.Map(func(r rune) rune {

@@ -10,6 +10,11 @@ func TestSnippets(t *testing.T) {
 		"&lt;script&gt;":            "<script>",
 		"zero\u200bwidth \u202eand": "zerowidth and",
 		"":                          "",
+		"  <b>led</b> and trailed ": "led and trailed",
+		"two  spaces":               "two spaces",
+		"a\ttab":                    "a tab",
+		" \u00a0no-break ":          "no-break",
+		"rubbed\x7fout":             "rubbedout",
 		"<":                         "<",
 		"<a href='x":                "<a href='x",
 	} {

@@ -24,14 +24,14 @@ const (
 // The caller sends HEAD requests: it calls Next until it returns nothing or the budget is spent, and Answer with each
 // reply. Pages worth keeping are added to the Analyser, at most maxURLsPerCategory of a type.
 type Crawl struct {
-	a        *Analyser
-	origin   string
-	queue    []step
-	taken    map[string]bool
-	patterns []URLPattern
-	current  step
-	kept     int
-	ofClass  [classify.Classes]int // kept
+	a       *Analyser
+	origin  string
+	queue   []step
+	taken   map[string]bool
+	paths   []string // that the patterns suggest
+	current step
+	kept    int
+	ofClass [classify.Classes]int // kept
 }
 
 // step is a page to look at.
@@ -61,7 +61,10 @@ func (r *Reply) isPage() bool {
 // learned so far. If r is not a page, it begins with the patterns alone.
 func (a *Analyser) Crawl(home string, r Reply) *Crawl {
 	c := &Crawl{a: a, taken: map[string]bool{}}
-	c.patterns, _ = report{a}.patterns(nil)
+	patterns, _ := report{a}.patterns(nil)
+	for _, p := range patterns {
+		c.paths = append(c.paths, generate(p, a.o.Now)...)
+	}
 	valid, _ := a.urls.canonical([]byte(home))
 	if !valid {
 		return c
@@ -172,15 +175,13 @@ func (c *Crawl) extend(links []Link) {
 		}
 		add(l.step)
 	}
-	for _, p := range c.patterns {
-		for _, path := range generate(p, c.a.o.Now) {
-			if added == newPerPage {
-				return
-			}
-			if u, ok := c.candidate(c.origin + path); ok {
-				class, _ := c.relevance(u, "")
-				add(step{u, Generated, depth, class})
-			}
+	for _, path := range c.paths {
+		if added == newPerPage {
+			return
+		}
+		if u, ok := c.candidate(c.origin + path); ok {
+			class, _ := c.relevance(u, "")
+			add(step{u, Generated, depth, class})
 		}
 	}
 }

@@ -333,7 +333,7 @@ func (a *Analyser) bestListings() []candidate {
 // list.
 func (a *Analyser) isNamedSection(url string) bool {
 	text := a.texts.anchors[url]
-	return text != "" && !a.isArticle(url) && a.classifier.IsName(text) && (strings.Contains(url, "?") || a.isList(url))
+	return text != "" && !a.isArticle(url) && (strings.Contains(url, "?") || a.isList(url)) && a.classifier.IsName(text)
 }
 
 // isList reports whether a page lists others, by its place in the tree or its name.
