@@ -130,5 +130,5 @@ func reply(a *fetch.Answer) discovery.Reply {
 	return r
 }
 
-// isPage reports whether an answer is a page with links to follow.
+// isPage reports whether a request was answered with status 200.
 func isPage(failure error, a *fetch.Answer) bool { return failure == nil && a.Status == http.StatusOK }

@@ -80,7 +80,7 @@ func (g *gathering) noteFailure(link string, retries int, why contract.Failure) 
 func (g *gathering) addSighting(f *discovery.Sighting) {
 	defer func() {
 		if broken := recover(); broken != nil {
-			err := &contract.Error{Kind: contract.Internal, Op: "collector.take",
+			err := &contract.Error{Kind: contract.Internal, Op: "collector.addSighting",
 				Message: fmt.Sprintf("the URL could not be classified: %v", broken)}
 			g.collector.Log.Error("discovery_failed", "error_type", err.Kind, "error", err.Message,
 				"domain_id", g.message.DomainID, "stack", string(debug.Stack()))

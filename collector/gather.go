@@ -31,7 +31,7 @@ type findings struct {
 	reachable bool      // some request got an HTTP response
 	failure   error     // of robots.txt, if nothing answered or a host on the way to it is not ready
 	partial   bool      // something that the site has was not read
-	failed    bool      // because of a failure rather than a limit
+	failed    bool      // a failure rather than a limit kept something from being read
 	deferred  bool      // the rest was left to refreshes, see deferRest
 
 	robots   robotsFindings

@@ -53,7 +53,7 @@ func (r *robotsRules) add(authority string, group *robots.Group) {
 	}
 }
 
-// setFallback sets the group for a host without a robots.txt of its own.
+// setFallback sets the group for a host without a robots.txt of its own, unless it has a group already.
 func (r *robotsRules) setFallback(host string, group *robots.Group) {
 	if r.hosts[host] == nil {
 		r.hosts[host], r.begin = group, ""

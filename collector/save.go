@@ -220,7 +220,7 @@ func (s *saving) deleteObsolete(ctx context.Context, old, doc *contract.Document
 	}
 	for keys := range slices.Chunk(gone, r2.MaxDeleteKeys) {
 		if err := s.batch.store.Delete(ctx, keys...); err != nil {
-			return contract.Wrap(contract.Storage, "collector.tidy", err)
+			return contract.Wrap(contract.Storage, "collector.deleteObsolete", err)
 		}
 	}
 	return nil

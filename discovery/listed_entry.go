@@ -272,8 +272,8 @@ func (a entryFinder) htmlEntries() []EntryPoint {
 	return entries
 }
 
-// byMenu gives the places that listings of the first segment and of the menu have in a list to them in the menu's
-// order, which tells the main section of a site.
+// byMenu sorts the news listings that are first-level sections in the menu into the menu's order, among the places that
+// they hold in the list. A menu names the main section first.
 func (a entryFinder) byMenu(list []candidate) []candidate {
 	list = slices.Clone(list)
 	var places []int

@@ -244,8 +244,8 @@ func (a siteView) correctByDate(p *page, class classify.Class, confidence float6
 	return class, confidence
 }
 
-// isItem reports whether a page is an item, as most of those are that a feed lists. A year alone names a list, also
-// where a feed has it.
+// isItem reports whether a page that a feed or news sitemap lists is an item rather than a list. A page named by a year
+// alone is a list even there.
 func (a siteView) isItem(p *page) bool {
 	last := p.depth - 1
 	if p.query != "" || last < 0 || last >= len(p.segments) || p.kinds[last] != literalKind && p.kinds[last] != idKind {

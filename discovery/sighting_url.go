@@ -41,7 +41,7 @@ func (r *urlReader) canonical(loc []byte) (valid, inside bool) {
 	return true, inside
 }
 
-// url is r.buf as a string. Many share one allocation, which lives as long as any of them: a string that is kept
+// text returns r.buf as a string. Many share one allocation, which lives as long as any of them: a string that is kept
 // must be cloned.
 func (r *urlReader) text() string {
 	if r.urls.Cap()-r.urls.Len() < len(r.buf) {

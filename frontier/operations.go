@@ -670,7 +670,7 @@ type Stats struct {
 	Revisited int64   // pages that were given again on schedule, since the beginning
 	Threshold float64 // the worth from which a page is fetched again; of all shards, the highest
 
-	Due       [Lanes]int64        // ready hosts by front queue, then hosts with a due entry point
+	Due       [Lanes]int64        // ready hosts by lane: those of the front queues, of entry points and of visits
 	OldestDue [Lanes]epoch.Millis // the earliest of each; 0 if there is none
 
 	Found []FoundHour // last 24 hours, oldest first, without empty ones

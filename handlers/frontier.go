@@ -101,7 +101,7 @@ func scraperOf(r *http.Request) (string, error) {
 	return name, frontier.CheckScraper("X-Scraper", name)
 }
 
-// keptBack returns what operators decided that keeps everything back that a lease asks for, or nil.
+// keptBack returns the decision of operators that leaves a lease without URLs, or nil.
 func keptBack(c *contract.Controls, want *frontier.LeaseRequest) *contract.FrontierStop {
 	if stop := c.Pipeline.Stop(); stop != nil {
 		return stop

@@ -209,7 +209,7 @@ func readHostChange(r *http.Request) (change frontier.HostChange, err error) {
 	switch body.Forget {
 	case "", frontier.ForgetFailures, frontier.ForgetTraps, frontier.ForgetAll:
 	default:
-		return change, contract.Invalid("forget", "%.80q is nothing that can be forgotten; send %q, %q or %q",
+		return change, contract.Invalid("forget", "%.80q cannot be forgotten; send %q, %q or %q",
 			body.Forget, frontier.ForgetFailures, frontier.ForgetTraps, frontier.ForgetAll)
 	}
 	change.Empty, change.Forget = body.Empty, body.Forget

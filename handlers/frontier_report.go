@@ -115,8 +115,8 @@ func (a frontierRoutes) readReport(r *http.Request) (report frontier.Report, ref
 	return report, refused, nil
 }
 
-// maxHostWait is the longest Crawl-delay or Retry-After that counts, in seconds.
-const maxHostWait = 24 * 60 * 60
+// maxHostWait is maxDelay for the numbers of a report.
+const maxHostWait = float64(maxDelay)
 
 // reportResult is the outcome of one item.
 type reportResult struct {

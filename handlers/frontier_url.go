@@ -169,7 +169,8 @@ const (
 	robotsUnreadable // forbids nothing for good: what waits, waits until it can be read
 )
 
-// collected holds the result of a domain's last collection: nil if there is none, or if it cannot be read.
+// collected holds the result of a domain's last collection. doc and stored are nil if there is none, or none that can
+// be read.
 type collected struct {
 	url    string // canonical
 	doc    *contract.Document

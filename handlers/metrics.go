@@ -165,7 +165,7 @@ func (e *exposition) frontier(total *frontier.Stats, now epoch.Millis) {
 		return frontier.KindEntry
 	}
 	due, oldest := map[string]int64{}, map[string]time.Duration{}
-	for lane, n := range total.Due {
+	for lane, n := range total.Due[:frontier.VisitLane] { // visits wait for their budget
 		due[kind(lane)] += n
 		if at := total.OldestDue[lane]; at > 0 {
 			oldest[kind(lane)] = max(oldest[kind(lane)], now.Sub(at))

@@ -56,9 +56,9 @@ func park(m *store.Domain, h *store.Host, kind int) {
 	m.Change()
 }
 
-// admits returns when the collector or the refreshes that keep a domain's parked hosts out end at the latest; 0 if it
-// has none.
-func admits(c *call, m *store.Domain) epoch.Millis {
+// opensAt returns when the collector, or the first of the refreshes, that keeps a domain's parked hosts out ends at the
+// latest; 0 if nothing keeps hosts out.
+func opensAt(c *call, m *store.Domain) epoch.Millis {
 	if len(m.Parked) == 0 {
 		return 0
 	}
@@ -73,7 +73,7 @@ func (c *call) unpark(m *store.Domain) error {
 		return nil
 	}
 	n := c.availableHosts(m)
-	if ends := admits(c, m); n == 0 && ends > 0 && m.Changed() {
+	if ends := opensAt(c, m); n == 0 && ends > 0 && m.Changed() {
 		m.WakeAt(ends)
 	}
 	for n > 0 && len(m.Parked) > 0 {

@@ -59,7 +59,7 @@ func scheduleRefill(c *call, m *store.Domain, at epoch.Millis) {
 		s.Wanting = append(s.Wanting, store.Wanting{Domain: m.Name, Ask: at})
 	} else if m.Pages() == 0 {
 		again := c.now.Add(refillRetry)
-		if ends := admits(c, m); ends > 0 {
+		if ends := opensAt(c, m); ends > 0 {
 			again = min(again, ends)
 		}
 		m.WakeAt(again)

@@ -39,7 +39,9 @@
 //
 //   - delays, slowing down, attempts: politeness.go, expiry.go; who may fetch from a host: access.go, acquire.go
 //   - the order in which hosts are chosen: lease.go, select.go; where they are queued: placement.go
-//   - what is refused: put.go, trap.go, best.go; mirrors: mirror.go
+//   - what is refused: put.go, trap.go, sections.go, patterns.go, robots.go, best.go; mirrors: mirror.go
+//   - what a report changes: report.go, correct.go, visit.go; ids of leases: seal.go; their renewal: renew.go
+//   - stored pages that wait for room: backlog.go; another list of public suffixes: suffixes.go
 //   - entry points, their intervals and refreshes: schedule.go, tick.go, refresh.go
 //   - logs for readers: feed.go, changes.go; operators: operate.go, inspect.go, url.go; rebuilding: snapshot.go
 //

@@ -5,8 +5,8 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// The table leases keeps the hosts of each lease, so that URLs that nobody reports are queued again. The last report
-// deletes its lease.
+// The table leases keeps the hosts of each lease, so that URLs that nobody reports are queued again. A report deletes
+// its lease if it finishes all hosts. A lease that is reported in parts is deleted when it expires.
 
 // maxSwept caps the expired leases that one operation takes back.
 const maxSwept = 16

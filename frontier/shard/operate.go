@@ -25,7 +25,8 @@ func (s *Shard) SetHost(now epoch.Millis, name string, change frontier.HostChang
 			change.Forget)
 	}
 	if change.BlockUntil != nil && change.BlockUntil.Seconds() > store.MaxSlot {
-		return false, contract.Invalid("block_until", "is too far away")
+		year := epoch.Seconds(store.MaxSlot).Time().Year()
+		return false, contract.Invalid("block_until", "must be before the year %d", year)
 	}
 	err = s.run(now, func(c *call) error {
 		h, err := c.hostNamed(name)

@@ -44,8 +44,8 @@ func (p *reporter) isCopy(h *store.Host, q *store.Page, r *frontier.Result) bool
 	return copied
 }
 
-// isSaidCopy reports whether the scraper calls a page a copy of another one. Not of itself, nor of a page that is said
-// to be a copy of this one: then neither would be looked at again.
+// isSaidCopy reports whether the scraper or the page's canonical link names another page as its original. If two pages
+// name each other, the second does not count: otherwise neither would be fetched again.
 func (p *reporter) isSaidCopy(h *store.Host, q *store.Page, r *frontier.Result, digest uint32) bool {
 	hash := store.Hash48(q.Path)
 	l, ok := canonicalOf(p.c, h, hash, r)

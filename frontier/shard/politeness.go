@@ -35,9 +35,9 @@ const (
 	maxRefusals = 8
 )
 
-// refusedWaits are the times after which a page that was refused is asked for again. Refused once more, though another
-// page of the host was not just before, it is gone. The second outlasts a day on which a site refuses now this page,
-// now that.
+// refusedWaits are the times after which a refused page is requested again. A page that is refused once more is gone,
+// unless the host refused its previous page as well. The second wait outlasts a day on which a site refuses pages at
+// random.
 var refusedWaits = [...]time.Duration{time.Hour, day}
 
 // rests are the times for which a host rests after failures in a row. After restsADay more it rests for dailyRest.

@@ -101,8 +101,8 @@ func beginRefresh(c *call, h *store.Host, e *store.Entry, owner string, together
 	return begun, claimHost(c, h, e, owner, c.now.Add(duration), together)
 }
 
-// claimHost claims a host for a refresh: in the list of claims, together with others, or else in its row. Of an earlier
-// claim that was lost, only the delay after it remains.
+// claimHost claims a host for a refresh: in the list of claims, together with others, or else in its row. An earlier
+// claim that was lost leaves only the delay after it.
 func claimHost(c *call, h *store.Host, e *store.Entry, owner string, ends epoch.Millis, together bool) (err error) {
 	m := h.Domain
 	ready, listed := m.ReadyFor("", h, c.now), false

@@ -275,8 +275,8 @@ func (p *reporter) page(h *store.Host, q *store.Page, r *frontier.Result) error 
 	return p.after(h, r, p.leadsElsewhere(h, r))
 }
 
-// leadsElsewhere reports whether a page redirected to another domain. What was found there its own site does not name:
-// many a site redirects to whatever a parameter says.
+// leadsElsewhere reports whether a page redirected to another domain. Links found there are not the site's own: many
+// sites redirect to whatever a parameter says.
 func (p *reporter) leadsElsewhere(h *store.Host, r *frontier.Result) bool {
 	if r.RedirectedTo == "" {
 		return false
@@ -309,7 +309,7 @@ func (p *reporter) redirected(h *store.Host, r *frontier.Result) error {
 // recordPage records the outcome of a leased page.
 func (p *reporter) recordPage(h *store.Host, q *store.Page, r *frontier.Result) error {
 	c := p.c
-	well, rested, before := h.Failures == 0, h.Refusals, q.Status
+	well, refusals, before := h.Failures == 0, h.Refusals, q.Status
 	if !r.NotFetched && !r.NoRobots && !r.Forbidden {
 		q.Status = uint16(r.Status)
 	}
@@ -330,7 +330,7 @@ func (p *reporter) recordPage(h *store.Host, q *store.Page, r *frontier.Result) 
 		}
 		p.deferPage(h, q, well)
 	case refused:
-		if q.Refused++; int(q.Refused) > len(refusedWaits) && rested == 0 || q.Refused >= maxRefusals {
+		if q.Refused++; int(q.Refused) > len(refusedWaits) && refusals == 0 || q.Refused >= maxRefusals {
 			return p.gone(h, q, r)
 		}
 		q.Due = c.now.Add(refusedWaits[min(int(q.Refused), len(refusedWaits))-1]).Seconds() + 1
@@ -360,13 +360,13 @@ func (p *reporter) recordPage(h *store.Host, q *store.Page, r *frontier.Result) 
 	return nil
 }
 
-// leasedAt returns when the lease was given. Its pages were fetched at an unknown time since then; what a site says to
-// have happened in between may not be in them.
+// leasedAt returns when the lease began. Its pages were fetched at an unknown later time, so they might lack changes
+// that their site dates between the two.
 func (p *reporter) leasedAt() epoch.Seconds { return min(epoch.Millis(p.number), p.c.now).Seconds() }
 
-// fetchedAs returns what is remembered of a page that was fetched. Its time is the one after which dates are newer. The
-// date with which the page was leased never is, even if it lies ahead; and one that brought a page back in vain counts
-// for all of its hour, since some sites always say now. before is the status of the fetch before.
+// fetchedAs returns what is remembered of a fetched page. Only dates after its time bring the page back. The date with
+// which the page was leased does not, even if it lies in the future. After a date that brought the page back without a
+// change, the whole hour counts as fetched, since some sites always state the present. before is the previous status.
 func (p *reporter) fetchedAs(q *store.Page, r *frontier.Result, before uint16) store.Known {
 	at := p.leasedAt()
 	if q.Lastmod <= latestDate(p.c) {
@@ -480,7 +480,7 @@ func (p *reporter) after(h *store.Host, r *frontier.Result, elsewhere bool) erro
 	return nil
 }
 
-// finish queues what was found, and deletes the lease if all of its hosts are finished.
+// finish queues what was found, and deletes the lease if this report finished all of its hosts.
 func (p *reporter) finish() error {
 	for _, key := range slices.Sorted(maps.Keys(p.puts)) {
 		if err := p.puts[key].finish(); err != nil {

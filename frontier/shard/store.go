@@ -39,7 +39,7 @@ type Store interface {
 	CountDue() (n int64, first epoch.Seconds, err error)
 
 	// PutLease stores the hosts of a lease, and LeaseHosts returns them. TakeEnded removes expired leases. EndLease
-	// removes the finished hosts of a lease, and the lease after the last one.
+	// removes a lease if all its hosts are finished; otherwise it stays until it expires.
 	PutLease(number int64, ends epoch.Millis, hosts []int64)
 	TakeEnded(limit int64) (store.EndedLeases, error)
 	EndLease(number int64, finished map[int64]bool) error

@@ -169,7 +169,7 @@ func (k *auditor) checkChunk(data []byte) {
 	}
 }
 
-// checkHost checks one host and gives how many parts it has.
+// checkHost checks one host and returns its number of parts.
 func (k *auditor) checkHost(h *Host) (parts int) {
 	c := k.c
 	all, scheduled := k.queued(&h.pageQueue), k.queued(&h.Schedule)
@@ -256,7 +256,7 @@ func (k *auditor) queued(q *pageQueue) []Page {
 	return pages
 }
 
-// checkWaiting checks that what counts as waiting does.
+// checkWaiting checks that each URL remembered as waiting is in the queue, leased, or an entry point.
 func (k *auditor) checkWaiting(h *Host, waits map[uint64]bool) {
 	if h.hashesOnly || h.unsure {
 		return

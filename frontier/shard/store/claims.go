@@ -53,7 +53,7 @@ func (list claimList) apply(h *Host) error {
 }
 
 // ListClaim claims a host for a refresh of an entry point, in the list. It returns false if the claim must be written
-// into the host's row: if the list is full, or the row could not be told to be older.
+// into the host's row: if the list is full, or the row does not show that it is older than the claim.
 func ListClaim(h *Host, number int64, entry uint64, ends epoch.Millis) (bool, error) {
 	s, now := &h.tx.state, h.tx.now
 	if err := s.claims.prune(h.tx); err != nil {
@@ -67,8 +67,8 @@ func ListClaim(h *Host, number int64, entry uint64, ends epoch.Millis) (bool, er
 	return true, nil
 }
 
-// prune takes claims off the list whose time is over. Those that did not end are written into the rows of their
-// hosts, which have to wait after them.
+// prune takes expired claims off the list. Claims that were not released are written into the rows of their hosts,
+// whose delay counts from the end of the claim.
 func (list *claimList) prune(c *Tx) error {
 	var over []listedClaim
 	kept := slices.DeleteFunc(slices.Clone(*list), func(l listedClaim) bool {

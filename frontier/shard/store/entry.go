@@ -159,7 +159,7 @@ const (
 // Unknown is the number of new items of a look at which something changed and nobody counted.
 const Unknown = -1
 
-// Observe counts a look that came after a time and found items. The first one goes by the interval that was expected.
+// Observe adds a look that came after the previous one and found items. The first assumes one item in two intervals.
 func (r *Rhythm) Observe(after, interval time.Duration, items int) {
 	after = max(after, time.Second)
 	if r.Time <= 0 {

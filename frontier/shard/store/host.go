@@ -135,7 +135,7 @@ type hostRules struct {
 	Rules    string        // of its robots.txt, see frontier.Visit
 	RulesAt  epoch.Seconds // when Rules changed last; 0 if they never did
 	Usage    string        // of its content, see frontier.Visit
-	Traps    int64         // URLs that were refused because their shape is a trap's, or all pages like them are copies
+	Traps    int64         // URLs that were refused as traps: by their shape, their pattern or their section
 	Texts    Texts
 	Copies   Copies
 	Patterns Patterns

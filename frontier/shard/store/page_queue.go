@@ -248,8 +248,8 @@ func (q *pageQueue) popBand(band int, now epoch.Seconds, wanted func(*Page) bool
 	return p, true
 }
 
-// NextPage returns the lane of the host's most urgent due page, or the second at which its first page becomes due.
-// The lane is -1 without pages.
+// NextPage returns the lane of the host's most urgent due page and now, or else the last band and the second at which
+// the first page becomes due. The lane is -1 without pages.
 func (q *pageQueue) NextPage(now epoch.Seconds) (lane int, at epoch.Seconds) {
 	for band := range frontier.Bands {
 		if q.has(band) {

@@ -389,8 +389,8 @@ func (r *QuarantinedRow) Pages() (*Host, []Page, error) {
 	return hosts[0], pages, nil
 }
 
-// Restore puts a row back whose record this version can read. It reports false if something took its place, or if the
-// row belongs to a host.
+// Restore puts back a domain, a mirror or a block of a log that this version can read. It reports false if something
+// took its place, and for rows of all other tables.
 func (r *QuarantinedRow) Restore() (restored bool, err error) {
 	switch r.Table {
 	case "domains":

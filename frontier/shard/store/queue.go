@@ -30,9 +30,9 @@ func (c *Tx) NextSlot(lane int) (epoch.Seconds, error) {
 	return 0, nil
 }
 
-// The queues of hosts: lanes 0 to 3 are the front queues of pages by band, entryLane that of entry
-// points. A lane is ordered by the slot (second) from which a host is to be checked; the hosts of
-// a slot stand in blocks, a row each: key = lane << 47 | slot << 14 | number of the block.
+// The queues of hosts: lanes 0 to 3 are the front queues of pages by band, frontier.EntryLane is that of entry points,
+// and frontier.VisitLane that of visits. A lane is ordered by the slot (second) from which a host is to be checked. The
+// hosts of a slot stand in blocks, a row each: key = lane << 47 | slot << 14 | number of the block.
 //
 // A block is a sequence of pointers: the host's id, the class or set of classes of its pages (0: not known) and their
 // types, so that a lease with filters need not load every host. A host that moves leaves its
@@ -96,7 +96,7 @@ func (c *queueTable) length(lane int, until epoch.Seconds) (int64, error) {
 // Queued reports whether the host stands in a queue for a kind, or is parked for it.
 func (h *Host) Queued(kind int) bool { return h.places[kind].Queued }
 
-// QueueAt queues the host in a lane for a second, unless it stands as well already.
+// QueueAt queues the host in a lane for a second, unless its place is as good already.
 func (h *Host) QueueAt(kind, lane int, second epoch.Seconds) {
 	have := &h.places[kind]
 	want := h.place(kind, lane, second)

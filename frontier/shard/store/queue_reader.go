@@ -59,7 +59,7 @@ func (k *Candidate) Stands(h *Host, kind int) (bool, error) {
 
 func (k *Candidate) Keep() { k.block.kept = appendPointer(k.block.kept, k.pointer) }
 
-// Skip keeps a candidate for the next lease that wants the same, and so must the caller all after it.
+// Skip keeps a candidate for the next lease that wants the same. The caller must also skip all later candidates.
 func (k *Candidate) Skip() {
 	if k.block.skipped == 0 {
 		k.block.first = k.at

@@ -159,8 +159,8 @@ func (blank *Host) Restore(there bool, record []byte, saved []frontier.Part, cla
 	return h, nil
 }
 
-// askedUntil returns when a stored host may be asked again that a scraper or a refresh had: where hosts move between
-// shards, it may have the host still.
+// askedUntil returns when requests to a stored host are allowed again if a scraper or a refresh had it, else 0: after
+// hosts move between shards, its lease or claim might still run.
 func askedUntil(h *Host) epoch.Millis {
 	if ends := max(h.LeaseEnds, h.ClaimEnds); ends > 0 {
 		return ends.Add(h.Interval())

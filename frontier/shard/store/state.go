@@ -124,7 +124,7 @@ type leaseState struct {
 	Unsealed int64        // leases up to this number were given by a version without seals
 }
 
-// foundURLs bounds what reports add.
+// foundURLs counts the URLs that the feed announced lately, and the hosts that reports added today.
 type foundURLs struct {
 	lately          []foundHour // new URLs of the last hours, oldest first
 	FoundDay, Found int64       // the last day on which reports added hosts, since 1970, and how many
@@ -391,7 +391,7 @@ func (c *Tx) loadState() (*Rows, error) {
 	return c.db.Run(load)
 }
 
-// Exclude makes the patterns of excluded URLs ready to be asked.
+// Exclude replaces the patterns of excluded URLs, and compiles them.
 func (s *State) Exclude(patterns []string) {
 	list := make([]contract.Exclusion, len(patterns))
 	for i, p := range patterns {
