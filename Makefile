@@ -31,12 +31,12 @@ check: node_modules/.ready
 	@test/check.sh
 
 # All Go tests, then those of packages with goroutines under the race detector. Tests on workerd mostly wait, so
-# three files run at once. With GOGC=400 the long simulations of the frontier take a third less processor time. Vet has
+# four files run at once. With GOGC=400 the long simulations of the frontier take a third less processor time. Vet has
 # run in lint.
 test: build lint packages
 	GOGC=400 go test -vet=off -timeout=30m ./...
 	test/race.sh
-	$(node) --test --test-concurrency=3 "test/**/*.test.mjs" "sample/**/*.test.mjs"
+	$(node) --test --test-concurrency=4 "test/**/*.test.mjs" "sample/**/*.test.mjs"
 
 # Debian packages of the tests: Chromium for the dashboard, PostgreSQL and Redis for the Info service, Scrapy for scrapers,
 # and what builds the package for Python.

@@ -506,7 +506,7 @@ describe("examples/node, with the package as it is published", () => {
   const directory = nodeDirectory;
   before(installed);
 
-  test("fetches what there is, nothing forbidden, nothing early", { timeout: 300_000 }, async () => {
+  test("fetches what there is, nothing forbidden, nothing early", { timeout: 480_000 }, async () => {
     const command = commands("node").find((line) => line.includes("> news.jsonl"));
     const env = { NODE_TLS_REJECT_UNAUTHORIZED: "0" }; // nobody has signed the certificate of the sample web
     const result = await crawl({ example: directory, command, env });
@@ -555,7 +555,7 @@ describe(
     const env = { PYTHONPATH: wheel };
     before(() => (mkdirSync(directory), built()));
 
-    test("fetches what there is, nothing forbidden, nothing early", { timeout: 300_000 }, async () => {
+    test("fetches what there is, nothing forbidden, nothing early", { timeout: 480_000 }, async () => {
       const program = readFileSync(join(root, "examples/python/news.py"), "utf8");
       // Nobody has signed the certificate of the sample web.
       writeFileSync(join(directory, "news.py"), program.replace('country="sg"', 'country="sg", verify=False'));
@@ -616,7 +616,7 @@ describe(
     const env = { PYTHONPATH: wheel };
     before(built);
 
-    test("fetches what there is, nothing forbidden, nothing early", { timeout: 300_000 }, async () => {
+    test("fetches what there is, nothing forbidden, nothing early", { timeout: 480_000 }, async () => {
       const command = commands("scrapy").find((line) => line.includes("UNTIL_IDLE"));
       const items = join(scratch, "news.jsonl");
       const quiet = "-s REQUEST_FINGERPRINTER_IMPLEMENTATION=2.7"; // without it, Scrapy 2.8 warns of its own default
@@ -668,7 +668,7 @@ describe(
       assert.equal(code, 0, output);
     });
 
-    test("fetches what there is, nothing forbidden, nothing early", { timeout: 300_000 }, async () => {
+    test("fetches what there is, nothing forbidden, nothing early", { timeout: 480_000 }, async () => {
       const command = commands("crawlee").find((line) => line.includes("until-idle"));
       const storage = join(scratch, "storage");
       const result = await crawl({ example: "crawlee", command, env: { CRAWLEE_STORAGE_DIR: storage } });
@@ -702,7 +702,7 @@ describe(
 
 test(
   "three scrapers of three kinds side by side: each page once, nothing forbidden, nothing early",
-  { timeout: 300_000, skip: !(scrapy && crawlee) && process.env.CI !== "true" && "run make packages" },
+  { timeout: 480_000, skip: !(scrapy && crawlee) && process.env.CI !== "true" && "run make packages" },
   async () => {
     const storage = join(scratch, "together");
     const items = { node: join(scratch, "node.jsonl"), scrapy: join(scratch, "scrapy.jsonl") };
