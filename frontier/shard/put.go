@@ -125,6 +125,15 @@ func newPutBatch(c *call, domain string, partition contract.Partition) *putBatch
 		day:   dayOf(partition)}
 }
 
+// isPermuted reports whether the host has the page under a URL whose query has the same fields in another order.
+func (p *putBatch) isPermuted(h *store.Host, path string) bool {
+	return slices.ContainsFunc(permuted(path), func(other string) bool {
+		hash := store.Hash48(other)
+		_, known := h.Known(hash)
+		return known || p.seen[freshKey{h.ID, hash}]
+	})
+}
+
 func (p *putBatch) expect(r *frontier.Put) {
 	for i := range r.Pages {
 		p.expected = append(p.expected, r.Pages[i].URL)
@@ -161,6 +170,11 @@ func loadExpected(c *call, puts []*putBatch) (map[string]*store.Host, error) {
 		for _, url := range p.expected {
 			if l, ok := c.link(url); ok && link.Within(l.Host, p.name) {
 				hashes[l.Host] = append(hashes[l.Host], store.Hash48(l.Path))
+				if p.found {
+					for _, path := range permuted(l.Path) {
+						hashes[l.Host] = append(hashes[l.Host], store.Hash48(path))
+					}
+				}
 			}
 		}
 	}
@@ -334,7 +348,7 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 		}
 	}
 	switch {
-	case p.seen[key] || !back && foreign:
+	case p.seen[key] || !back && foreign || !ok && p.found && p.isPermuted(h, l.Path):
 		*verdict = frontier.Duplicate
 		return nil
 	case !ok && isTrap(h.Name, l.Path, p.c.seconds()):

@@ -103,3 +103,39 @@ func TestSections_Dated(t *testing.T) {
 		t.Errorf("%d are refused", n)
 	}
 }
+
+// TestPermuted: a page that scrapers find under the parameters of a known one, in another order, is that one.
+func TestPermuted(t *testing.T) {
+	s := newSite(t)
+	s.put("a.example", []frontier.NewPage{
+		{URL: "https://a.example/list?b=2&a=1&c=3", Type: "news", Priority: 0.5},
+		{URL: "https://a.example/list?a=1&b=2&c=3&d=4", Type: "news", Priority: 0.5}})
+	for url, want := range map[string]frontier.Verdict{
+		"https://a.example/list?a=1&b=2&c=3":      frontier.Duplicate,
+		"https://a.example/list?c=3&b=2&a=1":      frontier.Duplicate,
+		"https://a.example/list?c=3&a=1&b=2":      frontier.Duplicate,
+		"https://a.example/list?b=2&c=3&a=1":      frontier.Duplicate,
+		"https://a.example/list?a=1&c=3&b=2":      frontier.Duplicate,
+		"https://a.example/list?d=4&a=1&c=3&b=2":  frontier.Duplicate,
+		"https://a.example/list?a=1&b=2":          frontier.Accepted,
+		"https://a.example/list?b=3&a=1&c=2":      frontier.Accepted,
+		"https://a.example/other?a=1&b=2&c=3":     frontier.Accepted,
+		"https://a.example/list?a=1&b=2&c=3&e=4":  frontier.Accepted,
+		"https://a.example/list?a=1&b=2&c=3&d=40": frontier.Accepted,
+	} {
+		if got := s.verdicts(frontier.Put{Domain: "a.example", Found: true,
+			Pages: []frontier.NewPage{{URL: url, Type: "news", Priority: 0.5}}}); got[0] != want {
+			t.Errorf("%s is %v, want %v", url, got[0], want)
+		}
+	}
+	got := s.verdicts(frontier.Put{Domain: "a.example", Found: true, Pages: []frontier.NewPage{
+		{URL: "https://a.example/x?a=1&b=2", Type: "news"}, {URL: "https://a.example/x?b=2&a=1", Type: "news"}}})
+	if got[0] != frontier.Accepted || got[1] != frontier.Duplicate {
+		t.Errorf("in one call: %v", got)
+	}
+	if got := s.verdicts(frontier.Put{Domain: "a.example", Pages: []frontier.NewPage{
+		{URL: "https://a.example/list?c=3&b=2&a=1", Type: "news"}}}); got[0] != frontier.Accepted {
+		t.Errorf("listed by the site: %v", got)
+	}
+	s.invariants()
+}

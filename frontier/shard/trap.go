@@ -51,3 +51,35 @@ func manyFields(query string) bool {
 	}
 	return false
 }
+
+// maxPermuted is the number of fields up to which all orders of a query are taken for one page.
+const maxPermuted = 3
+
+// permuted returns the paths whose queries have the same fields in another order: of more than maxPermuted fields only
+// that in which they are sorted.
+func permuted(path string) (others []string) {
+	path, query, _ := strings.Cut(path, "?")
+	fields := strings.Split(query, "&")
+	if len(fields) < 2 || len(fields) > maxParameters {
+		return nil
+	}
+	add := func(fields []string) {
+		if other := strings.Join(fields, "&"); other != query {
+			others = append(others, path+"?"+other)
+		}
+	}
+	if len(fields) > maxPermuted {
+		slices.Sort(fields)
+		add(fields)
+		return others
+	}
+	for range fields {
+		fields = append(fields[1:len(fields):len(fields)], fields[0])
+		add(fields)
+		swapped := slices.Clone(fields)
+		swapped[0], swapped[1] = swapped[1], swapped[0]
+		add(swapped)
+	}
+	slices.Sort(others)
+	return slices.Compact(others)
+}
