@@ -30,10 +30,10 @@ type rival struct {
 }
 
 // rank orders rivals: first pages that operators requested, then pages that the site named, then those that only other
-// domains named; by score within each group. rivals adds one to the rank of a waiting page, so that it wins against an
+// domains named; by worth within each group. rivals adds one to the rank of a waiting page, so that it wins against an
 // equal fresh one.
-func rank(p *store.Page, now epoch.Seconds) int {
-	n := 2 * p.Score(now)
+func rank(h *store.Host, p *store.Page, now epoch.Seconds) int {
+	n := 2 * h.Worth(p, now)
 	if !p.Foreign {
 		n += 4000
 	}
@@ -107,11 +107,13 @@ func (p *putBatch) rivals() (list []rival, err error) {
 			return nil, err
 		}
 		for i := range pages {
-			list = append(list, rival{rank(&pages[i], now) + 1, pages[i].Lastmod, nil, h, store.Hash48(pages[i].Path)})
+			q := &pages[i]
+			list = append(list, rival{rank(h, q, now) + 1, q.Lastmod, nil, h, store.Hash48(q.Path)})
 		}
 	}
 	for i := range p.fresh {
-		list = append(list, rival{rank(&p.fresh[i].page, now), p.fresh[i].page.Lastmod, &p.fresh[i], nil, 0})
+		f := &p.fresh[i]
+		list = append(list, rival{rank(f.host, &f.page, now), f.page.Lastmod, f, nil, 0})
 	}
 	return list, nil
 }

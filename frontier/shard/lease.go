@@ -431,7 +431,7 @@ func (l *leaser) item(h *store.Host, m *store.Domain, p *store.Page, kind string
 	}
 	item := frontier.Item{ID: l.seal.itemID(h.ID, store.Hash48(p.Path)), URL: h.URL(p), Host: h.Name, Domain: m.Name,
 		Kind: kind, Type: store.TypeName(p.Kind),
-		Priority: float64(p.Score(c.seconds())) / 1000, Title: p.Title, LastMod: p.Lastmod, Reason: reasons[p.Reason],
+		Priority: float64(h.Worth(p, c.seconds())) / 1000, Title: p.Title, LastMod: p.Lastmod, Reason: reasons[p.Reason],
 		CrawlDelay: h.Interval().Milliseconds(),
 		Partition:  c.partition(h, p)}
 	if h.RobotsEnds > c.now {

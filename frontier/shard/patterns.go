@@ -12,11 +12,10 @@ import (
 )
 
 // A host counts the outcomes of its pages by pattern of their paths. Much of the web is a copy of something else. A
-// page that shows the text of another page of its host is not scheduled again. If most pages of a pattern are copies,
-// its new pages score less. If nearly all are, new pages are refused as a trap, except one a day, since the cause
-// might end: a login wall shows the same text on every page.
+// page that shows the text of another page of its host is not scheduled again. The more pages of a pattern are copies or
+// gone, the less others of it are worth, see [store.Host.Yield]. If nearly all are copies, new pages are refused as a
+// trap, except one a day, since the cause might end: a login wall shows the same text on every page.
 const (
-	fewCopies  = 8  // pages of a pattern of which more than half must be copies before it is worth less
 	manyCopies = 20 // pages of a pattern of which nine in ten must be copies before it is a trap
 	probeAfter = 1  // days
 
@@ -112,18 +111,6 @@ func isBarren(c *call, h *store.Host, path string) bool {
 
 func barren(k *store.Pattern) bool {
 	return k != nil && k.Fetched >= manyCopies && 10*k.Copied >= 9*k.Fetched
-}
-
-// yield returns the estimated share of pages of a pattern that are not copies; 1 unless more than half are copies.
-func yield(h *store.Host, path string) float64 {
-	if len(h.Patterns) == 0 {
-		return 1
-	}
-	k := h.Patterns.Find(link.Pattern(path))
-	if k == nil || k.Fetched < fewCopies || 2*k.Copied <= k.Fetched {
-		return 1
-	}
-	return float64(k.Fetched-k.Copied+1) / float64(k.Fetched+2)
 }
 
 // countGiven counts a page that is leased.

@@ -127,7 +127,7 @@ func TestPatterns_Many(t *testing.T) {
 		s.scrape(hour, always(200))
 	}
 	d := s.host("a.example")
-	if len(d.Patterns) != 24 || s.pattern("s"+strings.Repeat("x", 36)+"/*").Fetched != 1 {
+	if len(d.Patterns) != 48 || s.pattern("s"+strings.Repeat("x", 12)+"/*").Fetched != 1 {
 		t.Errorf("%d patterns: %+v", len(d.Patterns), d.Patterns)
 	}
 	s.invariants()

@@ -386,7 +386,7 @@ func (p *putBatch) page(n *frontier.NewPage, foreign bool, verdict *frontier.Ver
 	}
 	if !back || ok && h.Entry(key.hash) >= 0 {
 		if *verdict = frontier.Duplicate; n.Refetch && known.Life == store.Waiting {
-			p.request(h, key.hash, requestedPage{thousandths(n.Priority * yield(h, l.Path)), verdict})
+			p.request(h, key.hash, requestedPage{thousandths(n.Priority), verdict})
 		}
 		return nil
 	}
@@ -496,7 +496,7 @@ func (p *putBatch) newPage(h *store.Host, l link.URL, n *frontier.NewPage) store
 	if n.LastMod > 0 && n.LastMod < store.MaxSlot {
 		q.Lastmod = n.LastMod
 	}
-	q.SetScore(thousandths(n.Priority*yield(h, l.Path)), p.c.seconds())
+	q.SetScore(thousandths(n.Priority), p.c.seconds())
 	return q
 }
 

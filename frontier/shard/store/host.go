@@ -400,7 +400,7 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 		(*int64)(&h.RobotsEnds), (*int64)(&h.Unresolved), &h.URLs, &h.Done, &h.Failed, &turn, &bits, &h.nextSegment} {
 		*v = d.int()
 	}
-	h.turn, h.bits = int(turn%Turns), int(min(bits, maxBits))
+	h.turn, h.bits = int(turn%queueTurns), int(min(bits, maxBits))
 	h.classes = make([]hostClass, d.count(2))
 	for i := range h.classes {
 		h.classes[i] = hostClass{d.int(), d.int()}

@@ -3,6 +3,7 @@ package store
 import (
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/link"
 )
 
 // Page is a URL that waits to be fetched.
@@ -22,6 +23,15 @@ type Page struct {
 	OwnDate bool          // the page itself states Lastmod
 	Reason  uint8         // why it waits: New, Requested, Redated or Scheduled
 	Visit   *Visit        // of a page that was fetched, as far as it is kept
+	alike   string        // the pattern of its path, once it was asked for; not stored
+}
+
+// pattern returns the pattern of the page's path.
+func (p *Page) pattern() string {
+	if p.alike == "" {
+		p.alike = link.Pattern(p.Path)
+	}
+	return p.alike
 }
 
 // Score is the page's priority at now, in thousandths.
@@ -42,15 +52,6 @@ func (p *Page) band(now epoch.Seconds) int {
 		return 0
 	}
 	return bandOf(p.Score(now))
-}
-
-// order ranks the pages of a host: first those that operators requested, then by score.
-func (p *Page) order(now epoch.Seconds) int {
-	n := p.Score(now)
-	if p.Reason == Requested {
-		n += maxScore + 1
-	}
-	return n
 }
 
 func (p *Page) Types() uint32 { return 1 << p.Kind }

@@ -15,7 +15,7 @@ type pageQueue struct {
 	host     *Host
 	buffer   []Page // the next pages
 	segments []segment
-	turn     int  // of the bands, see TakePage
+	turn     int  // of queueTurns, see TakePage
 	grown    bool // pages were added, which may be too many for the row
 }
 
@@ -228,24 +228,31 @@ func (q *pageQueue) anyRequested(f *Filter, now epoch.Seconds) bool {
 	})
 }
 
-// popBand takes the best of the wanted pages of a band out of the buffer.
-func (q *pageQueue) popBand(band int, now epoch.Seconds, wanted func(*Page) bool) (p Page, ok bool) {
+// popBand takes the best of the wanted pages of a band out of the buffer. It takes one of a pattern that proved useless
+// only if sunk is set.
+func (q *pageQueue) popBand(band int, now epoch.Seconds, sunk bool, wanted func(*Page) bool) (p Page, ok bool) {
 	best, most := -1, -1
 	for i := range q.buffer {
 		page := &q.buffer[i]
-		if page.Due > now || !wanted(page) {
+		if page.Due > now || page.band(now) != band || !wanted(page) {
 			continue
 		}
-		if n := page.order(now); n > most && page.band(now) == band {
+		yield := q.host.Yield(page)
+		if n := order(page, yield, now); n > most && (sunk || yield >= sunken) {
 			best, most = i, n
 		}
 	}
 	if best < 0 {
 		return p, false
 	}
-	p = q.buffer[best]
-	q.buffer = slices.Delete(q.buffer, best, best+1)
-	return p, true
+	return q.pop(best), true
+}
+
+// pop takes a page out of the buffer.
+func (q *pageQueue) pop(i int) Page {
+	p := q.buffer[i]
+	q.buffer = slices.Delete(q.buffer, i, i+1)
+	return p
 }
 
 // NextPage returns the lane of the host's most urgent due page and now, or else the last band and the second at which
@@ -262,7 +269,7 @@ func (q *pageQueue) NextPage(now epoch.Seconds) (lane int, at epoch.Seconds) {
 	for i := range q.buffer {
 		p := &q.buffer[i]
 		if p.Due <= now {
-			lane = min(lane, p.band(now))
+			lane = min(lane, q.host.lane(p, now))
 		} else if first < 0 || p.Due < first {
 			first = p.Due
 		}
@@ -281,26 +288,43 @@ func (q *pageQueue) NextPage(now epoch.Seconds) (lane int, at epoch.Seconds) {
 	return frontier.Bands - 1, first
 }
 
+// queueTurns is the number of pages after which the turns of a host's queue begin anew: two rounds of the bands. The
+// last one explores.
+const queueTurns = 2 * Turns
+
 // TakePage takes the page of the host whose turn it is: its bands take turns like the front queues, so that no band
-// starves behind the urgent ones. Pages that operators requested come first. Excluded pages are dropped.
+// starves behind the urgent ones. Of a band it takes the page with the most worth. Pages of patterns that proved useless
+// come after all others, but for a turn of their own. Pages that operators requested come first. Excluded pages are
+// dropped.
 func (q *pageQueue) TakePage(f *Filter) (p Page, ok bool, err error) {
 	if err := q.refill(waiting); err != nil {
 		return p, false, err
 	}
 	turn := 0
 	if !q.anyRequested(f, q.host.tx.seconds()) {
+		explores := q.turn == queueTurns-1
 		turn = BandOfTurn(q.turn)
-		q.turn = (q.turn + 1) % Turns
+		q.turn = (q.turn + 1) % queueTurns
+		if f.all && q.host.Patterns.steers() {
+			if explores {
+				if p, ok, err = q.explore(); ok || err != nil {
+					return p, ok, err
+				}
+			}
+			if err := q.lookAhead(); err != nil {
+				return p, false, err
+			}
+		}
 	}
 	for _, band := range [...]int{turn, 0, 1, 2, 3} {
-		if p, ok, err = q.takeFromBuffer(f, band); ok || err != nil {
+		if p, ok, err = q.takeFromBuffer(f, band, false); ok || err != nil {
 			return p, ok, err
 		}
 		for more := f.all; more && q.has(band); more = !q.anyDue(q.host.tx.seconds()) { // again when all were dropped
 			if err := q.refill(band); err != nil {
 				return p, false, err
 			}
-			if p, ok, err = q.takeFromBuffer(f, band); ok || err != nil {
+			if p, ok, err = q.takeFromBuffer(f, band, false); ok || err != nil {
 				return p, ok, err
 			}
 		}
@@ -310,19 +334,19 @@ func (q *pageQueue) TakePage(f *Filter) (p Page, ok bool, err error) {
 			return p, false, err
 		}
 	}
-	for band := range frontier.Bands { // what has aged into a lower band since it was put
-		if p, ok, err = q.takeFromBuffer(f, band); ok || err != nil {
+	for band := range frontier.Bands { // what has aged into a lower band since it was put, or proved useless
+		if p, ok, err = q.takeFromBuffer(f, band, true); ok || err != nil {
 			return p, ok, err
 		}
 	}
 	return p, false, nil
 }
 
-// takeFromBuffer takes the page with the highest score of a band from the buffer.
-func (q *pageQueue) takeFromBuffer(f *Filter, band int) (p Page, ok bool, err error) {
+// takeFromBuffer takes the page with the most worth of a band from the buffer, see popBand.
+func (q *pageQueue) takeFromBuffer(f *Filter, band int, sunk bool) (p Page, ok bool, err error) {
 	s := &q.host.tx.state
 	for {
-		p, ok = q.popBand(band, q.host.tx.seconds(), func(p *Page) bool { return f.Page(q.host, p) })
+		p, ok = q.popBand(band, q.host.tx.seconds(), sunk, func(p *Page) bool { return f.Page(q.host, p) })
 		if !ok || len(s.Patterns) == 0 || !s.Excludes.URL(q.host.URL(&p)) {
 			return p, ok, nil
 		}
@@ -441,7 +465,7 @@ func (q *pageQueue) spill() error {
 	}
 	now := q.host.tx.seconds()
 	slices.SortStableFunc(q.buffer, func(a, b Page) int {
-		return cmp.Or(cmp.Compare(max(a.Due, now), max(b.Due, now)), cmp.Compare(b.order(now), a.order(now)))
+		return cmp.Or(cmp.Compare(max(a.Due, now), max(b.Due, now)), cmp.Compare(q.host.order(&b, now), q.host.order(&a, now)))
 	})
 	over := slices.Clone(q.buffer[minBuffer:])
 	q.buffer = q.buffer[:minBuffer]

@@ -111,7 +111,7 @@ type Pattern struct {
 type Patterns []Pattern
 
 const (
-	maxPatterns     = 24
+	maxPatterns     = 48
 	maxPatternSeen  = 200
 	maxPatternLooks = 2000
 )
