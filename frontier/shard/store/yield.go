@@ -89,9 +89,9 @@ func order(p *Page, yield float64, now epoch.Seconds) int {
 	return n
 }
 
-// steers reports whether anything is known of a pattern by which pages are ordered.
+// steers reports whether patterns differ: a page of one brought nothing.
 func (l Patterns) steers() bool {
-	return slices.ContainsFunc(l, func(k Pattern) bool { return k.Fetched+k.Gone > 0 })
+	return slices.ContainsFunc(l, func(k Pattern) bool { return k.useless() > 0 })
 }
 
 // Looking ahead is for a host whose next pages disappoint. Others are looked for in its oldest segments, not at each
