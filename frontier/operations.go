@@ -799,7 +799,7 @@ type URLState struct {
 	Priority   float64       // now
 	Type       string        // content type
 	LastMod    epoch.Seconds // 0 when unknown
-	Yield      float64       // the factor of its priority by what became of the pages of its pattern; 1 if nothing is known
+	Yield      float64       // the factor of its priority by what became of pages like it; 1 if nothing is known
 
 	BlockedUntil epoch.Millis `json:",omitempty"` // its host, by an operator
 	Rule         string       `json:",omitempty"` // of its host's robots.txt, which forbids it

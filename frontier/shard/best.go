@@ -33,7 +33,7 @@ type rival struct {
 // domains named; by worth within each group. rivals adds one to the rank of a waiting page, so that it wins against an
 // equal fresh one.
 func rank(h *store.Host, p *store.Page, now epoch.Seconds) int {
-	n := 2 * h.Worth(p, now)
+	n := 2 * store.Worth(h, p, now)
 	if !p.Foreign {
 		n += 4000
 	}

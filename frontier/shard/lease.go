@@ -431,9 +431,9 @@ func (l *leaser) item(h *store.Host, m *store.Domain, p *store.Page, kind string
 	}
 	item := frontier.Item{ID: l.seal.itemID(h.ID, store.Hash48(p.Path)), URL: h.URL(p), Host: h.Name, Domain: m.Name,
 		Kind: kind, Type: store.TypeName(p.Kind),
-		Priority: float64(h.Worth(p, c.seconds())) / 1000, Title: p.Title, LastMod: p.Lastmod, Reason: reasons[p.Reason],
-		CrawlDelay: h.Interval().Milliseconds(),
-		Partition:  c.partition(h, p)}
+		Priority: float64(store.Worth(h, p, c.seconds())) / 1000, Title: p.Title, LastMod: p.Lastmod,
+		Reason: reasons[p.Reason], CrawlDelay: h.Interval().Milliseconds(),
+		Partition: c.partition(h, p)}
 	if h.RobotsEnds > c.now {
 		item.RobotsExpires, item.RobotsPartial = h.RobotsEnds, strings.HasPrefix(h.Rules, frontier.PartialRules)
 	}

@@ -12,9 +12,9 @@ import (
 )
 
 // A host counts the outcomes of its pages by pattern of their paths. Much of the web is a copy of something else. A
-// page that shows the text of another page of its host is not scheduled again. The more pages of a pattern are copies or
-// gone, the less others of it are worth, see [store.Host.Yield]. If nearly all are copies, new pages are refused as a
-// trap, except one a day, since the cause might end: a login wall shows the same text on every page.
+// page that shows the text of another page of its host is not scheduled again. The more pages of a pattern are copies
+// or gone, the less others of it are worth, see [store.Patterns.Yield]. If nearly all are copies, new pages are refused
+// as a trap, except one a day, since the cause might end: a login wall shows the same text on every page.
 const (
 	manyCopies = 20 // pages of a pattern of which nine in ten must be copies before it is a trap
 	probeAfter = 1  // days

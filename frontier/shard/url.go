@@ -137,10 +137,10 @@ func instant(at epoch.Millis) string { return at.Time().UTC().Format(time.RFC333
 
 func (x *explainer) page(p *store.Page) {
 	x.state.Reason, x.state.Attempts = reasons[p.Reason], int(p.Tries)+int(p.Refused)
-	x.state.Priority = float64(x.host.Worth(p, x.c.seconds())) / 1000
+	x.state.Priority = float64(store.Worth(x.host, p, x.c.seconds())) / 1000
 	x.state.LastStatus = int(p.Status)
 	x.state.Type, x.state.LastMod = store.TypeName(p.Kind), p.Lastmod
-	x.state.Yield = x.host.Yield(p)
+	x.state.Yield = x.host.Patterns.Yield(p)
 	if p.Visit != nil {
 		x.state.Visits, x.state.Fetched = p.Visit.Count, p.Visit.Fetched
 	}

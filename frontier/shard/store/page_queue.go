@@ -237,7 +237,7 @@ func (q *pageQueue) popBand(band int, now epoch.Seconds, sunk bool, wanted func(
 		if page.Due > now || page.band(now) != band || !wanted(page) {
 			continue
 		}
-		yield := q.host.Yield(page)
+		yield := q.host.Patterns.Yield(page)
 		if n := order(page, yield, now); n > most && (sunk || yield >= sunken) {
 			best, most = i, n
 		}
@@ -245,11 +245,11 @@ func (q *pageQueue) popBand(band int, now epoch.Seconds, sunk bool, wanted func(
 	if best < 0 {
 		return p, false
 	}
-	return q.pop(best), true
+	return popAt(q, best), true
 }
 
-// pop takes a page out of the buffer.
-func (q *pageQueue) pop(i int) Page {
+// popAt takes a page out of the buffer.
+func popAt(q *pageQueue, i int) Page {
 	p := q.buffer[i]
 	q.buffer = slices.Delete(q.buffer, i, i+1)
 	return p
@@ -269,7 +269,7 @@ func (q *pageQueue) NextPage(now epoch.Seconds) (lane int, at epoch.Seconds) {
 	for i := range q.buffer {
 		p := &q.buffer[i]
 		if p.Due <= now {
-			lane = min(lane, q.host.lane(p, now))
+			lane = min(lane, bandOfWorth(q.host, p, now))
 		} else if first < 0 || p.Due < first {
 			first = p.Due
 		}
@@ -293,9 +293,9 @@ func (q *pageQueue) NextPage(now epoch.Seconds) (lane int, at epoch.Seconds) {
 const queueTurns = 2 * Turns
 
 // TakePage takes the page of the host whose turn it is: its bands take turns like the front queues, so that no band
-// starves behind the urgent ones. Of a band it takes the page with the most worth. Pages of patterns that proved useless
-// come after all others, but for a turn of their own. Pages that operators requested come first. Excluded pages are
-// dropped.
+// starves behind the urgent ones. Of a band it takes the page with the most worth. Pages of patterns that proved
+// useless come after all others, but for a turn of their own. Pages that operators requested come first. Excluded pages
+// are dropped.
 func (q *pageQueue) TakePage(f *Filter) (p Page, ok bool, err error) {
 	if err := q.refill(waiting); err != nil {
 		return p, false, err
@@ -307,11 +307,11 @@ func (q *pageQueue) TakePage(f *Filter) (p Page, ok bool, err error) {
 		q.turn = (q.turn + 1) % queueTurns
 		if f.all && q.host.Patterns.steers() {
 			if explores {
-				if p, ok, err = q.explore(); ok || err != nil {
+				if p, ok, err = explore(q); ok || err != nil {
 					return p, ok, err
 				}
 			}
-			if err := q.lookAhead(); err != nil {
+			if err := lookAhead(q); err != nil {
 				return p, false, err
 			}
 		}
@@ -465,7 +465,8 @@ func (q *pageQueue) spill() error {
 	}
 	now := q.host.tx.seconds()
 	slices.SortStableFunc(q.buffer, func(a, b Page) int {
-		return cmp.Or(cmp.Compare(max(a.Due, now), max(b.Due, now)), cmp.Compare(q.host.order(&b, now), q.host.order(&a, now)))
+		return cmp.Or(cmp.Compare(max(a.Due, now), max(b.Due, now)),
+			cmp.Compare(order(&b, q.host.Patterns.Yield(&b), now), order(&a, q.host.Patterns.Yield(&a), now)))
 	})
 	over := slices.Clone(q.buffer[minBuffer:])
 	q.buffer = q.buffer[:minBuffer]

@@ -10,10 +10,10 @@ import (
 )
 
 // The waiting pages of a host are ordered by their worth times the expected yield of their pattern: the share of pages
-// that are there and do not repeat another page. It is estimated by an upper bound of a Beta posterior,
-// its mean plus half its standard deviation, from a prior by type. So a pattern of which little is known is tried before
-// one that is known to be as good on average. An upper bound is used and not a random draw (Thompson sampling), because
-// a transaction that is run again must decide the same, and because a page's score has to be explained.
+// that are there and do not repeat another page. It is estimated by an upper bound of a Beta posterior, its mean plus
+// half its standard deviation, from a prior by type. So a pattern of which little is known is tried before one that is
+// known to be as good on average. An upper bound is used and not a random draw (Thompson sampling), because a
+// transaction that is run again must decide the same, and because a page's score has to be explained.
 const (
 	priorPages = 3   // pages whose observation moves an estimate halfway
 	optimism   = 0.5 // standard deviations
@@ -53,11 +53,11 @@ func (p *Pattern) useful() int64 { return max(0, p.Fetched-p.Copied) }
 
 // Yield returns the estimated yield of a page's pattern, relative to that of a page of its type of which nothing is
 // known: 1 without observations. Pages that were fetched before have proved what they are.
-func (h *Host) Yield(p *Page) float64 {
-	if !h.Patterns.steers() || p.Visit != nil || p.Reason == Requested {
+func (l Patterns) Yield(p *Page) float64 {
+	if !l.steers() || p.Visit != nil || p.Reason == Requested {
 		return 1
 	}
-	k := h.Patterns.Find(p.pattern())
+	k := l.Find(p.pattern())
 	if k == nil || k.Fetched+k.Gone == 0 {
 		return 1
 	}
@@ -66,21 +66,19 @@ func (h *Host) Yield(p *Page) float64 {
 }
 
 // Worth returns a page's score, in thousandths, times the yield of its pattern.
-func (h *Host) Worth(p *Page, now epoch.Seconds) int { return worth(p, h.Yield(p), now) }
+func Worth(h *Host, p *Page, now epoch.Seconds) int { return worth(p, h.Patterns.Yield(p), now) }
 
 func worth(p *Page, yield float64, now epoch.Seconds) int {
 	return min(maxScore, int(float64(p.Score(now))*yield+0.5))
 }
 
-// lane returns the front queue of the host by a page. A pattern that proved useful does not raise it: its host would go
-// before others of which less is known.
-func (h *Host) lane(p *Page, now epoch.Seconds) int {
-	return max(p.band(now), bandOf(h.order(p, now)))
+// bandOfWorth returns the front queue of the host by a page. A pattern that proved useful does not raise it: its host
+// would go before others of which less is known.
+func bandOfWorth(h *Host, p *Page, now epoch.Seconds) int {
+	return max(p.band(now), bandOf(order(p, h.Patterns.Yield(p), now)))
 }
 
 // order ranks the pages of a host: first those that operators requested, then by worth.
-func (h *Host) order(p *Page, now epoch.Seconds) int { return order(p, h.Yield(p), now) }
-
 func order(p *Page, yield float64, now epoch.Seconds) int {
 	n := worth(p, yield, now)
 	if p.Reason == Requested {
@@ -104,7 +102,7 @@ const (
 
 // lookAhead takes the pages with the most worth into the buffer if those that are there disappoint. The others of them
 // go to a segment at the end of the transaction.
-func (q *pageQueue) lookAhead() error {
+func lookAhead(q *pageQueue) error {
 	now := q.host.tx.seconds()
 	if q.turn%aheadTurns != 0 || len(q.segments) == 0 || q.host.tx.state.Full(1) {
 		return nil
@@ -112,8 +110,8 @@ func (q *pageQueue) lookAhead() error {
 	most := 0
 	for i := range q.buffer {
 		p := &q.buffer[i]
-		if worth := q.host.Worth(p, now); p.Due <= now && worth > most {
-			if most = worth; q.host.Yield(p) >= disappointing {
+		if worth := Worth(q.host, p, now); p.Due <= now && worth > most {
+			if most = worth; q.host.Patterns.Yield(p) >= disappointing {
 				return nil
 			}
 		}
@@ -129,7 +127,7 @@ func (q *pageQueue) lookAhead() error {
 			q.dropSegment(i)
 			return nil
 		}
-		if q.takeBetter(i, pages, most) {
+		if takeBetter(q, i, pages, most) {
 			return nil
 		}
 	}
@@ -137,12 +135,12 @@ func (q *pageQueue) lookAhead() error {
 }
 
 // takeBetter takes up to minBuffer pages of a segment into the buffer that have more worth than what is there.
-func (q *pageQueue) takeBetter(i int, pages []Page, than int) bool {
+func takeBetter(q *pageQueue, i int, pages []Page, than int) bool {
 	now := q.host.tx.seconds()
 	worth := make(map[string]int, len(pages))
 	for k := range pages {
 		if pages[k].Due <= now {
-			worth[pages[k].Path] = q.host.Worth(&pages[k], now)
+			worth[pages[k].Path] = Worth(q.host, &pages[k], now)
 		}
 	}
 	ranked := slices.Clone(pages)
@@ -170,7 +168,7 @@ func (q *pageQueue) takeBetter(i int, pages []Page, than int) bool {
 }
 
 // explore takes a page of the pattern of which the fewest were given, so that none is given up for ever.
-func (q *pageQueue) explore() (p Page, ok bool, err error) {
+func explore(q *pageQueue) (p Page, ok bool, err error) {
 	for band := frontier.Bands - 1; band >= 0; band-- {
 		if q.has(band) {
 			if err := q.refill(band); err != nil {
@@ -198,5 +196,5 @@ func (q *pageQueue) explore() (p Page, ok bool, err error) {
 	if best < 0 {
 		return p, false, nil
 	}
-	return q.pop(best), true, nil
+	return popAt(q, best), true, nil
 }
