@@ -3,6 +3,7 @@ package main
 import (
 	"container/heap"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -301,7 +302,7 @@ func (d *day) collect(s *site) error {
 }
 
 // digest is the digest that a domain's home page and sitemap have.
-func digest(domain string) string { return fmt.Sprintf("%064x", domain)[:64] }
+func digest(domain string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(domain))) }
 
 // lease leases pages for a scraper, which reports them when it has fetched them.
 func (d *day) lease() (items int, err error) {
@@ -319,7 +320,7 @@ func (d *day) lease() (items int, err error) {
 		took[item.Host] += item.CrawlDelay
 		longest = max(longest, took[item.Host])
 		r := frontier.Result{ID: item.ID, Status: 200, ETag: `"` + item.ID[:min(8, len(item.ID))] + `"`,
-			TextSHA256: digest(item.URL[len(item.URL)-30:])}
+			TextSHA256: digest(item.URL)}
 		switch d.random.IntN(failing) {
 		case 0:
 			r = frontier.Result{ID: item.ID, Status: 404}

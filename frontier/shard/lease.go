@@ -126,7 +126,7 @@ func (l *leaser) serve(kind int, numbers ...int) error {
 		return err
 	}
 	l.queue, l.lanes = selector.queue, append(l.lanes, numbers...)
-	for l.remaining() > 0 && !l.spent() {
+	for l.remaining() > 0 && !l.spent() && !l.exhausted(kind) {
 		candidates, err := selector.next(min((l.remaining()+l.request.PerHost-1)/l.request.PerHost, maxCandidates))
 		if err != nil {
 			return err
@@ -151,6 +151,11 @@ const (
 
 // spent reports whether the lease has reached these bounds.
 func (l *leaser) spent() bool { return l.fruitless >= maxFruitless || l.c.tx.State().Full(1) }
+
+// exhausted reports whether the budget has no more visits. Their hosts keep their places, which costs no row.
+func (l *leaser) exhausted(kind int) bool {
+	return kind == store.KindVisit && l.c.tx.State().Visits.Allowed < aVisit
+}
 
 func (l *leaser) remaining() int {
 	return min(l.limit-len(l.items), l.request.Room(len(l.items), len(l.hosts)))
@@ -215,7 +220,7 @@ func (l *leaser) tryHost(h *store.Host, kind int, at *store.Candidate) (keep boo
 		l.passOver(h.LeaseEnds)
 		return true, nil
 	}
-	if l.remaining() == 0 {
+	if l.remaining() == 0 || l.exhausted(kind) {
 		return true, nil
 	}
 	if free := c.freeAt(h); free > c.now {

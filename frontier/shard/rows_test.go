@@ -231,3 +231,25 @@ func TestRows_NoIndexes(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestRows_VisitsWithoutBudget: hosts whose visits are due cost a lease no rows once the budget is used up.
+func TestRows_VisitsWithoutBudget(t *testing.T) {
+	s := newLooks(t, 4) // a lease after a long time has one of them
+	for site := range 60 {
+		host := fmt.Sprintf("old%d.example", site)
+		s.put(host, []frontier.NewPage{{URL: "https://" + host + "/", Type: "archive", Priority: 0.9}})
+	}
+	s.fetchAll()
+	s.now += 30 * 24 * hour
+	written := s.db.Written
+	l, _ := s.lease(frontier.LeaseRequest{Max: 100, PerHost: 1})
+	if len(l.Items) != 1 || l.Items[0].Reason != "revisit" {
+		t.Fatalf("leased: %+v", l.Items)
+	}
+	if n := s.db.Written - written; n > 8 {
+		t.Errorf("%d rows for a visit, of 60 that are due", n)
+	}
+	if l, _ = s.lease(frontier.LeaseRequest{Max: 100, PerHost: 1}); len(l.Items) > 0 || l.RetryAfter <= 1 {
+		t.Errorf("without budget: %+v", l)
+	}
+}
