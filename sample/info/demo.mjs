@@ -177,9 +177,14 @@ async function judgeSeeds(before) {
   }
 }
 
+/** Runs a cron. One that failed runs again, as it does on the platform: the engine may have been busy. */
 async function collect(cron) {
-  const { outcome } = await harness.getWorker(collector.name).scheduled({ cron });
-  if (outcome !== "ok") throw new Unexpected(`the collection of "${cron}" ended with ${outcome}`);
+  for (let tries = 3; ; tries--) {
+    const { outcome } = await harness.getWorker(collector.name).scheduled({ cron });
+    if (outcome === "ok") return;
+    if (tries === 1) throw new Unexpected(`the collection of "${cron}" ended with ${outcome}`);
+    await sleep(5_000);
+  }
 }
 
 async function read(query) {
