@@ -379,13 +379,16 @@ func (p *reporter) fetchedAs(q *store.Page, r *frontier.Result, before uint16) s
 	return known
 }
 
-// deferPage puts a page back that got no useful answer. Other pages of its host are probed first. If the host was
-// well, the fault may be the page's own, so it waits longer each time.
+// deferPage puts a page back that got no useful answer. Other pages of its host are probed first, and new ones before
+// visits, which are in no hurry. If the host was well, the fault may be the page's own, so it waits longer each time.
 func (p *reporter) deferPage(h *store.Host, q *store.Page, well bool) {
 	q.Due = h.Ready.Add(h.Ready.Sub(p.c.now)/4).Seconds() + 1 // a host's turn comes within an eighth of its wait
 	if well {
 		q.Due = max(q.Due, p.c.now.Add(min(retryBase<<(retryShift*min(q.Tries, maxTries)), maxRetry)).Seconds()+1)
 		q.Tries++
+	}
+	if q.Visit != nil {
+		q.Due = max(q.Due, p.c.now.Add(visitRetry).Seconds())
 	}
 	h.PutBack(*q)
 }

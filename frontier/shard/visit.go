@@ -28,6 +28,8 @@ const (
 	// copyWait is the time after which a page that showed another page's text is fetched again: a site under
 	// repair shows the same for all.
 	copyWait = 3 * day
+	// visitRetry is the least time after which a page that was fetched before is requested again if its host failed.
+	visitRetry = 6 * time.Hour
 	// ruledOutWait is the time after which a page is considered again that robots.txt or an operator forbids.
 	ruledOutWait = 7 * day
 
@@ -117,7 +119,7 @@ func (l *leaser) visit(h *store.Host, m *store.Domain, n int, alone bool) (given
 			h.Schedule.Enqueue(*p)
 			continue
 		}
-		if p.Visit.Copied && p.Due > c.seconds() {
+		if (p.Visit.Copied || store.FailedStatus(int(p.Status))) && p.Due > c.seconds() { // not before its time
 			h.Schedule.Enqueue(*p)
 			continue
 		}

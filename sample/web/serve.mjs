@@ -19,7 +19,7 @@ const proxy = await startProxy(async (url, init) => {
   }
 }, Number(PORT)).catch((error) => {
   if (error.code !== "EADDRINUSE") throw error;
-  console.error(`port ${PORT} is in use: PORT=8791 make web takes another`);
+  console.error(`port ${PORT} is in use: PORT=${Number(PORT) + 1} make web takes another`);
   process.exit(1);
 });
 console.log(`The sample web is behind ${proxy.url}; docs/sample-web.md lists its sites. Ctrl-C ends it.
