@@ -56,11 +56,12 @@ func (g *gathering) homePage(ctx context.Context) error {
 	g.findFeeds(ctx, g.base(), a, failure)
 	g.watch.lap(feedsStage)
 	var links []discovery.Link
-	if mayCrawl(failure, a) {
+	crawls := mayCrawl(failure, a)
+	if crawls {
 		links = pageLinks(a.Content, a.URL)
 	}
 	g.usage(ctx, a, failure, links)
-	if mayCrawl(failure, a) {
+	if crawls {
 		began := g.collector.Clock.Now()
 		g.crawl(ctx, g.base()+"/", a, links)
 		f.analysis.took = g.collector.Clock.Now().Sub(began)

@@ -40,6 +40,16 @@ func (r *LeaseRequest) Room(items, hosts int) int {
 	return min(r.Max-items, (r.MaxHosts-hosts)*r.PerHost)
 }
 
+// CheckForget rejects all but what can be forgotten of a host; "" stands for nothing.
+func CheckForget(what string) error {
+	switch what {
+	case "", ForgetFailures, ForgetTraps, ForgetAll:
+		return nil
+	}
+	return contract.Invalid("forget", "%.80q cannot be forgotten; send %q, %q or %q", what, ForgetFailures, ForgetTraps,
+		ForgetAll)
+}
+
 // CheckScraper rejects what cannot be the name of a scraper; "" stands for a scraper without a name.
 func CheckScraper(field, name string) error {
 	for i := range len(name) {

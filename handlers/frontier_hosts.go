@@ -206,11 +206,8 @@ func readHostChange(r *http.Request) (change frontier.HostChange, err error) {
 	if body.BlockUntil == nil && body.Delay == nil && !body.Empty && body.Forget == "" {
 		return change, contract.Invalid("body", "changes nothing; send block_until, delay_seconds, empty or forget")
 	}
-	switch body.Forget {
-	case "", frontier.ForgetFailures, frontier.ForgetTraps, frontier.ForgetAll:
-	default:
-		return change, contract.Invalid("forget", "%.80q cannot be forgotten; send %q, %q or %q",
-			body.Forget, frontier.ForgetFailures, frontier.ForgetTraps, frontier.ForgetAll)
+	if err := frontier.CheckForget(body.Forget); err != nil {
+		return change, err
 	}
 	change.Empty, change.Forget = body.Empty, body.Forget
 	if body.Delay != nil {

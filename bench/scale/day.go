@@ -301,8 +301,8 @@ func (d *day) collect(s *site) error {
 	return nil
 }
 
-// digest is the digest that a domain's home page and sitemap have.
-func digest(domain string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(domain))) }
+// digest is that of a page's text, or of a domain's home page and sitemap, by its name.
+func digest(name string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(name))) }
 
 // lease leases pages for a scraper, which reports them when it has fetched them.
 func (d *day) lease() (items int, err error) {

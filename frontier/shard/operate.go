@@ -18,11 +18,8 @@ func (s *Shard) SetHost(now epoch.Millis, name string, change frontier.HostChang
 			return false, err
 		}
 	}
-	switch change.Forget {
-	case "", frontier.ForgetFailures, frontier.ForgetTraps, frontier.ForgetAll:
-	default:
-		return false, contract.Invalid("forget", "%.80q cannot be forgotten; send failures, traps or all",
-			change.Forget)
+	if err := frontier.CheckForget(change.Forget); err != nil {
+		return false, err
 	}
 	if change.BlockUntil != nil && change.BlockUntil.Seconds() > store.MaxSlot {
 		year := epoch.Seconds(store.MaxSlot).Time().Year()

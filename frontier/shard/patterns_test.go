@@ -283,16 +283,22 @@ func TestCopies_Canonical(t *testing.T) {
 					return err
 				})
 			}
-			d, copied := s.host("a.example"), int64(0)
-			for _, p := range d.Patterns {
-				copied += p.Copied
-			}
+			d, copied := s.host("a.example"), s.copies("a.example")
 			if copied != c.copies || int64(answer.Added) != c.added || c.status == 200 && d.Scheduled != 2-c.copies {
 				t.Errorf("%d copies, %d added, %d are looked at again", copied, answer.Added, d.Scheduled)
 			}
 			s.invariants()
 		})
 	}
+}
+
+// copies returns how many pages of a host were copies.
+func (s *site) copies(host string) (n int64) {
+	s.Helper()
+	for _, p := range s.host(host).Patterns {
+		n += p.Copied
+	}
+	return n
 }
 
 // TestCopies_Said: what the scraper calls a copy of another page is one, whatever its text, but not of itself, nor in a
@@ -338,10 +344,7 @@ func TestCopies_Said(t *testing.T) {
 				_, err := s.shard.Report(s.now, r)
 				return err
 			})
-			d, copied := s.host("a.example"), int64(0)
-			for _, p := range d.Patterns {
-				copied += p.Copied
-			}
+			d, copied := s.host("a.example"), s.copies("a.example")
 			if d.Scheduled != 3-c.copies || copied != c.copies {
 				t.Errorf("%d are looked at again, %+v", d.Scheduled, d.Patterns)
 			}

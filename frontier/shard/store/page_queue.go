@@ -232,12 +232,13 @@ func (q *pageQueue) anyRequested(f *Filter, now epoch.Seconds) bool {
 // only if sunk is set.
 func (q *pageQueue) popBand(band int, now epoch.Seconds, sunk bool, wanted func(*Page) bool) (p Page, ok bool) {
 	best, most := -1, -1
+	patterns := q.host.Patterns.steering()
 	for i := range q.buffer {
 		page := &q.buffer[i]
 		if page.Due > now || page.band(now) != band || !wanted(page) {
 			continue
 		}
-		yield := q.host.Patterns.Yield(page)
+		yield := patterns.Yield(page)
 		if n := order(page, yield, now); n > most && (sunk || yield >= sunken) {
 			best, most = i, n
 		}
@@ -265,11 +266,11 @@ func (q *pageQueue) NextPage(now epoch.Seconds) (lane int, at epoch.Seconds) {
 		}
 		lane = frontier.Bands
 	}
-	first := epoch.Seconds(-1)
+	first, patterns := epoch.Seconds(-1), q.host.Patterns.steering()
 	for i := range q.buffer {
 		p := &q.buffer[i]
 		if p.Due <= now {
-			lane = min(lane, bandOfWorth(q.host, p, now))
+			lane = min(lane, bandOfWorth(patterns, p, now))
 		} else if first < 0 || p.Due < first {
 			first = p.Due
 		}
@@ -463,10 +464,14 @@ func (q *pageQueue) spill() error {
 	if len(q.buffer) <= maxBuffer {
 		return nil
 	}
-	now := q.host.tx.seconds()
+	now, patterns := q.host.tx.seconds(), q.host.Patterns.steering()
+	orders := make(map[string]int, len(q.buffer))
+	for i := range q.buffer {
+		p := &q.buffer[i]
+		orders[p.Path] = order(p, patterns.Yield(p), now)
+	}
 	slices.SortStableFunc(q.buffer, func(a, b Page) int {
-		return cmp.Or(cmp.Compare(max(a.Due, now), max(b.Due, now)),
-			cmp.Compare(order(&b, q.host.Patterns.Yield(&b), now), order(&a, q.host.Patterns.Yield(&a), now)))
+		return cmp.Or(cmp.Compare(max(a.Due, now), max(b.Due, now)), cmp.Compare(orders[b.Path], orders[a.Path]))
 	})
 	over := slices.Clone(q.buffer[minBuffer:])
 	q.buffer = q.buffer[:minBuffer]

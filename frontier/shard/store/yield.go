@@ -72,10 +72,10 @@ func worth(p *Page, yield float64, now epoch.Seconds) int {
 	return min(maxScore, int(float64(p.Score(now))*yield+0.5))
 }
 
-// bandOfWorth returns the front queue of the host by a page. A pattern that proved useful does not raise it: its host
+// bandOfWorth returns the front queue of a host by a page. A pattern that proved useful does not raise it: its host
 // would go before others of which less is known.
-func bandOfWorth(h *Host, p *Page, now epoch.Seconds) int {
-	return max(p.band(now), bandOf(order(p, h.Patterns.Yield(p), now)))
+func bandOfWorth(l Patterns, p *Page, now epoch.Seconds) int {
+	return max(p.band(now), bandOf(order(p, l.Yield(p), now)))
 }
 
 // order ranks the pages of a host: first those that operators requested, then by worth.
@@ -89,7 +89,20 @@ func order(p *Page, yield float64, now epoch.Seconds) int {
 
 // steers reports whether patterns differ: a page of one brought nothing.
 func (l Patterns) steers() bool {
-	return slices.ContainsFunc(l, func(k Pattern) bool { return k.useless() > 0 })
+	for i := range l {
+		if l[i].useless() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// steering returns the patterns if they steer, else none: so many pages are asked about at no cost.
+func (l Patterns) steering() Patterns {
+	if l.steers() {
+		return l
+	}
+	return nil
 }
 
 // Looking ahead is for a host whose next pages disappoint. Others are looked for in its oldest segments, not at each
