@@ -171,7 +171,7 @@ export interface EngineOptions {
   log?: (message: string) => void;
 }
 
-/** The routes of the frontier. What got no answer is repeated until close(). */
+/** The routes of the frontier. What got no answer is repeated until close(), but for 15 s if the engine never answered. */
 export class Engine {
   constructor(options?: EngineOptions);
   lease(wanted: LeaseRequest): Promise<LeaseAnswer>;
@@ -186,6 +186,7 @@ export class Engine {
   close(): void;
 }
 
+/** The engine refused a call, or is not there (without a status, code "unreachable"). The message says what to set. */
 export class EngineError extends Error {
   status?: number;
   code?: string;

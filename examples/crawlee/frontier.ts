@@ -11,6 +11,7 @@ import {
   type RequestProvider,
 } from "@crawlee/cheerio";
 import {
+  EngineError,
   Frontier as Scraper,
   lookupPublic,
   refusePrivate,
@@ -46,7 +47,8 @@ export class Frontier implements IRequestManager {
   #counts = { sent: 0, handled: 0 };
   #running?: Promise<void>;
   #over = false;
-  #refused?: Error;
+  /** Why the engine refused a call, or did not answer: an EngineError. */
+  refused?: Error;
 
   constructor(options: FrontierOptions & { proxyUrl?: string } = {}) {
     this.#proxyUrl = options.proxyUrl ?? process.env.https_proxy ?? process.env.HTTPS_PROXY;
@@ -111,15 +113,21 @@ export class Frontier implements IRequestManager {
   async isEmpty(): Promise<boolean> {
     this.#running ??= this.#scraper.run().then(
       () => void (this.#over = true),
-      (error) => void (this.#refused = error),
+      (error) => this.#refuse(error),
     );
     return this.#ready.length === 0;
   }
 
-  /** Throws when the engine refuses what it is sent, for want of a token, say. */
   async isFinished(): Promise<boolean> {
-    if (this.#refused) throw this.#refused;
     return this.#over;
+  }
+
+  /** Ends the crawl, and the program with exit code 1. A crawler would show a stack where a setting is wrong. */
+  #refuse(error: Error) {
+    this.refused = error;
+    this.#over = true;
+    process.exitCode = 1;
+    log.error(error instanceof EngineError ? error.message : String(error.stack));
   }
 
   async markRequestHandled({ uniqueKey, errorMessages }: Request): Promise<null> {

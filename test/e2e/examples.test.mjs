@@ -848,3 +848,90 @@ test("the packages send the scraper's name", { timeout: 60_000, skip: !hasPython
     engine.close();
   }
 });
+
+test(
+  "a refused token and an engine that does not answer end a program with a line that names the setting",
+  { timeout: 180_000, skip: !hasPython && "run make packages" },
+  async () => {
+    const refusals = {
+      "": [401, "unauthorized", 'send the API token as "Authorization: Bearer …"'],
+      wrong: [401, "unauthorized", "the token is not valid here; send the API_TOKEN, a SCRAPER_TOKEN to scrape"],
+      reading: [403, "forbidden", "READ_TOKEN may only read; send SCRAPER_TOKEN or the API token"],
+      naming: [400, "validation_failed", "send letters", "X-Scraper"],
+    };
+    const server = createServer((request, response) => {
+      const [status, code, message, field = null] = refusals[(request.headers.authorization ?? "").slice(7)];
+      response.writeHead(status).end(JSON.stringify({ success: false, error: { code, field, message } }));
+    });
+    await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
+    const url = `http://127.0.0.1:${server.address().port}`;
+    const setting = "SEED_API_TOKEN, or the option token, must hold the engine's SCRAPER_TOKEN or API_TOKEN";
+    const lines = {
+      "": `${url}: lease refused with 401: no token was sent; ${setting}`,
+      wrong: `${url}: lease refused with 401: the token is not valid here; ${setting}`,
+      reading: `${url}: lease refused with 403: READ_TOKEN may only read; ${setting}`,
+      naming: `${url}: lease refused with 400: X-Scraper send letters`,
+    };
+    const noProxy = { http_proxy: "", https_proxy: "", HTTP_PROXY: "", HTTPS_PROXY: "" };
+    const env = { ...noProxy, PYTHONPATH: join(root, "clients/python"), SEED_API_URL: url };
+    const programs = [
+      ["node", "node ../../docs/scraper.mjs"],
+      ["python", `${python} news.py`],
+    ];
+    const lastLine = (output) => output.trim().split("\n").at(-1);
+    try {
+      for (const [example, command] of programs)
+        for (const [token, line] of Object.entries(lines)) {
+          const { code, output } = await run(command, example, { ...env, SEED_API_TOKEN: token });
+          assert.deepEqual([code, output], [1, `${line}\n`], command);
+        }
+      const wrong = { ...env, SEED_API_TOKEN: "wrong" };
+      if (scrapy) {
+        const { output } = await run("scrapy runspider news.py", "scrapy", wrong);
+        assert.ok(output.includes(`[news] ERROR: ${lines.wrong}\n`), output);
+        assert.doesNotMatch(output, /Traceback/);
+      }
+      if (crawlee) {
+        const { code, output } = await run("NO_COLOR=1 node news.ts", "crawlee", {
+          ...wrong,
+          CRAWLEE_STORAGE_DIR: join(scratch, "refused"),
+        });
+        assert.ok(output.includes(lines.wrong), output);
+        assert.doesNotMatch(output, /^ +at /m);
+        assert.equal(code, 1, output);
+      }
+
+      // A program can catch it, and its own errors keep their stacks.
+      const { Frontier, EngineError } = await import("../../clients/node/index.mjs");
+      const refused = await new Frontier({ url, token: "wrong", signals: [] }).run().catch((error) => error);
+      assert.ok(refused instanceof EngineError);
+      assert.deepEqual([refused.status, refused.code, refused.message], [401, "unauthorized", lines.wrong]);
+      const caught = `import newsfork
+try:
+    newsfork.Frontier("${url}", "wrong").run()
+except newsfork.EngineError as error:
+    print(error.status, error.code)
+raise ValueError("of its own")`;
+      const { output } = await run(`${python} -c '${caught}'`, "python", env);
+      assert.match(output, /^401 unauthorized\nTraceback[^]*ValueError: of its own\n$/);
+
+      // An engine that was never there is asked for 15 s. What is no address is not asked at all.
+      server.close();
+      await Promise.all(
+        programs.map(async ([example, command]) => {
+          const unreached = await run(command, example, wrong);
+          const expected = `^${url} does not answer \\(.*refused.*\\); SEED_API_URL, or the option url, must be the engine's address$`;
+          assert.match(lastLine(unreached.output), new RegExp(expected, "i"), unreached.output);
+          assert.doesNotMatch(unreached.output, /^ +(at|File) /m);
+          assert.equal(unreached.code, 1);
+          const { code, output } = await run(command, example, { ...wrong, SEED_API_URL: "localhost:8787" });
+          const expectedURL =
+            "localhost:8787 is not an http or https URL; SEED_API_URL, or the option url, must be the engine's address";
+          assert.deepEqual([code, output], [1, `${expectedURL}\n`]);
+        }),
+      );
+    } finally {
+      server.close();
+    }
+  },
+);

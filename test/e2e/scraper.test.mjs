@@ -206,7 +206,10 @@ test("it gives back what it has leased when it is stopped", { timeout: 60_000 },
 test("it reports an invalid token", async () => {
   const { errors, code } = await scrape("guess");
   assert.equal(code, 1);
-  assert.match(errors, /lease: .*the token is not valid here; send the API_TOKEN/);
+  assert.match(
+    errors,
+    /lease refused with 401: the token is not valid here; SEED_API_TOKEN, or the option token, must hold/,
+  );
 });
 
 test("it renews a short lease, sends conditions, reports 304, and names copies", { timeout: 60_000 }, async () => {

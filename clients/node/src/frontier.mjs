@@ -1,7 +1,7 @@
 // The loop of a scraper: lease, fetch politely, report.
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Engine } from "./engine.mjs";
+import { Engine, tellUncaught } from "./engine.mjs";
 import { decode, readPage } from "./html.mjs";
 import { get, retryAfter } from "./http.mjs";
 import { Robots, keep } from "./robots.mjs";
@@ -70,6 +70,7 @@ export class Frontier {
    * Fetches what it leases, and calls the handler with each page that was received with 200. Resolves when it was stopped, or
    * with untilIdle when nothing is left: no domain is being collected, and two leases ten seconds apart are empty and
    * expect nothing within 50 s. Both are needed: the first also comes while pages are being put, or a host has a short rest.
+   * Rejects with an EngineError when the engine refuses a call, for want of a token, say, or is not there.
    */
   async run(handler) {
     const { signals = ["SIGINT", "SIGTERM"] } = this.#options;
@@ -77,6 +78,9 @@ export class Frontier {
     for (const signal of signals) process.once(signal, stop);
     try {
       await this.#loop(handler);
+    } catch (error) {
+      tellUncaught(error);
+      throw error;
     } finally {
       for (const signal of signals) process.off(signal, stop);
     }

@@ -3,6 +3,8 @@
 import http.client
 import json
 import os
+import re
+import sys
 import threading
 import urllib.error
 import urllib.request
@@ -12,18 +14,40 @@ MAX_FOUND = 5000  # links of one report
 MAX_RESULTS = 500  # of one report
 MAX_REPORT = 900_000  # bytes of one report; the engine takes 1 MB
 MAX_WAIT = 60  # seconds between two attempts
+MAX_STRANGE = 8  # seconds between two attempts at an engine that has never answered: 15 s in all
 TIMEOUT = 60  # seconds
 LAST_TIMEOUT = 5  # seconds, of a call after close()
 
 
-class EngineError(Exception):
-    """The engine refused a request: status and field say why."""
+TOKEN = "SEED_API_TOKEN, or the option token, must hold the engine's SCRAPER_TOKEN or API_TOKEN"
+ADDRESS = "SEED_API_URL, or the option url, must be the engine's address"
 
-    def __init__(self, operation, status, error=None):
+
+class EngineError(Exception):
+    """The engine refused a request, or is not there: status and field say why, the message also what to set. An engine
+    that is not there has no status, and the code "unreachable". A program that does not catch it ends with the
+    message: a traceback says nothing of a setting."""
+
+    def __init__(self, message, status=None, error=None):
         error = error or {}
         self.status, self.code, self.field = status, error.get("code"), error.get("field")
-        words = (f"{operation}:", self.field, error.get("message") or str(status))
-        super().__init__(" ".join(word for word in words if word))
+        super().__init__(message)
+
+
+def tell_uncaught():
+    """Has the interpreter show an EngineError by its message, and all others as before."""
+    before = sys.excepthook
+    if getattr(before, "tells", None) is EngineError:
+        return
+
+    def tell(kind, error, trace):
+        if isinstance(error, EngineError):
+            print(error, file=sys.stderr)
+        else:
+            before(kind, error, trace)
+
+    tell.tells = EngineError
+    sys.excepthook = tell
 
 
 class NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -34,14 +58,15 @@ class NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 class Engine:
-    """Calls the frontier. A call that got no answer, or 429 or 502 to 504, is repeated: that does no harm."""
+    """Calls the frontier. A call that got no answer, or 429 or 502 to 504, is repeated: that does no harm. An engine
+    that has never answered is given up after 15 s."""
 
     def __init__(self, url=None, token=None, log=lambda message: None, scraper=None):
         self._origin = (url or os.environ.get("SEED_API_URL") or "http://localhost:8787").rstrip("/")
         self._token = os.environ.get("SEED_API_TOKEN", "") if token is None else token
         self._scraper = scraper
         self._opener = urllib.request.build_opener(NoRedirects)
-        self._log = log
+        self._log, self._answered = log, False
         self._closed = threading.Event()
 
     def close(self):
@@ -90,27 +115,44 @@ class Engine:
             return 0
 
     def _post(self, operation, body):
+        if not re.match(r"https?://[^/]", self._origin):
+            self._fail(f"{self._origin} is not an http or https URL; {ADDRESS}", error={"code": "unreachable"})
         data, wait = json.dumps(body).encode(), 1
         while True:
-            status, error = None, None
+            status, error = None, {}
             try:
                 status, received = self._send(f"/api/v1/frontier/{operation}", data)
                 answer = json.loads(received)
-                if answer["success"]:
+                succeeded, self._answered = answer["success"], True
+                if succeeded:
                     return answer["data"]
-                error = answer["error"]
+                error = answer["error"] or {}
             except (OSError, http.client.HTTPException) as failure:
                 failure = getattr(failure, "reason", failure)
-                error = {"message": f"{self._origin}: {failure or type(failure).__name__}"}
+                error = {"message": str(failure) or type(failure).__name__}
             except (ValueError, KeyError, TypeError):  # it comes from something in between
-                error = {"message": f"{self._origin}: {status}, which is not the engine's JSON"}
+                error = {"message": f"{status}, which is not the engine's JSON"}
                 status = status if 400 <= status < 500 else None
             if status and status not in (429, 502, 503, 504):
-                raise EngineError(operation, status, error)
-            self._log(f"{operation}: {(error or {}).get('message')}; again in {wait} s")
+                self._refuse(operation, status, error)
+            why = error.get("message") or status
+            if not self._answered and wait > MAX_STRANGE:
+                self._fail(f"{self._origin} does not answer ({why}); {ADDRESS}", error={"code": "unreachable"})
+            self._log(f"{operation}: {self._origin}: {why}; again in {wait} s")
             if self._closed.wait(wait):
-                raise EngineError(operation, status, error)
+                self._fail(f"{operation}: {self._origin}: {why}", status, error)
             wait = min(wait * 2, MAX_WAIT)
+
+    def _refuse(self, operation, status, error):
+        """Says what was refused, by whom, and what to set if it was the token."""
+        why = " ".join(word for word in (error.get("field"), error.get("message")) if word)
+        if error.get("code") in ("unauthorized", "forbidden"):
+            why = f"{why.split(';')[0] if self._token else 'no token was sent'}; {TOKEN}"
+        self._fail(f"{self._origin}: {operation} refused with {status}: {why}", status, error)
+
+    def _fail(self, message, status=None, error=None):
+        tell_uncaught()
+        raise EngineError(message, status, error)
 
     def _send(self, path, data=None):
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}

@@ -133,7 +133,8 @@ class Frontier:
         """Calls the handler with each page that was received with 200, one at a time. Returns when the program was
         stopped (SIGINT, SIGTERM, or stop()), or with until_idle when nothing is left: no domain is being collected,
         and two leases ten seconds apart are empty and expect nothing within 50 s. Both are needed: the first also
-        comes while pages are being put, or a host has a short rest."""
+        comes while pages are being put, or a host has a short rest. Raises an EngineError when the engine refuses a
+        call, for want of a token, say, or is not there."""
         # A signal interrupts this thread. It must hold no lock that stop() needs, so another one works.
         worker = threading.Thread(target=self._work, args=(handler,), daemon=True)
         before = self._catch_signals()
