@@ -215,14 +215,16 @@ type FrontierShard struct {
 type FrontierURL struct {
 	URL string `json:"url"`
 	// due, waiting, leased, fetched, gone, known, excluded, forbidden or unknown
-	State      string          `json:"state"`
-	Why        string          `json:"why"` // in words
-	StoppedBy  *FrontierStop   `json:"stopped_by"`
-	DueAt      *Time           `json:"due_at"`
-	LeaseUntil *Time           `json:"lease_until"`
-	LastStatus *int            `json:"last_status"` // of the last answer, as long as it waits or is on schedule
-	Checks     []FrontierCheck `json:"checks"`      // of an entry point, oldest first
-	Entry      *FrontierEntry  `json:"entry"`       // null for pages
+	State      string        `json:"state"`
+	Why        string        `json:"why"` // in words
+	StoppedBy  *FrontierStop `json:"stopped_by"`
+	DueAt      *Time         `json:"due_at"`
+	LeaseUntil *Time         `json:"lease_until"`
+	LastStatus *int          `json:"last_status"` // of the last answer, as long as it waits or is on schedule
+	// the last failure, if it is the URL's own and kept, or its host rests because of it
+	LastFailure *FrontierFailure `json:"last_failure"`
+	Checks      []FrontierCheck  `json:"checks"` // of an entry point, oldest first
+	Entry       *FrontierEntry   `json:"entry"`  // null for pages
 
 	// Set for a page that waits, is leased, or is on schedule; visits and last_fetched_at as far as they are kept.
 	Reason   *string  `json:"reason"` // new, requested, lastmod or revisit
@@ -268,13 +270,23 @@ type FrontierHost struct {
 	RobotsExpiresAt *Time   `json:"robots_expires_at"`
 	UnresolvedUntil *Time   `json:"unresolved_until"` // its name did not resolve
 	Excluded        bool    `json:"excluded"`
+	Failures        int64   `json:"failures"` // in a row: no answer, or a broken server
+	Refusals        int64   `json:"refusals"` // in a row: 401, 403 or 451
+
+	LastFailure *FrontierFailure `json:"last_failure"` // also if it answered since; null if none is known
+	ForbidsAll  bool             `json:"forbids_all"`  // its robots.txt allows us nothing
+}
+
+// FrontierFailure is a request to a host that failed or was refused.
+type FrontierFailure struct {
+	At     Time    `json:"at"`
+	Status *int    `json:"status"` // null if there was no answer
+	Error  *string `json:"error"`  // why there was none, in the words of who asked; null if nobody said
 }
 
 // FrontierHostDetail answers GET /api/v1/frontier/hosts/{host}.
 type FrontierHostDetail struct {
 	FrontierHost
-	Failures int64             `json:"failures"`               // in a row: no answer, or a broken server
-	Refusals int64             `json:"refusals"`               // in a row: 401, 403 or 451
 	Patterns []FrontierPattern `json:"patterns"`               // those of which pages were given last, the latest last
 	Trap     *string           `json:"trap_example"`           // the last URL that was refused as a trap
 	Override *float64          `json:"override_delay_seconds"` // the delay that an operator set; null for none

@@ -196,13 +196,14 @@ type Report struct {
 // Result is the outcome of one item.
 type Result struct {
 	ID           string
-	Status       int   // of the last response; 0 if there was none
-	Unresolved   bool  // the host's name does not resolve
-	NotFetched   bool  // there was no time for it
-	Forbidden    bool  // robots.txt disallows it
-	NoRobots     bool  `json:",omitempty"` // robots.txt cannot be read
-	RetryAfter   int64 // seconds; 0 if the response had none
-	CrawlDelay   int64 `json:",omitempty"` // ms that robots.txt asks for, as the scraper read it; 0 for none
+	Status       int    // of the last response; 0 if there was none
+	Unresolved   bool   // the host's name does not resolve
+	Error        string `json:",omitempty"` // why there was no response, in the scraper's words; any text
+	NotFetched   bool   // there was no time for it
+	Forbidden    bool   // robots.txt disallows it
+	NoRobots     bool   `json:",omitempty"` // robots.txt cannot be read
+	RetryAfter   int64  // seconds; 0 if the response had none
+	CrawlDelay   int64  `json:",omitempty"` // ms that robots.txt asks for, as the scraper read it; 0 for none
 	ETag         string
 	LastModified string
 	SHA256       string        // of the body, in hexadecimal
@@ -745,14 +746,23 @@ type HostInfo struct {
 	Traps       int64        // URLs that were refused since their shape is a trap's
 	DueAt       epoch.Millis // when the host has something to fetch
 	LeasedUntil epoch.Millis
+	Failures    int64  // in a row: requests without an answer, and answers of a broken server
+	Refusals    int64  // in a row: 401, 403 and 451
+	Fault       *Fault `json:",omitempty"` // the last one, also if it answered since; nil if none is known
+	Forbidden   bool   `json:",omitempty"` // its robots.txt forbids everything
 	Cursor      string // for a page after this host
+}
+
+// Fault is a failed request to a host: there was no useful answer, or it was refused.
+type Fault struct {
+	At     epoch.Seconds
+	Status int    // 0 if there was no answer
+	Error  string `json:",omitempty"` // why there was none, at most MaxFaultBytes; "" if nobody said
 }
 
 // HostDetail describes a host in full.
 type HostDetail struct {
 	HostInfo
-	Failures  int64    // in a row: requests without an answer, and answers of a broken server
-	Refusals  int64    // in a row: 401, 403 and 451
 	Override  int64    // ms: the delay that an operator set; 0 for none
 	Leased    []string // URLs
 	Patterns  []ObservedPattern
@@ -802,6 +812,7 @@ type URLState struct {
 	Yield      float64       // the factor of its priority by what became of pages like it; 1 if nothing is known
 
 	BlockedUntil epoch.Millis `json:",omitempty"` // its host, by an operator
+	Fault        *Fault       `json:",omitempty"` // the last of the URL if it is kept, or of its host while that rests
 	Rule         string       `json:",omitempty"` // of its host's robots.txt, which forbids it
 
 	Domain   string
@@ -978,6 +989,7 @@ const (
 	MaxTitle        = 200
 	MaxPosition     = 4096 // bytes of a position in what is stored of a domain
 	MaxOwner        = 200
+	MaxFaultBytes   = 150
 	MaxScraper      = 40
 	MaxAcquire      = 64        // hosts of an AcquireRequest
 	MaxOwnership    = 3600      // seconds of an AcquireRequest

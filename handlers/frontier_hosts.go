@@ -51,8 +51,17 @@ func hostOf(h *frontier.HostInfo) contract.FrontierHost {
 		ReadyAt: contract.AtMillis(h.ReadyAt), DueAt: contract.AtMillis(h.DueAt),
 		LeasedUntil: contract.AtMillis(h.LeasedUntil), BlockedUntil: contract.AtMillis(h.BlockedUntil),
 		RobotsExpiresAt: contract.AtMillis(h.RobotsExpires), UnresolvedUntil: contract.AtMillis(h.Unresolved),
-		Excluded: h.Excluded,
+		Excluded: h.Excluded, Failures: h.Failures, Refusals: h.Refusals, LastFailure: failureOf(h.Fault),
+		ForbidsAll: h.Forbidden,
 	}
+}
+
+func failureOf(f *frontier.Fault) *contract.FrontierFailure {
+	if f == nil {
+		return nil
+	}
+	return &contract.FrontierFailure{At: contract.Time{Time: f.At.Time()}, Status: statusOf(f.Status),
+		Error: contract.Text(f.Error)}
 }
 
 // frontierHost shows one host.
@@ -72,10 +81,10 @@ func (a frontierRoutes) frontierHost(w http.ResponseWriter, r *http.Request) err
 		return noHost(host)
 	}
 	answer := contract.FrontierHostDetail{
-		FrontierHost: hostOf(&d.HostInfo), Failures: d.Failures, Refusals: d.Refusals,
-		Leased:   append([]string{}, d.Leased...),
-		Patterns: []contract.FrontierPattern{},
-		Trap:     contract.Text(d.TrapExample),
+		FrontierHost: hostOf(&d.HostInfo),
+		Leased:       append([]string{}, d.Leased...),
+		Patterns:     []contract.FrontierPattern{},
+		Trap:         contract.Text(d.TrapExample),
 		Revisits: contract.FrontierRevisits{
 			Scheduled: d.Scheduled, NextAt: contract.AtMillis(d.VisitAt), LastmodTrusted: !d.Stale,
 			PerDay: d.Visits.PerDay,

@@ -201,6 +201,7 @@ func (p *reportResult) result(field string, urls []json.RawMessage, assess asses
 			result.Status = http.StatusInternalServerError
 		}
 	} else {
+		result.Error = page.Line(*p.Error, frontier.MaxFaultBytes)
 		result.Unresolved, result.Forbidden, result.NoRobots, result.NotFetched = *p.Error == unresolved,
 			*p.Error == forbidden, *p.Error == noRobots, *p.Error == notFetched
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -417,6 +418,21 @@ func TestReport_Errors(t *testing.T) {
 	}
 	get[contract.FrontierReported](t, f, "POST", "/api/v1/frontier/report",
 		encode(t, map[string]any{"lease_id": l.LeaseID, "results": results}))
+	if s := get[contract.FrontierURL](t, f, "GET", "/api/v1/frontier/url?url="+url.QueryEscape(urls[3]),
+		""); s.LastFailure == nil || s.LastFailure.Status != nil || s.LastFailure.Error == nil ||
+		*s.LastFailure.Error != "connection reset" || !strings.Contains(s.Why, "connection reset") {
+		t.Errorf("a URL that failed: %+v, %q", s.LastFailure, s.Why)
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(urls[3], "https://"), "/")
+	d := get[contract.FrontierHostDetail](t, f, "GET", "/api/v1/frontier/hosts/"+name, "")
+	page := get[contract.FrontierHostPage](t, f, "GET", "/api/v1/frontier/hosts", "")
+	i := slices.IndexFunc(page.Hosts, func(h contract.FrontierHost) bool { return h.Host == name })
+	for _, h := range []contract.FrontierHost{d.FrontierHost, page.Hosts[i]} {
+		if h.Failures != 1 || h.LastFailure == nil || h.LastFailure.Error == nil ||
+			*h.LastFailure.Error != "connection reset" {
+			t.Errorf("its host: %+v", h)
+		}
+	}
 	again := func(after time.Duration) []string {
 		t.Helper()
 		f.now = f.now.Add(after)

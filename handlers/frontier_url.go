@@ -36,7 +36,7 @@ func (a frontierRoutes) frontierURL(w http.ResponseWriter, r *http.Request) erro
 	answer := contract.FrontierURL{URL: url, State: s.State, Why: s.Why, DueAt: contract.AtMillis(s.DueAt),
 		LeaseUntil: contract.AtMillis(s.LeaseUntil), Checks: []contract.FrontierCheck{},
 		Reason:   contract.Text(s.Reason),
-		Attempts: s.Attempts, LastStatus: statusOf(s.LastStatus), Visits: s.Visits,
+		Attempts: s.Attempts, LastStatus: statusOf(s.LastStatus), LastFailure: failureOf(s.Fault), Visits: s.Visits,
 		Fetched: contract.AtMillis(s.Fetched.Millis())}
 	if s.Reason != "" {
 		answer.Priority = &s.Priority

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -150,6 +151,18 @@ func (g *Group) Rules() []Rule {
 	list := append([]Rule{}, g.rules...)
 	slices.SortFunc(list, func(a, b Rule) int { return cmp.Compare(a.Line, b.Line) })
 	return list
+}
+
+// ForbidsAll reports whether the group allows no URL but that of robots.txt itself.
+func (g *Group) ForbidsAll() bool {
+	all := false
+	for _, r := range g.rules {
+		if r.Allow {
+			return false
+		}
+		all = all || strings.Trim(r.Pattern, "*") == "" || strings.TrimRight(r.Pattern, "*") == "/"
+	}
+	return all
 }
 
 // CrawlDelay is the minimum time between two requests that the group asks for, the longest where it

@@ -395,6 +395,9 @@ func writeURLState(w io.Writer, s *contract.FrontierURL) error {
 	if s.LastStatus != nil && len(s.Checks) == 0 {
 		add("last answer", "%d", *s.LastStatus)
 	}
+	if s.LastFailure != nil {
+		add("last failure", "%s: %s", moment(&s.LastFailure.At), failureText(s.LastFailure))
+	}
 	if s.Fetched != nil {
 		add("last fetched", "%s", moment(s.Fetched))
 	}

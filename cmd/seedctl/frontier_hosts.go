@@ -27,7 +27,8 @@ with --sort size, else by domain. With --blocked --unblock it ends the block of 
 
 With --json each line is a host {"host", "domain", "urls", "entries", "due", "done", "failed",
 "traps", "delay_seconds", "ready_at", "due_at", "leased_until", "blocked_until",
-"robots_expires_at", "unresolved_until", "excluded"}.`,
+"robots_expires_at", "unresolved_until", "excluded", "failures", "refusals",
+"last_failure": {"at", "status", "error"}, "forbids_all"}.`,
 		Example: `  seedctl frontier hosts --sort size --limit 20
   seedctl frontier hosts --blocked
   seedctl frontier hosts --blocked --unblock`,
@@ -58,17 +59,55 @@ With --json each line is a host {"host", "domain", "urls", "entries", "due", "do
 				}
 				return p.Hosts, p.Cursor
 			},
-			"HOST\tDOMAIN\tURLS\tENTRIES\tDUE\tTRAPS\tDELAY\tREADY\tBLOCKED UNTIL",
+			"HOST\tDOMAIN\tURLS\tENTRIES\tDUE\tTRAPS\tDELAY\tREADY\tBLOCKED UNTIL\tTROUBLE",
 			func(h *contract.FrontierHost) string {
 				ready := moment(h.ReadyAt)
 				if h.Excluded {
 					ready = "excluded"
 				}
-				return fmt.Sprintf("%s\t%s\t%d\t%d\t%d\t%d\t%g s\t%s\t%s", plain(h.Host), plain(h.Domain), h.URLs,
+				return fmt.Sprintf("%s\t%s\t%d\t%d\t%d\t%d\t%g s\t%s\t%s\t%s", plain(h.Host), plain(h.Domain), h.URLs,
 					h.Entries,
-					h.Due, h.Traps, h.Delay, ready, moment(h.BlockedUntil))
+					h.Due, h.Traps, h.Delay, ready, moment(h.BlockedUntil), troubleText(h))
 			})
 	})
+}
+
+// troubleText says what is wrong with a host: its robots.txt forbids everything, or how often it failed in a row, and
+// how the last time.
+func troubleText(h *contract.FrontierHost) string {
+	n, what := h.Failures, "failure"
+	if n == 0 {
+		n, what = h.Refusals, "refusal"
+	}
+	switch {
+	case h.ForbidsAll:
+		return "robots.txt forbids everything"
+	case n == 0:
+		return "-"
+	case h.LastFailure == nil:
+		return count(int(n), what)
+	}
+	return count(int(n), what) + ", the last: " + failureText(h.LastFailure)
+}
+
+// failureText says how a request failed.
+func failureText(f *contract.FrontierFailure) string {
+	switch {
+	case f.Status != nil:
+		return fmt.Sprintf("status %d", *f.Status)
+	case f.Error != nil:
+		return "no answer: " + plain(*f.Error)
+	}
+	return "no answer"
+}
+
+// askedAgain returns when a host that failed is asked again.
+func askedAgain(h *contract.FrontierHost) *contract.Time {
+	at := h.ReadyAt
+	if u := h.UnresolvedUntil; u != nil && (at == nil || u.After(at.Time)) {
+		at = u
+	}
+	return at
 }
 
 // unblockAll ends all blocks. Hosts are collected before any changes, since that would move those of later pages.
@@ -249,11 +288,17 @@ func writeHost(w io.Writer, d *contract.FrontierHostDetail) error {
 	if d.BlockedUntil != nil {
 		add("blocked until", "%s", moment(d.BlockedUntil))
 	}
+	if d.ForbidsAll {
+		add("robots.txt", "forbids everything")
+	}
 	if d.Failures > 0 {
-		add("failures", "%d in a row", d.Failures)
+		add("failures", "%d in a row; asked again at %s", d.Failures, moment(askedAgain(&d.FrontierHost)))
 	}
 	if d.Refusals > 0 {
-		add("refusals", "%d in a row", d.Refusals)
+		add("refusals", "%d in a row; asked again at %s", d.Refusals, moment(askedAgain(&d.FrontierHost)))
+	}
+	if d.LastFailure != nil {
+		add("last failure", "%s: %s", moment(&d.LastFailure.At), failureText(d.LastFailure))
 	}
 	if len(d.Leased) > 0 {
 		add("leased", "%s until %s", count(len(d.Leased), "URL"), moment(d.LeasedUntil))

@@ -118,7 +118,7 @@ func (e *playedEngine) hostDetail(r *http.Request) (int, any) {
 		return e.host(r)
 	}
 	return 200, contract.FrontierHostDetail{
-		FrontierHost: sampleHosts()[0], Failures: 2, Leased: []string{"https://www.mom.gov.sg/a"},
+		FrontierHost: sampleHosts()[0], Leased: []string{"https://www.mom.gov.sg/a"},
 		Patterns: []contract.FrontierPattern{
 			{Pattern: "news/0/0/*",
 				Observed: contract.Observed{Given: 61, Fetched: 58, Gone: 2, Looks: 120, Changes: 9,
@@ -153,10 +153,12 @@ func (e *playedEngine) urlState(r *http.Request) (int, any) {
 func sampleHosts() []contract.FrontierHost {
 	return []contract.FrontierHost{
 		{Host: "www.mom.gov.sg", Domain: "mom.gov.sg", URLs: 1830, Entries: 2, Due: 1200, Traps: 12, Delay: 2.5,
-			ReadyAt: ptr(at("09:30:02")), DueAt: ptr(at("09:29:30"))},
+			ReadyAt: ptr(at("09:30:02")), DueAt: ptr(at("09:29:30")), Failures: 2,
+			LastFailure: &contract.FrontierFailure{At: at("09:25:02"), Error: ptr("connection refused")}},
 		{Host: "news.example", Domain: "news.example", URLs: 10, Entries: 1, Due: 10, Delay: 1,
 			BlockedUntil: ptr(at("20:00:00"))},
 		{Host: "shop.example", Domain: "shop.example", Delay: 1, Excluded: true},
+		{Host: "wall.example", Domain: "wall.example", Delay: 1, ForbidsAll: true},
 	}
 }
 

@@ -129,8 +129,12 @@ func hostInfos(c *call, hosts []*store.Host) ([]frontier.HostInfo, error) {
 		}
 		infos[i] = frontier.HostInfo{HostState: h.State(h.Domain.ReadyFor("", h, c.now)),
 			Domain: h.Domain.Name, URLs: h.URLs, Entries: len(h.Entries), Due: h.CountDue(c.seconds()), Done: h.Done,
-			Failed: h.Failed, Traps: h.Traps, DueAt: h.DueAt(), LeasedUntil: h.LeaseEnds}
+			Failed: h.Failed, Traps: h.Traps, DueAt: h.DueAt(), LeasedUntil: h.LeaseEnds,
+			Failures: h.Failures, Refusals: h.Refusals, Fault: h.Fault.Shown()}
 		infos[i].Excluded = h.Excluded || h.Domain.Excluded
+		if rules := rulesOf(c, h); rules != nil {
+			infos[i].Forbidden = rules.ForbidsAll()
+		}
 	}
 	return infos, nil
 }

@@ -78,7 +78,7 @@ func setBlock(c *call, h *store.Host, until epoch.Millis) {
 }
 
 func forgetFailures(c *call, h *store.Host) {
-	h.Slow, h.Calm, h.Unresolved, h.Failures, h.Refusals = 0, 0, 0, 0, 0
+	h.Slow, h.Calm, h.Unresolved, h.Failures, h.Refusals, h.Fault = 0, 0, 0, 0, 0, store.Fault{}
 	h.Ready = min(h.Ready, c.now.Add(h.Interval()))
 }
 

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/newsfork/seed-engine/frontier"
@@ -88,10 +89,14 @@ func outcomeOf(r *frontier.Result) outcome {
 	return fetched
 }
 
-// recordResponse updates the host from a response.
-func (c *call) recordResponse(h *store.Host, r *frontier.Result) {
+// recordResponse updates the host from a response to the URL of a hash.
+func (c *call) recordResponse(h *store.Host, hash uint64, r *frontier.Result) {
 	h.Change()
-	switch o := outcomeOf(r); {
+	o := outcomeOf(r)
+	if o == unanswered || o == broken || o == refused || o == postponed && !r.NotFetched {
+		recordFault(c, h, hash, r.Status, r.Error)
+	}
+	switch {
 	case r.NoRobots:
 		wait := seconds(r.RetryAfter) // a 429 or 503, which also slows the host down
 		if wait == 0 {
@@ -118,7 +123,27 @@ func (c *call) recordResponse(h *store.Host, r *frontier.Result) {
 	default:
 		calm(h)
 		h.Failures, h.Refusals = 0, 0
+		h.Fault.Answered(hash)
 	}
+}
+
+// notResolved is the error of a host whose name has no address, as scrapers report it.
+const notResolved = "unresolved"
+
+// recordFault records the last failed request to a host. hash is that of its URL, or 0.
+func recordFault(c *call, h *store.Host, hash uint64, status int, text string) {
+	h.Fail(frontier.Fault{At: c.seconds(), Status: status, Error: cut(text, frontier.MaxFaultBytes)}, hash)
+}
+
+// faultText says what a failure was: "with status 502", or "without an answer: " and why.
+func faultText(f *frontier.Fault) string {
+	switch {
+	case f.Status != 0:
+		return fmt.Sprintf("with status %d", f.Status)
+	case f.Error != "":
+		return "without an answer: " + f.Error
+	}
+	return "without an answer"
 }
 
 // probed reports whether a lease takes only one page of a host, to probe it.

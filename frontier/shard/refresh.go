@@ -246,6 +246,11 @@ func recordRefresh(c *call, h *store.Host, e *store.Entry, r *frontier.RefreshRe
 	before, was := h.NextDue(), e.State()
 	if store.FailedStatus(r.Status) { // others are counted by the tick, which writes the counters anyway
 		c.tx.State().Faults++
+		text := ""
+		if r.Visit.Unresolved {
+			text = notResolved
+		}
+		recordFault(c, h, store.Hash48(e.Path), r.Status, text)
 	}
 	// Many feeds differ at every request, if only by their own date, so the number of new pages counts.
 	changed = c.recordCheck(e, &frontier.Result{Status: r.Status, ETag: r.ETag, LastModified: r.LastModified,

@@ -313,7 +313,7 @@ func (p *reporter) recordPage(h *store.Host, q *store.Page, r *frontier.Result) 
 	if !r.NotFetched && !r.NoRobots && !r.Forbidden {
 		q.Status = uint16(r.Status)
 	}
-	c.recordResponse(h, r)
+	c.recordResponse(h, store.Hash48(q.Path), r)
 	switch outcomeOf(r) {
 	case postponed:
 		if r.NotFetched || r.NoRobots {
@@ -430,7 +430,7 @@ func (p *reporter) fetchedForeign(h *store.Host, q *store.Page, r *frontier.Resu
 // entry records the outcome of a leased entry point.
 func (p *reporter) entry(h *store.Host, hash uint64, r *frontier.Result) error {
 	c := p.c
-	c.recordResponse(h, r)
+	c.recordResponse(h, hash, r)
 	if err := h.UnpackEntries(); err != nil {
 		return err
 	}

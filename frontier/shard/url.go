@@ -49,6 +49,7 @@ type explainer struct {
 	url   string
 	state *frontier.URLState
 	host  *store.Host
+	last  string // what the last failure of the URL was, to be appended to how often it failed; "" if that is unknown
 }
 
 func (x *explainer) run() error {
@@ -103,6 +104,11 @@ func (x *explainer) run() error {
 		waits, due = true, h.Entries[at].Due
 		entry := h.Entries[at].State()
 		x.state.Entry = &entry
+	}
+	if own := h.Fault.Of(hash); own || waits && x.hostFault() != nil {
+		if x.state.Fault = h.Fault.Shown(); own {
+			x.last = ", the last time " + faultText(x.state.Fault)
+		}
 	}
 	switch {
 	case x.excluded():
@@ -197,16 +203,19 @@ func (x *explainer) waits(p *store.Page, due epoch.Seconds) {
 	case h.Unresolved > c.now && h.Unresolved == free:
 		x.say("the name of its host did not resolve; it is tried again at %s", instant(h.Unresolved))
 	case due.Millis() > c.now && due.Millis() == free && x.state.Attempts > 0:
-		x.say("it failed or was refused %s, and is tried again at %s", times(x.state.Attempts), instant(due.Millis()))
+		x.say("it failed or was refused %s%s, and is tried again at %s", times(x.state.Attempts), x.lastAnswer(),
+			instant(due.Millis()))
 	case due.Millis() > c.now && due.Millis() == free:
 		x.say("its turn comes at %s", instant(due.Millis()))
 	case free > c.now && h.Failures > 0:
-		x.say("its host failed %s in a row, and is tried again at %s", times(int(h.Failures)), instant(free))
-	case free > c.now && h.Refusals >= refusing:
-		x.say("its host refused %d pages in a row, and is tried again at %s", h.Refusals, instant(free))
-	case free > c.now:
-		x.say("its host is ready again at %s: its delay, a Retry-After, or a robots.txt that cannot be read",
+		x.say("its host failed %s in a row%s, and is tried again at %s", times(int(h.Failures)), x.lastOfHost(),
 			instant(free))
+	case free > c.now && h.Refusals >= refusing:
+		x.say("its host refused %d pages in a row%s, and is tried again at %s", h.Refusals, x.lastOfHost(),
+			instant(free))
+	case free > c.now:
+		x.say("its host is ready again at %s: its delay, a Retry-After, or a robots.txt that cannot be read%s",
+			instant(free), x.sinceFault())
 	case h.Lease != 0:
 		x.state.State = stateDue
 		x.say("a scraper has other pages of its host, until %s at the latest", instant(h.LeaseEnds))
@@ -221,6 +230,37 @@ func (x *explainer) waits(p *store.Page, due epoch.Seconds) {
 		x.say("it is leased when its host's turn comes, to a scraper whose filter it passes; its host has %d pages",
 			h.URLs)
 	}
+}
+
+// lastAnswer says what the last failure of a page was, if that is known; its status outlives the failures of others.
+func (x *explainer) lastAnswer() string {
+	if x.last == "" && x.state.LastStatus >= 400 {
+		return ", the last time " + faultText(&frontier.Fault{Status: x.state.LastStatus})
+	}
+	return x.last
+}
+
+// hostFault returns the last failure of a host that rests, or nil if no rest can be due to it any more.
+func (x *explainer) hostFault() *frontier.Fault {
+	f := x.host.Fault.Shown()
+	if f == nil || x.c.freeAt(x.host) <= x.c.now || f.At.Millis().Add(dailyRest) <= x.c.now {
+		return nil
+	}
+	return f
+}
+
+func (x *explainer) lastOfHost() string {
+	if f := x.hostFault(); f != nil {
+		return ", the last time " + faultText(f)
+	}
+	return ""
+}
+
+func (x *explainer) sinceFault() string {
+	if f := x.hostFault(); f != nil {
+		return fmt.Sprintf("; it failed at %s %s", instant(f.At.Millis()), faultText(f))
+	}
+	return ""
 }
 
 // finished explains why a page is not waiting any more.
@@ -240,9 +280,8 @@ func (x *explainer) finished(k store.Known, visit *store.Page, scheduled bool) {
 		x.say("a scraper read in robots.txt that it is disallowed; it comes back when it is put after the rules have "+
 			"changed, or after %s", instant(allowedAgain(x.host, k).Millis()))
 	case k.Life == store.Gone:
-		x.say("it does not exist, was refused, or was taken out; it comes back when its site lists it with a newer "+
-			"date, or when it is put after %s",
-			instant(k.Until().Add(goneFor).Millis()))
+		x.say("it does not exist, was refused, or was taken out%s; it comes back when its site lists it with a newer "+
+			"date, or when it is put after %s", x.last, instant(k.Until().Add(goneFor).Millis()))
 	case len(x.host.Domain.Backlogs) > 0:
 		x.say("better pages of its domain wait; it is put again when those are fetched, if the engine has stored it")
 	default:
@@ -304,7 +343,7 @@ func (s *Shard) Host(now epoch.Millis, name string) (d frontier.HostDetail, err 
 			return err
 		}
 		v := &c.tx.State().Visits
-		d = frontier.HostDetail{HostInfo: infos[0], Failures: h.Failures, Refusals: h.Refusals,
+		d = frontier.HostDetail{HostInfo: infos[0],
 			Override: h.Override.Milliseconds(), Scheduled: h.Scheduled, Stale: !trustsDates(h),
 			DomainURLs: m.Pages(), Limit: c.settings.URLsPerDomain, Backlogs: m.Backlogs, MirrorOf: m.MirrorOf,
 			Evidence: m.Evidence,

@@ -22,6 +22,10 @@ export function frontier(domains, now, shards = 16) {
     robots_expires_at: i % 6 ? iso(now + 80_000_000) : null,
     unresolved_until: i % 100 === 8 ? iso(now + 3_000_000) : null,
     excluded: i % 100 === 13,
+    failures: i % 100 === 8 ? 3 : 0,
+    refusals: 0,
+    last_failure: i % 100 === 8 ? { at: iso(now - 60_000), status: null, error: "unresolved" } : null,
+    forbids_all: false,
   }));
   return new Frontier(hosts, now, shards);
 }
@@ -137,6 +141,7 @@ class Frontier {
       due_at: ["due", "waiting"].includes(state) ? at(state === "due" ? -5 : 25) : null,
       lease_until: state === "leased" ? at(2) : null,
       last_status: state === "waiting" ? 304 : null,
+      last_failure: state === "due" ? { at: at(-9), status: null, error: "connection reset" } : null,
       checks:
         state === "waiting"
           ? [
@@ -165,8 +170,6 @@ class Frontier {
     if (!host) return null;
     return {
       ...host,
-      failures: host.unresolved_until ? 3 : 0,
-      refusals: 0,
       override_delay_seconds: null,
       leased: host.leased_until ? [`https://${name}/news/leased`] : [],
       revisits: {

@@ -808,6 +808,24 @@ describe("the dashboard", { skip }, () => {
       await found.waitFor({ state: "detached" });
     });
 
+    test("hosts say how they failed last, and that their robots.txt forbids everything", async () => {
+      const engine = world();
+      const [broken, refusing, forbidding] = engine.frontier.hosts;
+      const well = { ready_at: null, leased_until: null, unresolved_until: null, excluded: false };
+      const ago = new Date(Date.now() - 60_000).toISOString();
+      Object.assign(broken, well, { failures: 2, last_failure: { at: ago, status: null, error: "ECONNREFUSED ‮1" } });
+      Object.assign(refusing, well, { refusals: 3, last_failure: { at: ago, status: 403, error: null } });
+      Object.assign(forbidding, well, { forbids_all: true });
+      await open("#/frontier", { engine });
+      assert.match(await said(row(broken.host)), /Failures in a row: 2 · no answer: ECONNREFUSED/);
+      assert.match(await said(row(refusing.host)), /Refusals in a row: 3 · HTTP 403/);
+      assert.match(await said(row(forbidding.host)), /robots\.txt forbids everything/);
+      await open(`#/frontier?host=${broken.host}`, { engine });
+      assert.match(await said(card("Host")), /Last failure .* no answer: ECONNREFUSED/);
+      await open(`#/frontier?url=https://${broken.host}/news/due`, { engine });
+      assert.match(await said(card("State of a URL")), /Last failure .* no answer: connection reset/);
+    });
+
     test("on a phone 36 hosts take a few screens", async () => {
       const engine = world();
       engine.frontier.hosts.splice(36);

@@ -87,6 +87,9 @@ func randomHost(r *rand.Rand) *Host {
 		h.Sections = append(h.Sections, Section{fmt.Sprint("s", i), r.Int64N(9000), r.IntN(2) == 0, r.Int64N(20_000)})
 		h.TrapExample = "https://www.a.example/wall/5"
 	}
+	if r.IntN(2) == 0 {
+		h.Fail(frontier.Fault{At: epoch.Seconds(r.Int64N(1e9) + 1), Status: r.IntN(600), Error: "reset"}, 7)
+	}
 	h.LastLease, h.Passed = r.Int64N(1e6), r.IntN(2) == 0
 	for range r.IntN(5) {
 		h.Missing = append(h.Missing, r.Uint64()>>16)
@@ -146,7 +149,7 @@ func TestRecord_Survives(t *testing.T) {
 			!slices.Equal(got.recent, h.recent) || !slices.Equal(got.Missing, h.Missing) || got.Passed != h.Passed ||
 			!reflect.DeepEqual(got.segments, append([]segment{}, h.segments...)) ||
 			!slices.EqualFunc(got.Entries, h.Entries, func(a, b Entry) bool { return reflect.DeepEqual(a, b) }) ||
-			got.claim != h.claim || got.tail != h.tail || got.places != h.places {
+			got.claim != h.claim || got.Fault != h.Fault || got.tail != h.tail || got.places != h.places {
 			t.Fatalf("got %+v\nwant %+v", got, h)
 		}
 	}
@@ -186,9 +189,9 @@ func TestRecord_Survives(t *testing.T) {
 	if got, err := decodeHost(h.ID, h.Name, h.domain, h.append(nil)); err != nil || !got.Rewrite {
 		t.Errorf("%+v, %v", got, err)
 	}
-	h.Sections, h.TrapExample = nil, ""
+	h.Sections, h.TrapExample, h.Fault = nil, "", Fault{}
 	record := h.append(nil)
-	earlier := record[:len(record)-2] // without both
+	earlier := record[:len(record)-3] // without all three
 	if got, err := decodeHost(h.ID, h.Name, h.domain, earlier); err != nil || got.claim != h.claim ||
 		!bytes.Equal(got.append(nil), record) {
 		t.Errorf("a row of an earlier version: %+v, %v", got, err)

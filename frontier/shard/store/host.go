@@ -52,6 +52,50 @@ type failures struct {
 	Unresolved epoch.Millis // its name did not resolve, and is not tried again before then
 	Failures   int64        // in a row: requests without an answer, and answers of a broken server
 	Refusals   int64        // in a row: 401, 403 and 451
+	Fault      Fault        // the last one
+}
+
+// Fault is a failed request. At is 0 if none is known.
+type Fault struct {
+	frontier.Fault
+	hash uint64 // of its URL; 0 for another than a page or an entry point
+}
+
+// Fail keeps the last failed request, and the hash of its URL.
+func (l *failures) Fail(f frontier.Fault, hash uint64) { l.Fault = Fault{f, hash} }
+
+// Answered notes that a URL was answered since, so that the fault is not its own any more.
+func (f *Fault) Answered(hash uint64) {
+	if f.hash == hash {
+		f.hash = 0
+	}
+}
+
+// Of reports whether the fault is that of a URL.
+func (f *Fault) Of(hash uint64) bool { return f.At > 0 && f.hash == hash }
+
+// Shown returns the fault, or nil if none is known.
+func (f *Fault) Shown() *frontier.Fault {
+	if f.At == 0 {
+		return nil
+	}
+	shown := f.Fault
+	return &shown
+}
+
+// append packs a fault.
+func (f *Fault) append(b []byte) []byte {
+	if b = appendUint(b, f.At); f.At == 0 {
+		return b
+	}
+	return appendString(appendUint(appendHash(b, f.hash), int64(f.Status)), f.Error)
+}
+
+func (d *decoder) fault() (f Fault) {
+	if f.At = d.seconds(); f.At > 0 {
+		f.hash, f.Status, f.Error = d.hash(), int(d.int()), d.string()
+	}
+	return f
 }
 
 // hostLease is the lease under which a scraper has a host.
@@ -254,7 +298,7 @@ func (h *Host) append(b []byte) []byte {
 	b = appendString(h.Patterns.append(h.Texts.append(b)), h.Rules)
 	b = h.Copies.append(appendUint(b, h.RulesAt))
 	b = appendUint(appendString(h.appendMissing(b), h.Usage), h.ClaimedAt)
-	b = appendString(h.Sections.append(b), h.TrapExample)
+	b = h.Fault.append(appendString(h.Sections.append(b), h.TrapExample))
 	return append(b, h.tail...)
 }
 
@@ -450,6 +494,9 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 		}
 		if d.at < len(d.text) {
 			h.Sections, h.TrapExample = d.sections(), d.string()
+		}
+		if d.at < len(d.text) {
+			h.Fault = d.fault()
 		}
 	}
 	h.tail = d.text[d.at:]

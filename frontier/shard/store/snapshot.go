@@ -447,6 +447,9 @@ func (h *Host) inherit(blank *Host) {
 		max(h.Unresolved, blank.Unresolved)
 	h.Override, h.AskedAt = max(h.Override, blank.Override), max(h.AskedAt, blank.AskedAt)
 	h.Usage = cmp.Or(blank.Usage, h.Usage)
+	if blank.Fault.At > 0 {
+		h.Fault = blank.Fault
+	}
 	if blank.RobotsEnds > h.RobotsEnds {
 		h.Delay, h.RobotsEnds, h.Rules = blank.Delay, blank.RobotsEnds, blank.Rules
 	} else {

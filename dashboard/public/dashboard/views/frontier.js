@@ -207,6 +207,10 @@ function hostCard(name, host, app) {
       [t("frontier.dueAt"), moment(host.due_at)],
       host.failures > 0 && [t("frontier.failures"), number(host.failures)],
       host.refusals > 0 && [t("frontier.refusals"), number(host.refusals)],
+      host.last_failure && [
+        t("frontier.lastFailure"),
+        [moment(host.last_failure.at), " ", failureOf(host.last_failure)],
+      ],
       [t("frontier.revisited"), t("frontier.scheduled", host.revisits.scheduled)],
       host.of_domain.mirror_of && [t("frontier.mirrorOf"), domainLink(host.of_domain.mirror_of)],
     ),
@@ -244,6 +248,7 @@ function urlCard(url, hosts, app) {
       url.due_at && [t("frontier.dueAt"), moment(url.due_at)],
       url.lease_until && [t("frontier.leaseUntil"), moment(url.lease_until)],
       url.last_status && [t("frontier.lastStatus"), number(url.last_status)],
+      url.last_failure && [t("frontier.lastFailure"), [moment(url.last_failure.at), " ", failureOf(url.last_failure)]],
       url.entry && [t("entryPoints.method"), foreign(label("method", url.entry.method))],
       url.entry && [t("entryPoints.interval"), duration(url.entry.interval_seconds * 1_000)],
       url.entry && [t("frontier.changedAt"), moment(url.entry.changed_at)],
@@ -309,7 +314,7 @@ function hostsCard(hosts, route, app) {
                 ),
               ],
             },
-            { head: t("state"), cell: hostState },
+            { head: t("state"), cell: (row) => [hostState(row), trouble(row)] },
             { head: t("frontier.urls"), number: true, cell: (row) => number(row.urls) },
             { head: t("frontier.due"), number: true, cell: (row) => number(row.due) },
             { head: t("frontier.traps"), number: true, cell: (row) => number(row.traps) },
@@ -336,9 +341,24 @@ function hostState(row) {
   if (isBlocked(row)) return until("bad", "blocked", row.blocked_until);
   if (ahead(row.unresolved_until))
     return until("bad", "unresolved", row.unresolved_until, (when) => t("frontier.again", when));
+  if (row.forbids_all) return badge("bad", label("frontier.is", "forbidden"));
   if (ahead(row.leased_until)) return until("good", "leased", row.leased_until);
   if (ahead(row.ready_at)) return until("quiet", "resting", row.ready_at);
   return badge(row.due > 0 ? "waiting" : "quiet", label("frontier.is", row.due > 0 ? "due" : "idle"));
+}
+
+/** How a request failed: its status, or why nothing answered. */
+const failureOf = ({ status, error }) =>
+  status ? t("frontier.httpStatus", status) : [t("noAnswer"), error && [": ", foreign(error)]];
+
+/** How often a host failed or refused in a row, and how the last time. */
+function trouble(row) {
+  const words = [
+    row.failures > 0 && `${t("frontier.failures")}: ${number(row.failures)}`,
+    row.refusals > 0 && `${t("frontier.refusals")}: ${number(row.refusals)}`,
+  ].filter(Boolean);
+  if (words.length === 0) return null;
+  return h("div", { class: "small" }, words.join(", "), row.last_failure && [" · ", failureOf(row.last_failure)]);
 }
 
 /** The actions for a host. */
