@@ -228,9 +228,11 @@ func TestOutcome_Barrier(t *testing.T) {
 	allowing := func(d *contract.Document) { d.Technical.RobotsTxt.AllowsCrawling = true }
 	for want, change := range map[contract.Barrier]func(d *contract.Document){
 		contract.Forbidden: forbidding,
-		contract.Refuses:   func(d *contract.Document) { d.Blocked, d.Contract = true, []byte(entries) },
-		contract.Empty:     func(d *contract.Document) { forbidding(d); allowing(d) },
-		"":                 func(d *contract.Document) { d.Reachable = false },
+		contract.Refuses: func(d *contract.Document) {
+			d.Blocked, d.BlockedReason, d.Contract = true, contract.Text("HTTP 403"), []byte(entries)
+		},
+		contract.Empty: func(d *contract.Document) { forbidding(d); allowing(d) },
+		"":             func(d *contract.Document) { d.Reachable = false },
 	} {
 		d := contract.Document{Reachable: true, Discovery: []byte(`{"discovered_urls":[]}`),
 			Contract: []byte(`{"entry_points":[]}`)}
@@ -238,6 +240,9 @@ func TestOutcome_Barrier(t *testing.T) {
 		o := contract.OutcomeOf(&d)
 		if got, ok := contract.ParseOutcome(o.Metadata()); !ok || o.Barrier != want || got.Barrier != want {
 			t.Errorf("%q, read as %q; want %q", o.Barrier, got.Barrier, want)
+		} else if got.ErrorMessage != o.ErrorMessage || got.ErrorType != o.ErrorType ||
+			want == contract.Refuses && (o.ErrorMessage != "HTTP 403" || o.ErrorType != "") {
+			t.Errorf("%q: error %q %q, read as %q", want, o.ErrorType, o.ErrorMessage, got.ErrorMessage)
 		}
 	}
 	// A site that forbids its home page alone is fetched.

@@ -19,9 +19,9 @@ type Outcome struct {
 	Barrier      Barrier       // why nothing may be fetched, if it is reachable
 	Duration     time.Duration // of the processing, without politeness waits
 	ErrorType    string        // why nothing answered; "" if reachable
-	ErrorMessage string
-	Revision     int       // of the document
-	ChangedAt    time.Time // when the document was written; zero if unknown
+	ErrorMessage string        // also what a site that refuses everything answered
+	Revision     int           // of the document
+	ChangedAt    time.Time     // when the document was written; zero if unknown
 }
 
 // Barrier is the reason for which a collection that reached its domain found nothing to fetch.
@@ -66,7 +66,9 @@ func OutcomeOf(d *Document) Outcome {
 		Revision: d.Revision, ChangedAt: d.Processing.ProcessedAt.UTC(),
 	}
 	if d.Reachable {
-		o.Barrier = barrierOf(d)
+		if o.Barrier = barrierOf(d); o.Barrier == Refuses && d.BlockedReason != nil {
+			o.ErrorMessage = printable(*d.BlockedReason)
+		}
 	} else {
 		o.ErrorType = string(Network)
 		if d.Robots.ErrorType != nil {
@@ -106,8 +108,11 @@ func (o Outcome) Metadata() map[string]string {
 	if o.Barrier != "" {
 		m["barrier"] = string(o.Barrier)
 	}
-	if !o.Reachable {
+	switch {
+	case !o.Reachable:
 		m["error_type"], m["error"] = o.ErrorType, o.ErrorMessage
+	case o.ErrorMessage != "":
+		m["error"] = o.ErrorMessage
 	}
 	return m
 }

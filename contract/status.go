@@ -135,8 +135,9 @@ type DomainRecord struct {
 	// CrawlingAllowed is false if robots.txt forbids everything that was found, or cannot be read; null if the last
 	// collection was one of an earlier version.
 	CrawlingAllowed *bool        `json:"crawling_allowed"`
-	Barrier         *Barrier     `json:"barrier"` // why nothing may be fetched; null if something may be
-	Retry           *DomainRetry `json:"retry"`   // of a pending domain whose collection failed
+	Barrier         *Barrier     `json:"barrier"`        // why nothing may be fetched; null if something may be
+	BarrierReason   *string      `json:"barrier_reason"` // what a domain that refuses everything answered
+	Retry           *DomainRetry `json:"retry"`          // of a pending domain whose collection failed
 }
 
 // DomainRetry is the last failed attempt of a domain that is retried.

@@ -181,6 +181,9 @@ func (r *domainRecordRow) record() contract.DomainRecord {
 		if d.CrawlingAllowed = &allowed; b != contract.Clear {
 			d.Barrier = &b
 		}
+		if b == contract.Refuses && r.State != string(contract.Failed) { // else the error is that of a later attempt
+			d.BarrierReason = r.ErrorMessage
+		}
 	}
 	if r.ChangedAt > 0 {
 		d.Revision = r.Revision

@@ -26,8 +26,8 @@ points were looked at, what they answered, and when they are asked next.
 
 With --json each line is a domain {"domain", "partition_info", "state", "robots_exists",
 "sitemap_exists", "processing_duration_ms", "collected_at", "queued_at", "error_type",
-"error_message", "crawling_allowed", "barrier", "retry"}; with a DOMAIN it is one object that holds
-its domain_metadata.json as "document".`,
+"error_message", "crawling_allowed", "barrier", "barrier_reason", "retry"}; with a DOMAIN it is one
+object that holds its domain_metadata.json as "document".`,
 		Example: `  seedctl domains --state failed --date 2026-01-28
   seedctl domains --barrier forbidden
   seedctl domains --sort duration --slower-than 5s
@@ -76,6 +76,9 @@ its domain_metadata.json as "document".`,
 
 func domainRow(d *contract.DomainRecord) string {
 	why := or(d.ErrorType)
+	if d.BarrierReason != nil && d.ErrorType == nil {
+		why = plain(*d.BarrierReason)
+	}
 	if d.ErrorMessage != nil {
 		why += ": " + or(d.ErrorMessage)
 	}
@@ -174,6 +177,14 @@ func writeDomain(w io.Writer, d *contract.DomainDetail) error {
 		add("state", "%s", stateText(e))
 		if e.ErrorType != nil || e.ErrorMessage != nil {
 			add("error", "%s: %s", or(e.ErrorType), or(e.ErrorMessage))
+		}
+		if x := e.Retry; x != nil {
+			text := fmt.Sprintf("attempt %d of %d failed at %s: %s: %s", x.Attempt, x.Of, moment(&x.FailedAt),
+				plain(string(x.ErrorType)), plain(x.ErrorMessage))
+			if x.NextAt != nil {
+				text += "; again at " + moment(x.NextAt)
+			}
+			add("retried", "%s", text)
 		}
 		add("queued", "%s", moment(e.QueuedAt))
 		add("collected", "%s, in %s ms", moment(e.CollectedAt), number(e.DurationMS))

@@ -95,6 +95,8 @@ func TestDomains_Barrier(t *testing.T) {
 	for want, d := range map[string]contract.DomainRecord{
 		"\tforbidden\tno\t": {State: contract.Processed, Barrier: ptr(contract.Forbidden), CrawlingAllowed: &no},
 		"\trefuses\t-\t":    {State: contract.Processed, Barrier: ptr(contract.Refuses)},
+		"\trefuses\t-\t-\t-\t-\tHTTP 403": {State: contract.Processed, Barrier: ptr(contract.Refuses),
+			BarrierReason: ptr("HTTP 403")},
 		"\tnothing to fetch\tyes\t": {State: contract.Processed, Barrier: ptr(contract.Empty),
 			CrawlingAllowed: &out},
 		"\texcluded\t-\t":  {State: contract.Processed, Barrier: ptr(contract.Empty), Excluded: &out},
@@ -103,6 +105,25 @@ func TestDomains_Barrier(t *testing.T) {
 	} {
 		if got := domainRow(&d); !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
+		}
+	}
+}
+
+// TestDomains_Retried: a domain that is being retried says which attempt failed, why, and when the next one is.
+func TestDomains_Retried(t *testing.T) {
+	for next, want := range map[*contract.Time]string{
+		ptr(at("09:29:00")): "attempt 2 of 4 failed at 2026-01-28 09:25:00: network_error: connection refused; " +
+			"again at 2026-01-28 09:29:00",
+		nil: "attempt 2 of 4 failed at 2026-01-28 09:25:00: network_error: connection refused",
+	} {
+		d := sampleDomain()
+		record := *d.Record
+		record.State, d.Record = contract.Pending, &record
+		record.Retry = &contract.DomainRetry{Attempt: 2, Of: 4, ErrorType: contract.Network,
+			ErrorMessage: "connection refused", FailedAt: at("09:25:00"), NextAt: next}
+		var b strings.Builder
+		if err := writeDomain(&b, &d); err != nil || !strings.Contains(b.String(), want+"\n") {
+			t.Errorf("%v\n%s", err, b.String())
 		}
 	}
 }

@@ -310,6 +310,7 @@ func domainBarriers(t T, db ledger.DB, name string) {
 			Outcome: outcome(i, domain != "down.sg")})
 	}
 	changes.Domains[4].Outcome.Barrier = contract.Forbidden
+	changes.Domains[2].Outcome.ErrorMessage = "HTTP 403 to all 9 requests"
 	changes.Domains = append(changes.Domains, ledger.DomainChange{Partition: p, Domain: "waits.sg", Queued: at(1)})
 	earlier := outcome(0, true)
 	earlier.Barrier = ""
@@ -357,6 +358,13 @@ func domainBarriers(t T, db ledger.DB, name string) {
 		records, err := ledger.New(db).Domain(ctx, domain, contract.Filter{Category: name})
 		must(t, "Domain", err)
 		expect(t, domain+" may be crawled", string(contract.Encode(records[0].CrawlingAllowed)), want)
+	}
+
+	for domain, want := range map[string]string{"clear.sg": "null", "forbidden.sg": "null",
+		"refuses.sg": `"HTTP 403 to all 9 requests"`, "down.sg": "null"} {
+		records, err := ledger.New(db).Domain(ctx, domain, contract.Filter{Category: name})
+		must(t, "Domain", err)
+		expect(t, domain+" refuses with", string(contract.Encode(records[0].BarrierReason)), want)
 	}
 
 	// Queued again it keeps its barrier; a later collection replaces it.

@@ -354,6 +354,33 @@ describe("the dashboard", { skip }, () => {
     assert.match(await said(page.locator("tbody")), /attempt 2 of 4 failed[\s\S]+Storage[\s\S]+next attempt in/);
   });
 
+  test("a domain that is retried says which attempt failed, why, and when the next is", async () => {
+    const engine = world();
+    const retry = {
+      attempt: 2,
+      of: 4,
+      error_type: "network_error",
+      error_message: "connection refused",
+      failed_at: new Date(Date.now() - 60_000).toISOString(),
+      next_at: new Date(Date.now() + 210_000).toISOString(),
+    };
+    // One that failed before, so there is a document, and one that was never collected.
+    for (const one of [engine.domains[7], engine.domains.find((domain) => domain.state === "pending")]) {
+      Object.assign(one, { state: "pending", retry, error_type: null, error_message: null });
+      await open(`#/domain/${one.domain}`, { engine });
+      const why = card("Why it failed");
+      await why.waitFor();
+      assert.match(
+        await said(why),
+        /attempt 2 of 4 failed 1 minute ago\. next attempt in \d minutes Network – [\s\S]+connection refused/,
+      );
+      assert.doesNotMatch(await said(why), /There is no dead letter/);
+      assert.equal(await why.getByRole("button").count(), 0);
+    }
+    await open("#/domains?barrier=refuses", { engine });
+    assert.match(await said(page.locator("tbody tr").first()), /refuses .* HTTP 403/);
+  });
+
   test("what may be done with a domain stands under its heading", async () => {
     await open("#/domain/city-council-2.example");
     const { y } = await button("Collect again…").boundingBox();

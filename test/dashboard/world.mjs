@@ -87,6 +87,7 @@ function domain(i, partition_info, now) {
     queued_at: iso(now - 2 * HOUR - i * 1_000),
     crawling_allowed: state === "processed" ? i % 100 !== 31 : null,
     barrier: state === "processed" ? ({ 31: "forbidden", 32: "refuses", 33: "nothing" }[i % 100] ?? null) : null,
+    barrier_reason: state === "processed" && i % 100 === 32 ? "HTTP 403" : null,
     retry: state === "pending" && i % 2 ? retry(i, now) : null,
     error_type,
     error_message: error_message?.replace("{domain}", name) ?? null,

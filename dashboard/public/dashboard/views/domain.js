@@ -210,13 +210,25 @@ function lead(found, route) {
 function failure(found, open, app) {
   const { document: doc, record, partition_info: partition, domain } = found;
   const excluded = isExcluded(found);
-  if (record?.state !== "failed" && doc?.reachable !== false && open.length === 0) return null;
-  const type = record?.error_type ?? doc?.robots?.error_type ?? open[0]?.error_type;
-  const message = record?.error_message ?? doc?.robots?.error ?? open[0]?.error_message;
+  const pending = record?.state === "pending";
+  const retry = pending && !excluded ? record.retry : null;
+  if (record?.state !== "failed" && doc?.reachable !== false && open.length === 0 && !retry) return null;
+  const last = retry ?? (record?.error_type ? record : null);
+  const type = last?.error_type ?? doc?.robots?.error_type ?? open[0]?.error_type;
+  const message = last?.error_message ?? doc?.robots?.error ?? open[0]?.error_message;
   return h(
     "section",
     { class: "card failed", key: "failure", "aria-label": t("domain.why") },
     h("h2", null, t("domain.why")),
+    retry &&
+      h(
+        "p",
+        null,
+        h("strong", null, t("domains.attempt", retry.attempt, retry.of)),
+        " ",
+        since(retry.failed_at),
+        retry.next_at && [". ", t("domains.next"), " ", since(retry.next_at)],
+      ),
     type && h("p", null, h("strong", null, label("error", type)), " – ", label("why", type)),
     h("blockquote", null, foreign(message)),
     type && !excluded && h("p", null, h("strong", null, t("letter.todo")), " ", label("todo", type)),
@@ -238,9 +250,10 @@ function failure(found, open, app) {
         actionButton(t("domain.collect"), () => collectDomain(app, domain, partition), { kind: "primary" }),
       open.length === 0 &&
         !doc &&
+        !pending &&
         actionButton(t("domain.queue"), () => queueFiles(app, partition), { kind: "primary" }),
     ),
-    open.length === 0 && doc && !excluded && h("p", { class: "muted small" }, t("domain.noLetter")),
+    open.length === 0 && doc && !excluded && !pending && h("p", { class: "muted small" }, t("domain.noLetter")),
     open.length > 0 && excluded && h("p", { class: "muted small" }, t("letter.excluded")),
   );
 }

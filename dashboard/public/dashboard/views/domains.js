@@ -89,7 +89,7 @@ export function domainState(row) {
 }
 
 /** Why a domain failed, or why its last attempt did and when the next one is. */
-function reason({ error_type, error_message, retry }) {
+function reason({ error_type, error_message, barrier_reason, retry }) {
   const type = error_type ?? retry?.error_type;
   return type
     ? [
@@ -97,7 +97,7 @@ function reason({ error_type, error_message, retry }) {
         h("div", { class: "small clipped" }, foreign(error_message ?? retry?.error_message)),
         retry?.next_at && h("div", { class: "small muted" }, t("domains.next"), " ", since(retry.next_at)),
       ]
-    : foreign(null);
+    : foreign(barrier_reason ?? null);
 }
 
 /** Filters that the API refuses: only failed domains have an error type, and only processed ones a time. */
