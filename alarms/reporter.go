@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -105,7 +106,12 @@ func (r *Reporter) Trial(ctx context.Context, by string) (contract.AlarmTrial, e
 	c := contract.AlarmChange{ID: t.ID, Alarm: contract.TrialAlarm, State: contract.AlarmOK, Unit: contract.Count,
 		At: contract.Time{Time: r.Now().UTC()}, Environment: r.Environment, URL: r.Page,
 		Text: r.withPage("Trial (" + r.Environment + "): " + by + " tried the webhook of alarms.")}
-	return t, r.post(ctx, t.ID, contract.Encode(c))
+	err := r.post(ctx, t.ID, contract.Encode(c))
+	if to, bad := url.Parse(r.URL); err != nil && bad == nil { // its path can be a secret
+		err = &contract.Error{Kind: contract.KindOf(err), Op: "alarms.Trial",
+			Message: to.Host + ": " + cmp.Or(contract.MessageOf(err), unreachable), Err: err}
+	}
+	return t, err
 }
 
 // withPage appends the address of the page of alarms to a sentence.

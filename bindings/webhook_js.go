@@ -3,8 +3,8 @@
 package bindings
 
 import (
-	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -35,11 +35,10 @@ func (w Webhook) Post(ctx context.Context, url string, header http.Header, body 
 	})
 	if err != nil {
 		name := worker.ErrorName(err)
-		kind := contract.Network
+		kind, message := contract.Network, "no connection: its address does not resolve, or it refuses or drops them"
 		if name == "TimeoutError" || name == "AbortError" {
-			kind = contract.Timeout
+			kind, message = contract.Timeout, fmt.Sprintf("the webhook did not answer within %s", timeout)
 		}
-		message := "the webhook did not answer: " + cmp.Or(name, "Error")
 		return &contract.Error{Kind: kind, Op: op, Message: message, Err: err}
 	}
 	answer.Body.Close() // unread: only the status matters, and the connection becomes free

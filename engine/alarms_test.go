@@ -47,7 +47,7 @@ func TestAlarms_Posts(t *testing.T) {
 		}
 		w.Hooks.Refuse = 1
 		if a := w.Ask("POST", "/api/v1/alarms/test", ""); a.Status != 502 || a.Error.Code != "webhook_refused" ||
-			a.Error.Message != "the webhook answered 503" {
+			a.Error.Message != "alerts.example: the webhook answered 503" {
 			t.Errorf("a trial that is refused: %d %+v", a.Status, a.Error)
 		}
 

@@ -73,7 +73,8 @@ With --json it prints {"id", "signed"}.`,
 	})
 	return r.command(func(ctx context.Context, _ []string) error {
 		var trial contract.AlarmTrial
-		if err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"alarms", "test"}}, &trial); err != nil {
+		if err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"alarms", "test"},
+			Once: true}, &trial); err != nil {
 			return err
 		}
 		return r.show(trial, func(w io.Writer) error {

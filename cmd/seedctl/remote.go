@@ -109,6 +109,8 @@ func exitCode(err error) int {
 		return exitFailed
 	case answer.Status == 401, answer.Status == 403, answer.Code == "token_not_configured":
 		return exitDenied
+	case answer.Code == "webhook_refused": // the engine answered, the receiver did not
+		return exitFailed
 	case answer.Status >= 500, answer.Status == 429:
 		return exitUnreachable
 	}

@@ -294,6 +294,8 @@ func TestErrors(t *testing.T) {
 			"trying again in 8ms"},
 		{"storage, force", fail(503, "storage_error", "the storage did not answer", ""), "orchestrate --force",
 			exitUnreachable, 1, "(storage_error, request r-1)\n"},
+		{"receiver of alarms", fail(502, "webhook_refused", "hooks.example: the webhook answered 404", ""),
+			"alarms test", exitFailed, 1, "hooks.example: the webhook answered 404 (webhook_refused, request r-1)\n"},
 		{"busy", fail(429, "busy", "too many", ""), "orchestrate --force", exitUnreachable, 5, "too many (busy)"},
 		{"other server", raw(200, "text/html", "<p>hello"), "status", exitUnreachable, 1,
 			"answered 200 with text/html, otherwise than the Seed Engine; --url or SEED_API_URL"},
