@@ -183,19 +183,19 @@ const MaxShardBytes = 10_000_000_000
 type FrontierStats struct {
 	FrontierCounts
 	Found       []FrontierFound   `json:"found"`       // new URLs of the last 24 hours, oldest first, every hour
-	Scrapers    []FrontierScraper `json:"scrapers"`    // that named themselves, by name
+	Scrapers    []FrontierScraper `json:"scrapers"`    // by name
 	Shards      []FrontierShard   `json:"shards"`      // those that answered, including empty ones
 	Unavailable []string          `json:"unavailable"` // names of those that did not; they are not counted
 }
 
-// FrontierScraper counts what a scraper did since it was seen first.
+// FrontierScraper counts what a scraper did since it was seen first, or what all that do not name themselves did.
 type FrontierScraper struct {
-	Name    string `json:"name"`
+	Name    string `json:"name"` // "" of those without a name
 	First   Time   `json:"first_seen_at"`
 	Last    Time   `json:"last_seen_at"` // its last lease with items, or report
 	Leased  int64  `json:"leased"`       // items
-	Fetched int64  `json:"fetched"`      // items whose server answered
-	Failed  int64  `json:"failed"`       // items without an answer, or with 5xx; entry points without success
+	Fetched int64  `json:"fetched"`      // items whose server answered, 404 and 429 included
+	Failed  int64  `json:"failed"`       // items without an answer, or with 5xx but 503; entry points without success
 }
 
 // FrontierFound counts the new URLs of the feed in one hour.

@@ -679,9 +679,9 @@ type Stats struct {
 	Scrapers []ScraperCounts `json:",omitempty"` // those that were active last
 }
 
-// ScraperCounts counts what a scraper did, since First.
+// ScraperCounts counts what a scraper did, since First, or what all that do not name themselves did.
 type ScraperCounts struct {
-	Name        string
+	Name        string        // "" of those without a name
 	First, Last epoch.Seconds // lease with items, or report
 	Leased      int64         // items
 	Fetched     int64         // items whose server answered usefully

@@ -57,8 +57,8 @@ func CheckScraper(field, name string) error {
 		switch {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
 		case i == 0 || c != '.' && c != '_' && c != '-':
-			return contract.Invalid(field, "%.80q is not a name; send letters, digits, dots, hyphens and underscores",
-				name)
+			return contract.Invalid(field,
+				"%.80q is not a name; send up to %d letters, digits, dots, hyphens and underscores", name, MaxScraper)
 		}
 	}
 	if len(name) > MaxScraper {

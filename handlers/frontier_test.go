@@ -295,14 +295,16 @@ func TestLease_Robots(t *testing.T) {
 	}
 }
 
-// Scrapers that name themselves are counted, over all shards.
+// Scrapers are counted by name over all shards, those without one together.
 func TestStats_Scrapers(t *testing.T) {
 	f := newFixture(t, nil)
 	put(t, f, "https://a.example/1", "https://b.example/1", "https://c.example/1")
-	for name, want := range map[string]int{"one.1": 200, "-x": 400, strings.Repeat("x", 41): 400} {
+	for name, want := range map[string]int{"one.1": 200, "-x": 400, "two words": 400, strings.Repeat("x", 41): 400} {
 		if r := f.raw(t, "POST", "/api/v1/frontier/lease", `{"max":9,"lease_seconds":60}`, "X-Scraper",
 			name); r.Code != want {
 			t.Errorf("%s: %d %s", name, r.Code, r.Body)
+		} else if want == 400 && !strings.Contains(r.Body.String(), "40") {
+			t.Errorf("%s: the limit is not named: %s", name, r.Body)
 		}
 	}
 	body := f.raw(t, "GET", "/api/v1/frontier/stats", "").Body.String()

@@ -25,6 +25,7 @@ import { startProxy } from "./web/proxy.mjs";
 const live = process.env.LIVE === "1";
 const keep = process.env.KEEP === "1";
 const usualPort = 8787; // seedctl and the clients look there
+const proxyPort = 8790; // as of make web
 const { PORT: named = "" } = process.env;
 const cronSeconds = 10; // of KEEP=1; deployed, the cron runs every minute
 const sample = join(root, "sample");
@@ -87,12 +88,12 @@ async function main() {
   await complete(files);
   setComplete(true);
   if (keep) {
-    const proxy = live ? null : await startProxy(await webInThisProcess());
-    if (proxy)
-      step(
-        "proxy",
-        `${proxy.url} leads to the sample web, for the scrapers of examples/ (its certificate is signed by nobody: curl -k)`,
-      );
+    const proxy = live ? null : await startProxy(await webInThisProcess(), await freePort(proxyPort));
+    if (proxy) {
+      const taken = proxy.url.endsWith(`:${proxyPort}`) ? "" : ` (port ${proxyPort} is taken)`;
+      const about = "for the scrapers of examples/ (its certificate is signed by nobody: curl -k)";
+      step("proxy", `${proxy.url} leads to the sample web, ${about}${taken}`);
+    }
     if (!engine.url.endsWith(`:${usualPort}`))
       step("seedctl", `export SEED_API_URL=${engine.url}${named ? "" : ` (port ${usualPort} is taken)`}`);
     for (const [name, token] of Object.entries(tokens)) step("token", `${name}=${token}  ${tokenUses[name]}`);

@@ -87,6 +87,7 @@ test(
     });
     assert.equal(code, 0, output);
     const { page, proxied, statuses, second } = await seen;
+    assert.match(output, /^proxy +http:\/\/127\.0\.0\.1:(8790 leads .*-k\)|\d+ leads .*\(port 8790 is taken\))$/m);
     assert.match(output, new RegExp(`^seedctl +export SEED_API_URL=http://127\\.0\\.0\\.1:${port}$`, "m"));
     assert.equal(second.code, 1);
     const stop = `process ${process} runs a demo in build/demo/sample-[0-9a-f]+: .* end it with kill ${process}$`;

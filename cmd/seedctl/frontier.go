@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,7 +27,10 @@ func frontierStatsCommand() *cobra.Command {
 		Args:  noArgs,
 		Long: `Shows for each shard its hosts, the pages and entry points that wait, the hosts of which something
 may be fetched now, what is leased, and since when the first of the due hosts waits. Shards that do
-not answer are named. Scrapers that name themselves follow, with what they leased and fetched.
+not answer are named. Scrapers follow by the names that they give themselves (X-Scraper), and those
+without a name in one line: the URLs that they were given (LEASED), that were answered, also with
+404 or 429 (FETCHED), and that got no answer or 5xx but 503 (FAILED). The rest was given back, is
+forbidden by robots.txt, or not reported. All count since the scraper was seen first.
 
 With --json it prints the same as one object, a FrontierStats of /openapi.json.`,
 		Example: `  seedctl frontier stats
@@ -61,7 +65,8 @@ func writeFrontierStats(w io.Writer, s *contract.FrontierStats) error {
 	rows = []string{"\nSCRAPER\tLEASED\tFETCHED\tFAILED\tLAST SEEN"}
 	for i := range s.Scrapers {
 		c := &s.Scrapers[i]
-		rows = append(rows, fmt.Sprintf("%s\t%d\t%d\t%d\t%s", plain(c.Name), c.Leased, c.Fetched, c.Failed,
+		name := cmp.Or(plain(c.Name), "(no name)")
+		rows = append(rows, fmt.Sprintf("%s\t%d\t%d\t%d\t%s", name, c.Leased, c.Fetched, c.Failed,
 			moment(&c.Last)))
 	}
 	return table(w, rows...)

@@ -185,11 +185,15 @@ func usage(t T, db DB) {
 	expect(t, "too long", contract.KindOf(err), contract.Validation)
 }
 
-// scrapers: those that name themselves are counted, and a repeated report counts once.
+// scrapers: they are counted by name, those without one together, and a repeated report counts once.
 func scrapers(t T, db DB) {
 	s := newShard(t, db)
-	s.put("a.example", pages("a.example", 2, 0.5)...)
+	s.put("a.example", pages("a.example", 3, 0.5)...)
 	began := s.now
+	nameless := s.lease(1)
+	s.report(nameless, frontier.Result{ID: nameless.Items[0].ID, Status: 404})
+	s.wait(10_000)
+	leased := s.now
 	l := s.request(frontier.LeaseRequest{Max: 2, PerHost: 2, Seconds: 60, Scraper: "one"})
 	report := frontier.Report{Lease: l.ID, Scraper: "two", Results: []frontier.Result{
 		{ID: l.Items[0].ID, Status: 200}, {ID: l.Items[1].ID, Status: 500}}}
@@ -201,7 +205,8 @@ func scrapers(t T, db DB) {
 		})
 	}
 	expect(t, "counts", s.stats().Scrapers, []frontier.ScraperCounts{
-		{Name: "one", First: began.Seconds(), Last: began.Seconds(), Leased: 2},
+		{First: began.Seconds(), Last: began.Seconds(), Leased: 1, Fetched: 1},
+		{Name: "one", First: leased.Seconds(), Last: leased.Seconds(), Leased: 2},
 		{Name: "two", First: s.now.Seconds(), Last: s.now.Seconds(), Fetched: 1, Failed: 1}})
 	s.request(frontier.LeaseRequest{Max: 2, Seconds: 60, Scraper: "idle"}) // leases nothing
 	for i := range 20 {

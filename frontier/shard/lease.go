@@ -394,9 +394,7 @@ func (l *leaser) finish() (frontier.Lease, error) {
 		again, err := retryAfter(c, l.lanes, l.again)
 		return frontier.Lease{ExpiresAt: l.ends, RetryAfter: again}, err
 	}
-	if name := l.request.Scraper; name != "" {
-		c.tx.State().Scraper(name, c.seconds()).Leased += int64(len(l.items))
-	}
+	c.tx.State().Scraper(l.request.Scraper, c.seconds()).Leased += int64(len(l.items))
 	c.tx.State().Lease = l.number
 	c.tx.PutLease(l.number, l.ends, l.hosts)
 	return frontier.Lease{ID: l.seal.leaseID(l.number), ExpiresAt: l.ends, Items: l.items,

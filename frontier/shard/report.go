@@ -48,7 +48,7 @@ func (s *Shard) Report(now epoch.Millis, r frontier.Report) (answer frontier.Rep
 		if err := p.finish(); err != nil {
 			return err
 		}
-		if n := c.tx.State().Answers - answers; n > 0 && r.Scraper != "" { // a repeated report counts nothing
+		if n := c.tx.State().Answers - answers; n > 0 { // a repeated report counts nothing
 			failed := c.tx.State().Faults - faults
 			counts := c.tx.State().Scraper(r.Scraper, c.seconds())
 			counts.Fetched, counts.Failed = counts.Fetched+n-failed, counts.Failed+failed

@@ -80,6 +80,14 @@ class Frontier {
       found: this.found(),
       scrapers: [
         {
+          name: "",
+          first_seen_at: "2026-01-28T00:00:00Z",
+          last_seen_at: "2026-01-28T08:00:00Z",
+          leased: 12,
+          fetched: 10,
+          failed: 0,
+        },
+        {
           name: "reader-1",
           first_seen_at: "2026-01-28T00:00:00Z",
           last_seen_at: "2026-01-28T09:00:00Z",

@@ -335,6 +335,26 @@ describe("the dashboard", { skip }, () => {
     await page.getByRole("heading", { name: "city-council-2.example" }).waitFor();
   });
 
+  test("the button stands beside its field, and dates and tiles are as elsewhere", async () => {
+    await open("#/domains", { width: 1280 });
+    const field = await page.getByRole("textbox", { name: "Open a domain" }).boundingBox();
+    const beside = await button("Open").boundingBox();
+    assert.ok(beside.x > field.x + field.width && Math.abs(beside.y - field.y) < 8, JSON.stringify([field, beside]));
+    assert.ok(field.width >= 200, `${field.width} px for a URL`);
+    await open("#/", { width: 1280 });
+    const dates = await card("Partitions")
+      .locator("td .unbroken")
+      .evaluateAll((nodes) => nodes.map((node) => [node.textContent, node.getClientRects().length]));
+    assert.ok(dates.length > 1);
+    for (const [date, lines] of dates) assert.deepEqual([/^\d{4}-\d\d-\d\d$/.test(date), lines], [true, 1], date);
+    const names = await page.locator(".tiles dt").allInnerTexts();
+    assert.ok(names.includes("Forbidden"), names.join());
+    assert.ok(
+      names.every((name) => /^[A-Z]|^robots/.test(name)),
+      names.join(),
+    );
+  });
+
   test("domains of which nothing may be fetched, and those that are retried, say why", async () => {
     await open();
     await page.getByRole("link", { name: "12", exact: true }).first().click(); // of the tile: forbidden
@@ -723,7 +743,13 @@ describe("the dashboard", { skip }, () => {
       const stats = fake.world.frontier.stats();
       const all = new Intl.NumberFormat("en").format(stats.urls);
       assert.match(await said(card("In all")), new RegExp(`Hosts 1,250 in 16 shards URLs ${all} waiting or leased`));
-      assert.match(await said(card("Scrapers").locator("tbody tr")), /reader-1 270 255 9 /);
+      const scrapers = card("Scrapers").locator("tbody tr");
+      assert.match(await said(scrapers.nth(0)), /^without a name \(no X-Scraper\) 12 10 0 /);
+      assert.match(await said(scrapers.nth(1)), /^reader-1 270 255 9 /);
+      assert.match(
+        await said(card("Scrapers")),
+        /Fetched: the server answered, also with 404 or 429\. Failed: no answer/,
+      );
       const shardRows = card("Shards").locator("tbody tr");
       assert.equal(await shardRows.count(), 16);
       assert.match(await said(shardRows.nth(2)), /shard-2 78 [\d,]+ \d+ \d+ 21 minutes ago/);

@@ -673,6 +673,29 @@ describe(
       assert.equal(code, 0, output);
     });
 
+    test("runs on Node 20, which knows no TypeScript", { timeout: 120_000 }, async () => {
+      const engine = await playEngine([["/a"]], {});
+      try {
+        const command = commands("crawlee").find((line) => line.startsWith("node news.ts"));
+        const [build, start] = command.split("# Node 20: ")[1].split(" && ");
+        const node = process.env.NODE20 ?? "node --no-strip-types"; // a later one, as ignorant
+        const env = {
+          ...{ SEED_API_URL: engine.url, SEED_API_TOKEN: "", CRAWLEE_STORAGE_DIR: join(scratch, "node20") },
+          ...{ http_proxy: engine.url, https_proxy: engine.url, no_proxy: "127.0.0.1" },
+        };
+        const line = `${build} && ${start.replace("node", node)} --until-idle`;
+        const { code, output } = await run(line, "crawlee", env);
+        assert.equal(code, 0, output);
+        assert.deepEqual(
+          engine.reports.flatMap(({ results }) => results).map(({ id, status }) => [id, status]),
+          [["/a", 200]],
+          output,
+        );
+      } finally {
+        engine.close();
+      }
+    });
+
     test("fetches what there is, nothing forbidden, nothing early", { timeout: 480_000 }, async () => {
       const command = commands("crawlee").find((line) => line.includes("until-idle"));
       const storage = join(scratch, "storage");

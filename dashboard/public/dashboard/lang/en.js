@@ -584,6 +584,9 @@ export default {
   "found.urls": "URLs",
   "found.none": "No URLs reached the feed in the last 24 hours.",
   "frontier.scrapers": "Scrapers",
+  "frontier.scrapers.note":
+    "URLs since each scraper was seen first. Fetched: the server answered, also with 404 or 429. Failed: no answer, or a server error. The other leased ones were given back, forbidden by robots.txt, or are not reported.",
+  "frontier.scraper.nameless": "without a name (no X-Scraper)",
   "frontier.scraper": "Scraper",
   "frontier.scraper.fetched": "Fetched",
   "frontier.scraper.failed": "Failed",

@@ -553,6 +553,9 @@ export default {
   "found.urls": "URL",
   "found.none": "지난 24시간 동안 피드에 새 URL이 없습니다.",
   "frontier.scrapers": "스크레이퍼",
+  "frontier.scrapers.note":
+    "스크레이퍼가 처음 확인된 이후의 URL 수입니다. 가져옴: 서버가 응답함(404, 429 포함). 실패: 응답이 없거나 서버 오류. 임대된 나머지는 반납되었거나, robots.txt가 금지하거나, 아직 보고되지 않은 것입니다.",
+  "frontier.scraper.nameless": "이름 없음 (X-Scraper 없음)",
   "frontier.scraper": "스크레이퍼",
   "frontier.scraper.fetched": "가져옴",
   "frontier.scraper.failed": "실패",

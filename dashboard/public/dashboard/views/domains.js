@@ -123,7 +123,7 @@ function finder(route, app) {
   };
   return h(
     "form",
-    { class: "filters", role: "search", "aria-label": t("domains.find"), on: { submit } },
+    { class: "filters finder", role: "search", "aria-label": t("domains.find"), on: { submit } },
     h(
       "div",
       { class: "field grow" },

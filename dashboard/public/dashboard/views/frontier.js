@@ -115,16 +115,17 @@ function found(hours, state, app) {
 /** The due time of the oldest item, highlighted if it is late. */
 const dueSince = (time) => (time && Date.now() - Date.parse(time) > LATE ? badge("bad", since(time)) : since(time));
 
-/** The scrapers that name themselves. */
+/** The scrapers by name. Those without one are counted together. */
 const scrapers = (rows) =>
   card(
     t("frontier.scrapers"),
+    h("p", { class: "muted small" }, t("frontier.scrapers.note")),
     table({
       caption: t("frontier.scrapers"),
       rows,
       key: (row) => row.name,
       columns: [
-        { head: t("frontier.scraper"), cell: (row) => foreign(row.name) },
+        { head: t("frontier.scraper"), cell: (row) => (row.name ? foreign(row.name) : t("frontier.scraper.nameless")) },
         { head: t("frontier.leased"), number: true, cell: (row) => number(row.leased) },
         { head: t("frontier.scraper.fetched"), number: true, cell: (row) => number(row.fetched) },
         { head: t("frontier.scraper.failed"), number: true, cell: (row) => number(row.failed) },

@@ -148,6 +148,8 @@ function progress(name, p, kind, filter, note) {
   );
 }
 
+const capitalised = (text) => text[0].toUpperCase() + text.slice(1);
+
 /** Rates and counts. Queues and dead letters are always of the whole engine, which is noted if the rest is filtered. */
 function rates(
   {
@@ -200,7 +202,7 @@ function rates(
         (barrier) =>
           barred[barrier] > 0 &&
           tile(
-            label("barrier", barrier),
+            capitalised(label("barrier", barrier)),
             h("a", { href: to("domains", { ...filter, barrier }) }, number(barred[barrier])),
             label("barrier.about", barrier),
           ),
@@ -354,7 +356,7 @@ function partitions(rows, filter, state, app) {
           head: t("partition"),
           wide: true,
           cell: (row) => [
-            h("a", { href: to("overview", partitionOf(row.partition_info)) }, partitionText(row.partition_info)),
+            h("a", { href: to("overview", partitionOf(row.partition_info)) }, unbroken(row.partition_info)),
             h("div", { class: "muted small" }, since(row.updated_at)),
           ],
         },
@@ -388,6 +390,13 @@ function partitions(rows, filter, state, app) {
     shown.length < rows.length && button(t("partitions.all", rows.length), showAll),
   );
 }
+
+/** The name of a partition, whose date stays on one line. */
+const unbroken = (partition) => {
+  const text = partitionText(partition);
+  const at = text.lastIndexOf(" ") + 1;
+  return [text.slice(0, at), h("span", { class: "unbroken" }, text.slice(at))];
+};
 
 const rate = ({ collection_stats: c, processing_stats: p }, field) =>
   p.domains_total ? percent(c[field] / p.domains_total) : "–";
