@@ -22,6 +22,8 @@ type uploadResult struct {
 	// Same is true if the stored file is identical; absent if unknown.
 	Same     *bool `json:"same,omitempty"`
 	Replaced bool  `json:"replaced,omitempty"`
+	// SameAs is the name of another raw file of the partition with the same content, if there is one.
+	SameAs string `json:"same_as,omitempty"`
 }
 
 // ErrTooManyUploads is returned by Bucket.Store at the limit of concurrent uploads.
@@ -83,9 +85,45 @@ func (a datasetRoutes) stored(w http.ResponseWriter, r *http.Request, u uploadRe
 		a.server().Fail(w, r, err, done)
 		return nil
 	}
-	done.Queued = u.queue
+	done.Queued, done.SameAs = u.queue, a.copyOf(ctx, u.file, o)
 	httpapi.Succeed(w, status, done)
 	return nil
+}
+
+// maxCopyPages caps the pages of a partition's listing that are searched for a copy.
+const maxCopyPages = 4
+
+// copyOf returns the name of another raw file of the partition that has the content of o and is not discarded, or "".
+// If the partition cannot be listed, that is only logged: the file is stored.
+func (a datasetRoutes) copyOf(ctx context.Context, file contract.RawFile, o *r2.Object) (name string) {
+	p := file.Partition
+	options := r2.ListOptions{Prefix: contract.RawPrefix(p.Country, p.Category, p.Date)}
+	sum := md5Of(o)
+	for range maxCopyPages {
+		page, err := a.Bucket.List(ctx, options)
+		if err != nil {
+			a.Log.Warn("copy_check_failed", "error_type", contract.KindOf(err), "error", err.Error())
+			return ""
+		}
+		for i := range page.Objects {
+			other := &page.Objects[i]
+			copied, checkpoint, ok := contract.ParseRawKey(other.Key)
+			if !ok || checkpoint || copied.Name == file.Name || sum == nil || other.Size != o.Size {
+				continue
+			}
+			if md5 := md5Of(other); md5 == nil || *md5 != *sum {
+				continue
+			}
+			if ended, err := a.endState(ctx, copied, other); err == nil && ended != contract.DiscardedFile {
+				return copied.Name
+			}
+		}
+		if !page.Truncated || len(page.Objects) == 0 {
+			break
+		}
+		options.StartAfter = page.Objects[len(page.Objects)-1].Key
+	}
+	return ""
 }
 
 // replace stores a file in place of old, which has no valid checkpoint. If an event is still processing old, its

@@ -45,6 +45,35 @@ func TestUpload_SameContent(t *testing.T) {
 	}
 }
 
+// TestUpload_SameBytes: bytes that the partition has under another name are stored, and the answer says so.
+func TestUpload_SameBytes(t *testing.T) {
+	f := newFixture(t, nil)
+	put := func(name, body string) string {
+		t.Helper()
+		r := f.do(t, "PUT", "/api/v1/datasets/sg/news/2026-01-28/"+name, body)
+		if r.status != 201 {
+			t.Fatalf("%d %+v", r.status, r.Error)
+		}
+		var data struct {
+			SameAs string `json:"same_as"`
+		}
+		if err := json.Unmarshal(r.Data, &data); err != nil {
+			t.Fatal(err)
+		}
+		return data.SameAs
+	}
+	for _, c := range []struct{ name, body, want string }{{"raw_0001", `[{"a":1}]`, ""}, {"raw_0002", `[{"a":2}]`, ""},
+		{"raw_0003", `[{"a":2}]`, "raw_0002"}, {"raw_0004", `[ ]`, ""}} {
+		if got := put(c.name, c.body); got != c.want {
+			t.Errorf("%s is the same as %q, want %q", c.name, got, c.want)
+		}
+	}
+	f.do(t, "DELETE", chunkPath, "")
+	if got := put("raw_0005", `[{"a":1}]`); got != "" {
+		t.Errorf("the same as %q, which was deleted", got)
+	}
+}
+
 // files lists the raw files of the partition.
 func (f *fixture) files(t *testing.T) (files []listed) {
 	t.Helper()

@@ -32,15 +32,18 @@ type rawUpload struct {
 	md5       string // of the content, in hexadecimal; "" before it is needed
 	partition contract.Partition
 	name      string // raw_NNNN, or "" for the next that is free
+	sameAs    string // another file of the partition with the same content, if it was stored nevertheless
 }
 
 // uploaded is the --json form of its outcome.
 type uploaded struct {
-	File  string        `json:"file"`
-	Key   string        `json:"key"`
-	Size  int64         `json:"size"`
-	State string        `json:"state"`
-	Error *client.Error `json:"error"`
+	File  string `json:"file"`
+	Key   string `json:"key"`
+	Size  int64  `json:"size"`
+	State string `json:"state"`
+	// SameAs is another file of the partition with the same content, beside which this one was stored.
+	SameAs string        `json:"same_as,omitempty"`
+	Error  *client.Error `json:"error"`
 }
 
 // The states of an upload.
@@ -72,7 +75,7 @@ revives a discarded one, which else is left alone and says so. Nothing is sent b
 have been looked at.
 
 With --json each line is a file {"file", "key", "size", "state": "stored", "replaced", "exists",
-"discarded" or "failed", "error": {"code", "message", "field"?} or null}, followed with
+"discarded" or "failed", "same_as"?, "error": {"code", "message", "field"?} or null}, followed with
 --orchestrate by a line for each partition {"partition_info", "files_found", "sent", "skipped", …}.`,
 		Example: `  seedctl upload --orchestrate raw/country=sg/category=news/date=2026-01-28
   seedctl upload --country sg --category news --date 2026-01-28 export.json`,
@@ -329,7 +332,7 @@ func (u *uploader) all(ctx context.Context, files []rawUpload) (ready []contract
 		u.label = fmt.Sprintf("%s  (%d of %d)", plain(filepath.Base(f.path)), i+1, len(files))
 		state, err := u.one(ctx, f)
 		u.sent += f.size
-		outcome := uploaded{File: f.path, Key: f.key(), Size: f.size, State: state}
+		outcome := uploaded{File: f.path, Key: f.key(), Size: f.size, State: state, SameAs: f.sameAs}
 		switch {
 		case err == nil:
 			if !slices.Contains(ready, f.partition) {
@@ -348,6 +351,9 @@ func (u *uploader) all(ctx context.Context, files []rawUpload) (ready []contract
 			if state == discardedFile {
 				advice = ": it will not be processed; --replace revives it"
 			}
+			if f.sameAs != "" {
+				advice = ": the partition has these bytes as " + plain(f.sameAs) + " too"
+			}
 			_, err := fmt.Fprintf(w, "%-6s  %s  %s  %s%s\n", outcome.State, plain(outcome.Key), bytesText(f.size),
 				plain(f.path), advice)
 			return err
@@ -364,7 +370,7 @@ func (u *uploader) one(ctx context.Context, f *rawUpload) (state string, err err
 	there, err := u.list(ctx, f.partition, false)
 	for try := 0; err == nil; try++ {
 		if anyNumber {
-			if f.name, err = f.copyIn(there); err != nil || f.name != "" {
+			if f.name, err = f.copyIn(there, ""); err != nil || f.name != "" {
 				return exists, err
 			}
 			f.name = nextName(there)
@@ -382,6 +388,11 @@ func (u *uploader) one(ctx context.Context, f *rawUpload) (state string, err err
 				return "", f.conflict(old)
 			}
 			state = replaced
+		}
+		if !anyNumber {
+			if f.sameAs, err = f.copyIn(there, f.name); err != nil {
+				return "", err
+			}
 		}
 		unsure, putErr := u.put(ctx, f, state == replaced)
 		var answer *client.Error
@@ -408,10 +419,13 @@ func (u *uploader) one(ctx context.Context, f *rawUpload) (state string, err err
 	return "", err
 }
 
-// copyIn returns the name of a stored file of the partition that has the same content, or "". A discarded one does not
-// count, and the store must have its digest.
-func (f *rawUpload) copyIn(there map[string]storedFile) (name string, err error) {
+// copyIn returns the name of a stored file of the partition, but for own, that has the same content, or "". A discarded
+// one does not count, and the store must have its digest.
+func (f *rawUpload) copyIn(there map[string]storedFile, own string) (name string, err error) {
 	for _, other := range slices.Sorted(maps.Keys(there)) {
+		if other == own {
+			continue
+		}
 		s := there[other]
 		if s.own != nil && s.Size == f.size {
 			if err := s.own.digest(); err != nil {

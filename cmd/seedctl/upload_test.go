@@ -325,7 +325,8 @@ func TestUpload_SameContent(t *testing.T) {
 	if code, out, puts := upload("copy.json"); code != exitOK || puts != nil {
 		t.Errorf("again: %d, sent %q: %s", code, puts, out)
 	}
-	if code, out, puts := upload(day + "raw_0009.json"); code != exitOK || !slices.Equal(puts, []string{"raw_0009"}) {
+	if code, out, puts := upload(day + "raw_0009.json"); code != exitOK || !slices.Equal(puts, []string{"raw_0009"}) ||
+		!strings.HasSuffix(out, ": the partition has these bytes as raw_0002 too\n") {
 		t.Errorf("with a number of its own: %d, sent %q: %s", code, puts, out)
 	}
 
