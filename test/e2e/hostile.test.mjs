@@ -16,7 +16,10 @@ const MiB = 1 << 20;
 class World {
   batches = 0;
 
-  /** limits are the milliseconds until the healthy domains of a batch are collected, and until the batch ends. */
+  /**
+   * limits are the milliseconds until the healthy domains of a batch are collected, and until the batch ends. The first
+   * batch, of healthy domains alone, compiles the engine and has no limit.
+   */
   static async start(vars, limits) {
     const world = new World();
     world.limits = limits;
@@ -33,6 +36,9 @@ class World {
       vars: { ...quick, ...vars },
       change: (config) => ({ ...config, main: `${root}/test/workers/inside.mjs` }),
     });
+    const first = world.healthyDomains();
+    const { acked } = await world.deliver(first);
+    assert.deepEqual(acked.toSorted(), first);
     return world;
   }
 
@@ -49,16 +55,27 @@ class World {
     return (await this.engine.worker.fetch(`https://inside.invalid/${path}`)).json();
   }
 
-  /** Delivers a batch of the hostile domain and four healthy ones, and checks what holds for every batch. */
-  async batch(name, { attempts = 4 } = {}) {
-    const hostile = `${name}.sg`;
-    const healthy = [1, 2, 3, 4].map((n) => `healthy${this.batches}-${n}.sg`);
-    const domains = healthy.toSpliced(this.batches++ % 5, 0, hostile);
-    const began = Date.now();
-    const result = await this.engine.deliver(
+  /** The names of four healthy domains that no batch had yet. */
+  healthyDomains() {
+    const batch = this.batches++;
+    return [1, 2, 3, 4].map((n) => `healthy${batch}-${n}.sg`);
+  }
+
+  deliver(domains, attempts = 4) {
+    return this.engine.deliver(
       "newsfork-domain-dev",
       domains.map((d) => ({ id: d, body: domainMessage(d, [`https://${d}/x`]), attempts })),
     );
+  }
+
+  /** Delivers a batch of the hostile domain and four healthy ones, and checks what holds for every batch. */
+  async batch(name, { attempts = 4 } = {}) {
+    const hostile = `${name}.sg`;
+    const place = this.batches % 5;
+    const healthy = this.healthyDomains();
+    const domains = healthy.toSpliced(place, 0, hostile);
+    const began = Date.now();
+    const result = await this.deliver(domains, attempts);
     const took = Date.now() - began;
     assert.ok(took < this.limits.batch, `the batch took ${took} ms`);
 
@@ -149,16 +166,17 @@ function documents(world, table) {
   }
 }
 
-// These tests only wait, so several batches are delivered at once.
+// These tests only wait, so several batches are delivered at once. The times are long enough for a machine that does
+// other work too: twenty domains at once may need some seconds of it.
 describe("origins that hang", { concurrency: 4 }, () => {
   const vars = {
-    ROBOTS_TIMEOUT_MS: "2500",
-    SITEMAP_TIMEOUT_MS: "3000",
-    PAGE_TIMEOUT_MS: "2000",
-    DOMAIN_DEADLINE_MS: "7000",
+    ROBOTS_TIMEOUT_MS: "6000",
+    SITEMAP_TIMEOUT_MS: "7000",
+    PAGE_TIMEOUT_MS: "5000",
+    DOMAIN_DEADLINE_MS: "17000",
   };
   let world;
-  before(async () => (world = await World.start(vars, { healthy: 5000, batch: 9000 })));
+  before(async () => (world = await World.start(vars, { healthy: 12_000, batch: 22_000 })));
   after(() => world?.close());
 
   documents(() => world, {
