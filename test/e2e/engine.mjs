@@ -32,7 +32,7 @@ export async function startEngine({ vars = quick, change = (config) => config, w
     vars: { ENVIRONMENT: "development", ...vars },
     services: [{ binding: "EGRESS", service: web.name }],
   });
-  const harness = harnessOf(config, web, caller(config.name), ...others);
+  const harness = harnessOf(config, web, caller(config), ...others);
   await harness.listen();
   const engine = new Engine(harness, config.name, web.name);
   if (config.d1_databases?.length) await harness.getWorker(config.name).applyD1Migrations("METADATA_DB");
@@ -64,7 +64,8 @@ function caller(engine) {
     main: join(root, "test/workers/caller.mjs"),
     compatibility_date: "2026-11-01",
     compatibility_flags: ["service_binding_extra_handlers"],
-    services: [{ binding: "ENGINE", service: engine }],
+    services: [{ binding: "ENGINE", service: engine.name }],
+    r2_buckets: engine.r2_buckets,
   };
 }
 
@@ -116,15 +117,10 @@ class Engine {
     return object && new Uint8Array(await object.arrayBuffer());
   }
 
-  /** The keys under a prefix. */
+  /** The keys under a prefix. One request: through env, each object of a listing would take one of its own. */
   async keys(prefix) {
-    const keys = [];
-    for (let cursor; ;) {
-      const page = await this.env.DATASETS_BUCKET.list({ prefix, cursor });
-      keys.push(...page.objects.map((o) => o.key));
-      if (!page.truncated) return keys;
-      cursor = page.cursor;
-    }
+    const response = await this.caller.fetch(`/keys?prefix=${encodeURIComponent(prefix)}`);
+    return response.json();
   }
 
   async rows(sql, ...parameters) {
