@@ -66,7 +66,7 @@ func (w *world) types(t *testing.T) map[classify.Type]int {
 	return counts
 }
 
-// A page of each open pattern is looked at, at most PageProbes of them, and tells the type of all of the pattern.
+// One page of each open pattern is fetched, at most PageProbes of them, and gives the type to the whole pattern.
 // Another collection, or a merge, asks nothing again, until 90 days have passed.
 func TestProbes(t *testing.T) {
 	for _, c := range []struct{ patterns, limit, want int }{{1, 3, 1}, {5, 3, 3}, {5, 0, 0}, {2, 10, 2}} {
@@ -105,7 +105,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// Where the URLs tell the types, nothing is looked at.
+// Where the URLs tell the types, nothing is fetched.
 func TestProbes_NoneWhereSure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := healthy()

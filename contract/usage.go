@@ -26,7 +26,7 @@ type UsageDirective struct {
 	Source string `json:"source"`
 }
 
-// TDMRule tells whether the rights to text and data mining are reserved (TDM Reservation Protocol).
+// TDMRule is a rule of the TDM Reservation Protocol: whether the rights to text and data mining are reserved.
 type TDMRule struct {
 	Location string  `json:"location"` // pattern of paths, as in robots.txt
 	Reserved bool    `json:"reserved"`

@@ -14,7 +14,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// resource is what the platform charges. docs/scale.md says where its numbers are from.
+// resource has the platform's price of one of its services. docs/scale.md names the sources.
 type resource struct {
 	name     string
 	usd      float64 // a million of it; a GB-month of what is stored
@@ -24,7 +24,7 @@ type resource struct {
 	page     float64 // for a page that is leased and reported, in fives
 }
 
-// operations are what is paid when something is done.
+// operations are charged per use.
 var operations = []resource{
 	{"Workers requests", 0.30, 10e6, 0.2, 0.2, 0.02},
 	{"Workers CPU", 0.02, 30e6, 25, 5, 0.2},
@@ -39,7 +39,7 @@ var operations = []resource{
 	{"Durable Objects rows read", 0.001, 25e9, 87, 20, 3},
 }
 
-// storage is what is paid for as long as it is kept.
+// storage is charged by bytes and months.
 var storage = []resource{
 	{name: "R2 storage", usd: 0.015, included: 10, domain: 0.1},
 	{name: "D1 storage", usd: 0.75, included: 5, domain: 0.0005},
@@ -51,7 +51,7 @@ const (
 	monthDays = 30
 )
 
-// work is what the engine did.
+// work counts the actions of the engine.
 type work struct {
 	Domains float64 `json:"domains"`
 	Looks   float64 `json:"looks"`
@@ -60,7 +60,7 @@ type work struct {
 
 func (r *resource) of(w work) float64 { return r.domain*w.Domains + r.look*w.Looks + r.page*w.Pages }
 
-// costOf is a row of the answer.
+// costOf is a row of the printed table.
 type costOf struct {
 	Name     string  `json:"name"`
 	Today    float64 `json:"today"` // of operations; GB of what is stored
@@ -69,7 +69,7 @@ type costOf struct {
 	USDMonth float64 `json:"usd_a_month"`
 }
 
-// cost is the answer.
+// cost is the result of the command.
 type cost struct {
 	Until     contract.Time `json:"until"` // from 00:00 UTC
 	Today     work          `json:"today"`

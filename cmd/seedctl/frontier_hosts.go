@@ -72,8 +72,8 @@ With --json each line is a host {"host", "domain", "urls", "entries", "due", "do
 	})
 }
 
-// troubleText says what is wrong with a host: its robots.txt forbids everything, or how often it failed in a row, and
-// how the last time.
+// troubleText describes a host's trouble: a robots.txt that forbids everything, or the failures in a row with the
+// last one.
 func troubleText(h *contract.FrontierHost) string {
 	n, what := h.Failures, "failure"
 	if n == 0 {
@@ -90,7 +90,7 @@ func troubleText(h *contract.FrontierHost) string {
 	return count(int(n), what) + ", the last: " + failureText(h.LastFailure)
 }
 
-// failureText says how a request failed.
+// failureText describes a failed request.
 func failureText(f *contract.FrontierFailure) string {
 	switch {
 	case f.Status != nil:

@@ -243,8 +243,8 @@ func hash(text string) (h uint32) {
 	return h
 }
 
-// TestCopies_Canonical: the two URLs of a page are folded to one: that which it calls its own is queued, the other is
-// not looked at again. Home pages and pages of other sites are named by mistake.
+// TestCopies_Canonical: two URLs of a page become one. Its canonical URL is queued, the other never again. A home
+// page or a page of another site is no canonical URL of a page.
 func TestCopies_Canonical(t *testing.T) {
 	const home, other, invalid = "https://a.example/", "https://b.example/1", "/print/1"
 	for _, c := range []struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// find has scrapers find URLs of a.example, and returns how many were refused as traps.
+// find puts URLs of a.example as found by scrapers, and counts those refused as traps.
 func (s *site) find(pages []frontier.NewPage) (trapped int) {
 	s.Helper()
 	var verdicts []frontier.Verdict
@@ -25,8 +25,8 @@ func (s *site) find(pages []frontier.NewPage) (trapped int) {
 	return trapped
 }
 
-// TestSections: a section of which scrapers find URLs without end is a trap, but for one URL a day. It is none if the
-// site lists it, if a page of it is dated, or if operators say so.
+// TestSections: a section whose URLs have no end is a trap, but for one URL a day, unless the site lists it, a page
+// of it is dated, or operators accept it.
 func TestSections(t *testing.T) {
 	const wall = "https://a.example/wall/step-%d"
 	for _, c := range []struct {
