@@ -281,3 +281,43 @@ func (s *site) export() (pages []frontier.Snapshot) {
 	}
 	return pages
 }
+
+// TestBacklog_Expected: while further pages of a domain are on the way, a lease without items says to ask soon, so that
+// nobody takes the shard for empty. A message that got lost is not waited for.
+func TestBacklog_Expected(t *testing.T) {
+	l := newLibrary(t, 800)
+	l.collect()
+	again := func() int64 {
+		l.Helper()
+		for {
+			lease, _ := l.lease(frontier.LeaseRequest{Max: 500, PerHost: 20})
+			if len(lease.Items) > 0 {
+				l.reportAll(lease, 200)
+				for _, item := range lease.Items {
+					l.fetched[item.URL]++
+				}
+			} else if lease.RetryAfter > 5 { // the delay of a host
+				return lease.RetryAfter
+			}
+			l.now += 1000
+		}
+	}
+	expect := func(what string, got, want int64) {
+		l.Helper()
+		if got != want {
+			t.Errorf("%s: in %d s, not %d", what, got, want)
+		}
+	}
+	expect("500 pages are fetched", again(), 30)
+	l.lost = 1
+	l.now += minute
+	if l.tick() != 1 {
+		t.Fatal("no refill is asked for")
+	}
+	expect("the message is on its way", again(), 30)
+	l.now += 3 * minute
+	expect("the message got lost", again(), 60)
+	l.work(20, always(200))
+	l.expectAll("later", 800)
+	expect("nothing is left", again(), 60)
+}
