@@ -135,7 +135,7 @@ func recordFault(c *call, h *store.Host, hash uint64, status int, text string) {
 	h.Fail(frontier.Fault{At: c.seconds(), Status: status, Error: cut(text, frontier.MaxFaultBytes)}, hash)
 }
 
-// faultText says what a failure was: "with status 502", or "without an answer: " and why.
+// faultText describes a failure: "with status 502", or "without an answer: " and why.
 func faultText(f *frontier.Fault) string {
 	switch {
 	case f.Status != 0:

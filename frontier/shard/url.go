@@ -232,7 +232,7 @@ func (x *explainer) waits(p *store.Page, due epoch.Seconds) {
 	}
 }
 
-// lastAnswer says what the last failure of a page was, if that is known; its status outlives the failures of others.
+// lastAnswer describes the last failure of a page, if it is known; its status outlives the failures of others.
 func (x *explainer) lastAnswer() string {
 	if x.last == "" && x.state.LastStatus >= 400 {
 		return ", the last time " + faultText(&frontier.Fault{Status: x.state.LastStatus})
