@@ -18,6 +18,11 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
+// timed reports whether domains in a state, or in any if it is empty, have durations.
+func timed(state contract.DomainState) bool {
+	return state == "" || state == contract.Processed || state == contract.Failed
+}
+
 // listDomains shows one page of the ledger's domains.
 func (a domainRoutes) listDomains(w http.ResponseWriter, r *http.Request) error {
 	q, err := readQuery(r, "country", "category", "date", "state", "robots", "sitemap", "barrier", "error_type",
@@ -37,14 +42,14 @@ func (a domainRoutes) listDomains(w http.ResponseWriter, r *http.Request) error 
 	case "duration":
 		want.SlowestFirst = true
 	case "": // a filter by duration implies the order of the index
-		want.SlowestFirst = want.SlowerThanMS != nil && (want.State == "" || want.State == contract.Processed)
+		want.SlowestFirst = want.SlowerThanMS != nil && timed(want.State)
 	}
 	if want.ErrorType != "" && want.State != "" && want.State != contract.Failed {
 		q.fail(contract.Invalid("error_type", "applies to failed domains only; use state=failed or no state"))
 	}
-	if want.SlowestFirst && want.State != "" && want.State != contract.Processed {
-		q.fail(contract.Invalid("sort", "by duration applies to processed domains only; use state=processed or no "+
-			"state"))
+	if want.SlowestFirst && !timed(want.State) {
+		q.fail(contract.Invalid("sort", "by duration applies to domains that were collected; use state=processed, "+
+			"state=failed or no state"))
 	}
 	if q.err != nil {
 		return q.err

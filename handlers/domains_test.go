@@ -24,6 +24,7 @@ func TestDomains_List(t *testing.T) {
 		"slower_than_ms=1249":        "a.sg a.sg",
 		"slower_than_ms=1250":        "",
 		"sort=duration&limit=1":      "a.sg",
+		"sort=duration&state=failed": "b.sg",
 		"date=2026-01-29":            "a.sg",
 		"country=kr":                 "",
 		"state=pending&category=new": "",
@@ -40,7 +41,7 @@ func TestDomains_List(t *testing.T) {
 	for query, field := range map[string]string{
 		"state=done": "state", "robots=yes": "robots", "limit=0": "limit", "limit=201": "limit", "cursor=x": "cursor",
 		"sort=name":                  "sort",
-		"error_type=x&state=pending": "error_type", "sort=duration&state=failed": "sort",
+		"error_type=x&state=pending": "error_type", "sort=duration&state=pending": "sort",
 		"slower_than_ms=-1": "slower_than_ms",
 	} {
 		if r := f.do(t, "GET", "/api/v1/seeds/domains?"+query, ""); r.status != 400 || r.Error.Field != field {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -121,10 +122,10 @@ type DomainQuery struct {
 	Sitemap      *bool
 	Barrier      contract.Barrier
 	ErrorType    string
-	SlowerThanMS *int64    // processed ones that took longer
+	SlowerThanMS *int64    // ones that took longer: processed and failed ones, unless State says otherwise
 	ChangedSince time.Time // document written then or later; scans, since no index serves it
 	Also         *Named    // in addition to those in State; not with SlowestFirst
-	SlowestFirst bool      // else by partition, oldest row first, and domain
+	SlowestFirst bool      // those with a duration; else by partition, oldest row first, and domain
 	Limit        int
 	Cursor       string // of the previous page
 }
@@ -208,13 +209,18 @@ func (q *DomainQuery) statement() (Statement, error) {
 	if q.SlowestFirst {
 		order = `d.duration_ms DESC, d.partition, d.domain`
 	}
+	if state == "" && q.timed() {
+		processed, failed := c.clone(), c
+		from := processed.stateFrom(q, contract.Processed)
+		return processed.union(from, &failed, failed.stateFrom(q, contract.Failed), strings.ReplaceAll(order, "d.", ""),
+			q.Limit), nil
+	}
 	if state == "" {
 		from := ` FROM domains AS d` + q.index(state) + ` JOIN partitions AS p ON p.id = d.partition`
 		return c.page(from, order, q.Limit), nil
 	}
 	others := c.clone()
-	c.and(`d.state = '` + string(state) + `'`) // not a parameter: partial indexes are chosen by the text
-	from := ` FROM domains AS d` + q.index(state) + ` JOIN partitions AS p ON p.id = d.partition`
+	from := c.stateFrom(q, state)
 	if state == contract.Pending {
 		c.and(`p.domains_pending > 0`)
 		from, order = pendingFrom(q.Filter), `p.id, d.domain`
@@ -224,10 +230,11 @@ func (q *DomainQuery) statement() (Statement, error) {
 	}
 	others.and(`d.state <> ?`, string(state))
 	also := q.Also.from(&others)
-	sql := `SELECT ` + domainColumns + from + c.where() + ` UNION ALL SELECT ` + domainColumns + also +
-		others.where() + ` ORDER BY partition, domain LIMIT ?`
-	return Statement{sql, append(append(c.args, others.args...), int64(q.Limit)+1)}, nil
+	return c.union(from, &others, also, `partition, domain`, q.Limit), nil
 }
+
+// timed reports whether only domains with a duration are selected.
+func (q *DomainQuery) timed() bool { return q.SlowestFirst || q.SlowerThanMS != nil }
 
 // impliedState returns the state, or the one that other conditions imply, so that the state's index can be used.
 func (q *DomainQuery) impliedState() (contract.DomainState, error) {
@@ -241,7 +248,7 @@ func (q *DomainQuery) impliedState() (contract.DomainState, error) {
 	switch {
 	case q.ErrorType != "":
 		return contract.Failed, nil
-	case q.Robots != nil || q.Sitemap != nil || q.SlowerThanMS != nil || q.SlowestFirst:
+	case q.Robots != nil || q.Sitemap != nil:
 		return contract.Processed, nil
 	}
 	return "", nil
@@ -305,6 +312,22 @@ func (c *conditions) flag(column string, want *bool) {
 	}
 }
 
+// stateFrom returns the FROM clause for domains in a state and adds the condition to c.
+func (c *conditions) stateFrom(q *DomainQuery, state contract.DomainState) string {
+	c.and(`d.state = '` + string(state) + `'`) // not a parameter: partial indexes are chosen by the text
+	if state == contract.Failed && q.timed() {
+		c.and(`d.duration_ms IS NOT NULL`) // a domain that was never collected has none
+	}
+	return ` FROM domains AS d` + q.index(state) + ` JOIN partitions AS p ON p.id = d.partition`
+}
+
+// union returns the statement of a page of two selections that have no domain in common. SQLite merges them.
+func (c *conditions) union(from string, others *conditions, othersFrom, order string, limit int) Statement {
+	sql := `SELECT ` + domainColumns + from + c.where() + ` UNION ALL SELECT ` + domainColumns + othersFrom +
+		others.where() + ` ORDER BY ` + order + ` LIMIT ?`
+	return Statement{sql, append(append(c.args, others.args...), int64(limit)+1)}
+}
+
 // page returns the statement of a page of domains.
 func (c *conditions) page(from, order string, limit int) Statement {
 	return Statement{`SELECT ` + domainColumns + from + c.where() + ` ORDER BY ` + order + ` LIMIT ?`,
@@ -339,8 +362,12 @@ func (q *DomainQuery) index(state contract.DomainState) string {
 	case q.Barrier != "" && !q.SlowestFirst && state != contract.Pending:
 		name = "domains_by_barrier"
 	// (One partition is sorted quickly.)
-	case state == contract.Processed && (q.SlowestFirst || q.SlowerThanMS != nil) && !q.Filter.Whole():
+	case state == contract.Processed && q.timed() && !q.Filter.Whole():
 		name = "domains_by_duration"
+	case state == contract.Failed && q.timed() && q.ErrorType == "" && !q.Filter.Whole():
+		name = "domains_failed_by_duration"
+	case state == contract.Failed && q.timed() && q.Filter.Whole():
+		return ""
 	case state == contract.Processed && q.Robots != nil && !*q.Robots:
 		name = "domains_without_robots"
 	case state == contract.Processed && q.Sitemap != nil && !*q.Sitemap:

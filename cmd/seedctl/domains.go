@@ -45,9 +45,9 @@ object that holds its domain_metadata.json as "document".`,
 		"nothing")
 	r.choice(&errorType, "error-type", "`TYPE` of the error of failed domains, such as timeout_error",
 		contract.Kinds...)
-	slower := r.flags.Duration("slower-than", 0, "processed, and took longer than this `TIME`, such as 5s")
+	slower := r.flags.Duration("slower-than", 0, "processed or failed, and took longer than this `TIME`, such as 5s")
 	r.choice(&sort, "sort",
-		"`ORDER`: domain, by partition and name, or duration, processed ones alone, the slowest first", "domain",
+		"`ORDER`: domain, by partition and name, or duration, the slowest first", "domain",
 		"duration")
 	history := r.flags.Bool("history", false,
 		"of a DOMAIN, when its entry points were looked at and what they answered")

@@ -312,7 +312,7 @@ export default {
   failures: "Failures by error type",
   "failures.none": "Nothing failed.",
   slowest: "Slowest domains",
-  "slowest.none": "No domain has been processed yet.",
+  "slowest.none": "No domain has been collected yet.",
   "slowest.all": "All, slowest first",
 
   "alarm.file_failures": "File failures",

@@ -288,7 +288,7 @@ export default {
   failures: "오류 유형별 실패",
   "failures.none": "실패가 없습니다.",
   slowest: "가장 느린 도메인",
-  "slowest.none": "아직 처리된 도메인이 없습니다.",
+  "slowest.none": "아직 수집된 도메인이 없습니다.",
   "slowest.all": "느린 순으로 모두 보기",
 
   "alarm.file_failures": "파일 실패",

@@ -16,6 +16,7 @@ import {
   muted,
   partitionText,
   since,
+  stateBadge,
 } from "../pieces.js";
 import { collectFailed, pipelineButton, queueFiles } from "../pipeline.js";
 import { filesCard, loadFiles } from "../rawfiles.js";
@@ -324,7 +325,7 @@ function slowest(domains, filter) {
               {
                 head: t("domain"),
                 wide: true,
-                cell: domainCell,
+                cell: (row) => [domainCell(row), row.state === "failed" && stateBadge(row.state)],
               },
               {
                 head: t("time"),
