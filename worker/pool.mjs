@@ -18,8 +18,10 @@ export const rules = {
   fileBytes: 40 * MiB, // memory reserved for an event that processes a raw file
   eventBytes: 14 * MiB, // memory reserved for any other event
   maxUploads: 2, // uploads at once: slow clients must not hold all instances, nor the memory that a raw file needs
-  maxInstanceBytes: 32 * MiB, // linear memory never shrinks, so a large instance is not kept
-  maxIdleBytes: 48 * MiB, // linear memory of all idle instances together
+  // Linear memory never shrinks, so a large instance is not kept. One of 36 MiB still leaves room for a raw file beside a
+  // batch, and batches of news sites, which need 33 to 36, keep theirs: another would start and read the classifier again.
+  maxInstanceBytes: 36 * MiB,
+  maxIdleBytes: 52 * MiB, // linear memory of all idle instances together
   httpWait: 10_000, // how long an event waits for an instance before it is refused
   httpDeadline: minute, // how long an event may hold one; an upload, after its last byte
   queueWait: minute, // the platform ends a queue event after 15 minutes: wait and deadline stay below
