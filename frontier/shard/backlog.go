@@ -18,9 +18,6 @@ import (
 const (
 	maxRefills  = 64               // domains that want more at once; see scheduleRefill
 	refillRetry = 10 * time.Minute // after which a domain asks again that was given nothing, or had to wait
-
-	refillTime     = 2 * time.Minute // in which a message puts the pages; later it may be lost
-	refillExpected = 30              // seconds after which a lease without items is worth repeating meanwhile
 )
 
 // needsRefill reports whether a domain needs more pages. CountPages must have been called.
@@ -45,15 +42,6 @@ func scheduleRefills(c *call, domains []*store.Domain) error {
 		}
 	}
 	return nil
-}
-
-// refillUnderway reports whether more pages of a domain are about to be put.
-func refillUnderway(c *call) bool {
-	return slices.ContainsFunc(c.tx.State().Wanting, func(w store.Wanting) bool {
-		sent := w.Ask.Add(-refillRetry)
-		return w.Ask <= c.now.Add(refillTime) && c.now < w.Ask.Add(refillTime) || // the next tick sends a message
-			sent <= c.now && c.now < sent.Add(refillTime)
-	})
 }
 
 // refillIndex returns the index of a domain's scheduled refill, or -1.

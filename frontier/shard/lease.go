@@ -414,9 +414,6 @@ func retryAfter(c *call, lanes []int, passedOver epoch.Millis) (int64, error) {
 			wait = min(wait, int64(at-c.now+999)/1000)
 		}
 	}
-	if len(lanes) > 0 && refillUnderway(c) {
-		wait = min(wait, refillExpected)
-	}
 	for _, lane := range lanes {
 		slot, err := c.tx.NextSlot(lane)
 		if err != nil {
