@@ -309,6 +309,7 @@ type Observed struct {
 	Fetched int64 `json:"fetched"` // for the first time
 	Gone    int64 `json:"gone"`    // refused, or not there
 	Copied  int64 `json:"copied"`  // of the fetched: another page of the host shows the same text
+	Closed  int64 `json:"closed"`  // of the fetched, and no copies: a login or a paywall stood before the content
 	// of the fetched: the site said when they were published or changed
 	Dated        int64  `json:"dated"`
 	DelayMinutes *int64 `json:"median_delay_minutes"` // from that date to the fetch; null if none was dated

@@ -209,6 +209,7 @@ type Result struct {
 	SHA256       string        // of the body, in hexadecimal
 	TextSHA256   string        `json:",omitempty"` // of the text, which is the same when only an advertisement changed
 	Copy         bool          `json:",omitempty"` // the scraper found that another page has the same content
+	Closed       bool          `json:",omitempty"` // a login or a paywall stood before the content
 	CopyOf       string        `json:",omitempty"` // that page's URL, with Copy; previous versions do not send it
 	Canonical    string        `json:",omitempty"` // the URL that the page calls its own; any text
 	RedirectedTo string        // final URL of the redirects

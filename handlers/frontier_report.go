@@ -135,7 +135,7 @@ type reportResult struct {
 	URLs         json.RawMessage `json:"urls"`
 	Page         *reportedPage   `json:"page"`
 	Type         string          `json:"type"`
-	Paywalled    bool            `json:"paywalled"` // for the record
+	Paywalled    bool            `json:"paywalled"`
 }
 
 // reportedPage holds a scraper's evidence of a page: page.Evidence with dates in any form that sites write.
@@ -187,6 +187,7 @@ func (p *reportResult) result(field string, urls []json.RawMessage, assess asses
 	result = frontier.Result{
 		ID: p.ID, ETag: p.ETag, LastModified: p.LastModified, SHA256: p.SHA256, TextSHA256: p.TextSHA256,
 		RedirectedTo: p.RedirectedTo, Copy: p.DuplicateOf != "", CopyOf: p.DuplicateOf, Type: p.Type,
+		Closed: p.Paywalled,
 	}
 	if p.Page != nil {
 		result.Title = p.Page.title()

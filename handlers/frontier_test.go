@@ -1024,9 +1024,13 @@ func TestFrontierReport_Page(t *testing.T) {
 		}
 	}
 	got := get[contract.FrontierReported](t, f, "POST", "/api/v1/frontier/report",
-		body(`"type":"report","paywalled":false,"page":{"h1":"`+strings.Repeat("long ", 1000)+
+		body(`"type":"report","paywalled":true,"page":{"h1":"`+strings.Repeat("long ", 1000)+
 			`","published":"Wed, 28 Jan 2026 09:00:00 GMT","headings":["a","b"],"words":12}`))
 	if got.Accepted != 1 {
 		t.Errorf("%+v", got)
+	}
+	d := get[contract.FrontierHostDetail](t, f, "GET", "/api/v1/frontier/hosts/"+l.Items[0].Host, "")
+	if len(d.Patterns) != 1 || d.Patterns[0].Fetched != 1 || d.Patterns[0].Closed != 1 {
+		t.Errorf("%+v", d.Patterns)
 	}
 }

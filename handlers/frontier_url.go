@@ -238,7 +238,7 @@ func (e collected) score(s *frontier.URLState, now time.Time) string {
 	case len(parts) == 0:
 		others = "its type (" + strings.ReplaceAll(s.Type, "_", " ") + "), host and URL, when it was put"
 	case s.Yield > 0 && s.Yield < 1: // a shard of the version before sends 0
-		others = fmt.Sprintf("pages like it are gone or copies, which leaves %.2f of its worth", s.Yield)
+		others = fmt.Sprintf("pages like it are gone, copies or closed, which leaves %.2f of its worth", s.Yield)
 	case s.Yield > 1:
 		others = fmt.Sprintf("pages like it are there and no copies, which makes its worth %.2f-fold", s.Yield)
 	}

@@ -315,6 +315,9 @@ func writeHost(w io.Writer, d *contract.FrontierHostDetail) error {
 		}
 		seen := fmt.Sprintf("%s: %d given, %d fetched, %d gone, %d copies", plain(k.Pattern), k.Given, k.Fetched,
 			k.Gone, k.Copied)
+		if k.Closed > 0 {
+			seen += fmt.Sprintf(", %d closed", k.Closed)
+		}
 		if k.ChangeHours != nil {
 			seen += fmt.Sprintf("; changes every %.4g h", *k.ChangeHours)
 		}

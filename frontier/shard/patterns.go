@@ -38,7 +38,10 @@ func (p *reporter) isCopy(h *store.Host, q *store.Page, r *frontier.Result) bool
 		k.Copied = min(k.Copied+1, k.Fetched)
 		k.Probed = p.c.today()
 	case barren(k) && digest != 0: // its pages are not copies any more
-		k.Fetched, k.Copied = 1, 0
+		k.Fetched, k.Copied, k.Closed = 1, 0, 0
+	}
+	if k != nil && q.Visit == nil && r.Closed && !copied {
+		k.Closed = min(k.Closed+1, k.Fetched)
 	}
 	return copied
 }
@@ -148,8 +151,9 @@ func observed(h *store.Host) []frontier.ObservedPattern {
 		k := &h.Patterns[i]
 		list = append(list, frontier.ObservedPattern{Host: h.Name, Pattern: k.Name, Refused: barren(k),
 			Observed: contract.Observed{
-				Given: k.Given, Fetched: k.Fetched, Gone: k.Gone, Copied: k.Copied, Dated: k.Dated,
-				DelayMinutes: delayOf(k), Looks: k.Looks, Changes: k.Changes, ChangeHours: changeHours(k)}})
+				Given: k.Given, Fetched: k.Fetched, Gone: k.Gone, Copied: k.Copied, Closed: k.Closed,
+				Dated: k.Dated, DelayMinutes: delayOf(k), Looks: k.Looks, Changes: k.Changes,
+				ChangeHours: changeHours(k)}})
 	}
 	return list
 }

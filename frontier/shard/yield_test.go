@@ -136,13 +136,21 @@ func TestYield_Steers(t *testing.T) {
 	}
 }
 
-// TestYield_Sinks: a section that proves to be copies sinks below the median of what waits within some ten fetches.
+// TestYield_Sinks: a section that proves to be copies, or to be closed by a login or a paywall, sinks below the median
+// of what waits within some ten fetches.
 func TestYield_Sinks(t *testing.T) {
+	t.Run("copies", func(t *testing.T) { sinks(t, false) })
+	t.Run("closed", func(t *testing.T) { sinks(t, true) })
+}
+
+// sinks plays a host with a section that is worth nothing: its pages are copies, or each has a text of its own before
+// which something stands.
+func sinks(t *testing.T, closed bool) {
 	s := newSite(t)
 	s.put("a.example", append(pagesLike("https://a.example/copies/%d/show", 0, 40),
 		pagesLike("https://a.example/news/%d", 0, 60)...))
 	text := func(url string) string {
-		if strings.Contains(url, "/copies/") {
+		if strings.Contains(url, "/copies/") && !closed {
 			return strings.Repeat("ab", 32)
 		}
 		return fmt.Sprintf("%08x%056d", hash(url), 0)
@@ -154,7 +162,8 @@ func TestYield_Sinks(t *testing.T) {
 		r := frontier.Report{Lease: l.ID}
 		for _, item := range l.Items {
 			given = append(given, item.URL)
-			r.Results = append(r.Results, frontier.Result{ID: item.ID, Status: 200, TextSHA256: text(item.URL)})
+			r.Results = append(r.Results, frontier.Result{ID: item.ID, Status: 200, TextSHA256: text(item.URL),
+				Closed: closed && strings.Contains(item.URL, "/copies/")})
 		}
 		s.do(func() error {
 			_, err := s.shard.Report(s.now, r)
@@ -183,6 +192,9 @@ func TestYield_Sinks(t *testing.T) {
 				t.Errorf("%+v, others %v", x, waiting)
 			}
 		}
+	}
+	if k := s.pattern("copies/0/*"); k.Refused || closed != (k.Closed > 3) || closed != (k.Copied == 0) {
+		t.Errorf("%+v", k)
 	}
 	s.invariants()
 }

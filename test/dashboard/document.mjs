@@ -179,6 +179,7 @@ export function contract(domain, partition_info, collected) {
             fetched: 58,
             gone: 2,
             copied: 1,
+            closed: 0,
             dated: 58,
             median_delay_minutes: 42,
             looks: 120,

@@ -100,6 +100,7 @@ func randomHost(r *rand.Rand) *Host {
 		h.Rules, h.RulesAt = "User-agent:*\nDisallow:/private/\n", epoch.Seconds(r.Int64N(1<<32))
 		h.Usage = "1764340000\nheader noai"
 		h.Patterns.Give(fmt.Sprintf("a/0/%d*", r.IntN(30)), r.Int64N(20_000))
+		h.Patterns[len(h.Patterns)-1].Closed = int64(r.IntN(3))
 		h.Patterns[0].Fetch(epoch.Seconds(r.Int64N(1e6) - 1e5))
 		h.Patterns[0].Look(epoch.Seconds(r.Int64N(1e6)), r.IntN(2) == 0)
 	}
@@ -190,8 +191,11 @@ func TestRecord_Survives(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	h.Sections, h.TrapExample, h.Fault = nil, "", Fault{}
+	for i := range h.Patterns {
+		h.Patterns[i].Closed = 0
+	}
 	record := h.append(nil)
-	earlier := record[:len(record)-3] // without all three
+	earlier := record[:len(record)-4] // without all four
 	if got, err := decodeHost(h.ID, h.Name, h.domain, earlier); err != nil || got.claim != h.claim ||
 		!bytes.Equal(got.append(nil), record) {
 		t.Errorf("a row of an earlier version: %+v, %v", got, err)

@@ -298,7 +298,7 @@ func (h *Host) append(b []byte) []byte {
 	b = appendString(h.Patterns.append(h.Texts.append(b)), h.Rules)
 	b = h.Copies.append(appendUint(b, h.RulesAt))
 	b = appendUint(appendString(h.appendMissing(b), h.Usage), h.ClaimedAt)
-	b = h.Fault.append(appendString(h.Sections.append(b), h.TrapExample))
+	b = h.Patterns.appendClosed(h.Fault.append(appendString(h.Sections.append(b), h.TrapExample)))
 	return append(b, h.tail...)
 }
 
@@ -497,6 +497,9 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 		}
 		if d.at < len(d.text) {
 			h.Fault = d.fault()
+		}
+		if d.at < len(d.text) {
+			d.closed(h.Patterns)
 		}
 	}
 	h.tail = d.text[d.at:]

@@ -104,6 +104,7 @@ type Pattern struct {
 	Changes int64
 	Between int64 // minutes between those fetches, in all
 	Day     int64 // when one was given, since 1970
+	Closed  int64 // of the fetched, and no copies: a login or a paywall stood before the content
 	Probed  int64 // day of the last copy, or of a page that was tried though it might be another
 }
 
@@ -186,7 +187,7 @@ func (p *Pattern) Look(since epoch.Seconds, changed bool) {
 }
 
 func (p *Pattern) halve() {
-	for _, n := range [...]*int64{&p.Given, &p.Fetched, &p.Gone, &p.Copied, &p.Dated} {
+	for _, n := range [...]*int64{&p.Given, &p.Fetched, &p.Gone, &p.Copied, &p.Closed, &p.Dated} {
 		*n /= 2
 	}
 }
@@ -226,6 +227,33 @@ func (l Patterns) append(b []byte) []byte {
 		}
 	}
 	return b
+}
+
+// appendClosed packs the counts of Closed, by name, which earlier versions do not have.
+func (l Patterns) appendClosed(b []byte) []byte {
+	var n int64
+	for i := range l {
+		if l[i].Closed > 0 {
+			n++
+		}
+	}
+	b = appendUint(b, n)
+	for i := range l {
+		if l[i].Closed > 0 {
+			b = appendUint(appendString(b, l[i].Name), l[i].Closed)
+		}
+	}
+	return b
+}
+
+// closed unpacks what appendClosed packed.
+func (d *decoder) closed(l Patterns) {
+	for range d.count(2) {
+		name, n := d.string(), d.int()
+		if p := l.Find(name); p != nil {
+			p.Closed = n
+		}
+	}
 }
 
 func (d *decoder) patterns() (l Patterns) {

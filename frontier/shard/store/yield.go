@@ -10,10 +10,10 @@ import (
 )
 
 // The waiting pages of a host are ordered by their worth times the expected yield of their pattern: the share of pages
-// that are there and do not repeat another page. It is estimated by an upper bound of a Beta posterior, its mean plus
-// half its standard deviation, from a prior by type. So a pattern of which little is known is tried before one that is
-// known to be as good on average. An upper bound is used and not a random draw (Thompson sampling), because a
-// transaction that is run again must decide the same, and because a page's score has to be explained.
+// that are there, are open, and do not repeat another page. It is estimated by an upper bound of a Beta posterior, its
+// mean plus half its standard deviation, from a prior by type. So a pattern of which little is known is tried before
+// one that is known to be as good on average. An upper bound is used and not a random draw (Thompson sampling), because
+// a transaction that is run again must decide the same, and because a page's score has to be explained.
 const (
 	priorPages = 3   // pages whose observation moves an estimate halfway
 	optimism   = 0.5 // standard deviations
@@ -47,9 +47,9 @@ func upperYield(prior float64, useful, useless int64) float64 {
 }
 
 // useless returns the number of pages of a pattern that brought nothing.
-func (p *Pattern) useless() int64 { return p.Gone + min(p.Fetched, p.Copied) }
+func (p *Pattern) useless() int64 { return p.Gone + min(p.Fetched, p.Copied+p.Closed) }
 
-func (p *Pattern) useful() int64 { return max(0, p.Fetched-p.Copied) }
+func (p *Pattern) useful() int64 { return max(0, p.Fetched-p.Copied-p.Closed) }
 
 // Yield returns the estimated yield of a page's pattern, relative to that of a page of its type of which nothing is
 // known: 1 without observations. Pages that were fetched before have proved what they are.

@@ -537,7 +537,7 @@ export default {
   categories: "Content types",
   patterns: "URL patterns",
   "patterns.fetched": "Fetched",
-  "patterns.lost": "Gone or copies",
+  "patterns.lost": "Gone, copies or closed",
   "patterns.changes": "Changes every",
   pattern: "Pattern",
   rawUrls: "Raw URLs",

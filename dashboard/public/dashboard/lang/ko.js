@@ -512,7 +512,7 @@ export default {
   categories: "콘텐츠 유형",
   patterns: "URL 패턴",
   "patterns.fetched": "수집됨",
-  "patterns.lost": "사라짐·중복",
+  "patterns.lost": "사라짐·중복·접근 제한",
   "patterns.changes": "변경 주기",
   pattern: "패턴",
   rawUrls: "원시 URL",

@@ -362,7 +362,7 @@ const found = (patterns) =>
               {
                 head: t("patterns.lost"),
                 number: true,
-                cell: ({ observed }) => observed && number(observed.gone + observed.copied),
+                cell: ({ observed }) => observed && number(observed.gone + observed.copied + (observed.closed ?? 0)),
               },
               {
                 head: t("patterns.changes"),
