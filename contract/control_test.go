@@ -246,6 +246,13 @@ func TestOutcome_Barrier(t *testing.T) {
 		}
 	}
 	// A site that forbids its home page alone is fetched.
+	unread := contract.Document{Reachable: true}
+	forbidding(&unread)
+	unread.Technical.RobotsTxt.Error = contract.Text("HTTP 500")
+	if o := contract.OutcomeOf(&unread); o.Barrier != contract.Forbidden ||
+		o.ErrorMessage != "robots.txt could not be read: HTTP 500" {
+		t.Errorf("an unreadable robots.txt: %q %q", o.Barrier, o.ErrorMessage)
+	}
 	for what, change := range map[string]func(d *contract.Document){
 		"a page of Research":  func(d *contract.Document) { d.URLs[0].Allowed = &yes },
 		"another host's page": func(d *contract.Document) { d.URLs[0].Allowed = nil },

@@ -66,8 +66,12 @@ func OutcomeOf(d *Document) Outcome {
 		Revision: d.Revision, ChangedAt: d.Processing.ProcessedAt.UTC(),
 	}
 	if d.Reachable {
-		if o.Barrier = barrierOf(d); o.Barrier == Refuses && d.BlockedReason != nil {
+		o.Barrier = barrierOf(d)
+		switch unread := d.Technical.RobotsTxt.Error; {
+		case o.Barrier == Refuses && d.BlockedReason != nil:
 			o.ErrorMessage = printable(*d.BlockedReason)
+		case o.Barrier == Forbidden && unread != nil:
+			o.ErrorMessage = printable("robots.txt could not be read: " + *unread)
 		}
 	} else {
 		o.ErrorType = string(Network)

@@ -134,10 +134,11 @@ type DomainRecord struct {
 	ErrorMessage *string `json:"error_message"` // of a failed domain
 	// CrawlingAllowed is false if robots.txt forbids everything that was found, or cannot be read; null if the last
 	// collection was one of an earlier version.
-	CrawlingAllowed *bool        `json:"crawling_allowed"`
-	Barrier         *Barrier     `json:"barrier"`        // why nothing may be fetched; null if something may be
-	BarrierReason   *string      `json:"barrier_reason"` // what a domain that refuses everything answered
-	Retry           *DomainRetry `json:"retry"`          // of a pending domain whose collection failed
+	CrawlingAllowed *bool    `json:"crawling_allowed"`
+	Barrier         *Barrier `json:"barrier"` // why nothing may be fetched; null if something may be
+	// BarrierReason is what a domain that refuses everything answered, or why its robots.txt could not be read.
+	BarrierReason *string      `json:"barrier_reason"`
+	Retry         *DomainRetry `json:"retry"` // of a pending domain whose collection failed
 }
 
 // DomainRetry is the last failed attempt of a domain that is retried.

@@ -74,7 +74,8 @@ func TestFrontierURL_StoppedBy(t *testing.T) {
 		ask("https://one.sg/private/research-8", "forbidden", private, "Disallow: /private")
 		ask("https://one.sg/private/never-seen", "forbidden", private, "Disallow: /private")
 		ask("https://shut.sg/news/1", "forbidden", "robots|Disallow: /|https://shut.sg/robots.txt|", "Disallow: /")
-		ask("https://down.sg/news/1", "forbidden", "robots||https://down.sg/robots.txt|", "could not read")
+		ask("https://down.sg/news/1", "forbidden", "robots||https://down.sg/robots.txt|",
+			"could not read the robots.txt of its domain (HTTP 503)")
 		ask("https://one.sg/news/never-seen", "unknown", "", "named it")
 		ask("https://www.gone.sg/news/1", "unknown", "",
 			"the last collection of its domain failed: https://gone.sg/robots.txt: the ")

@@ -99,7 +99,8 @@ func (a frontierRoutes) explain(ctx context.Context, u *contract.FrontierURL, s 
 	case robotsUnreadable:
 		if s.State == stateUnknown {
 			u.State, u.StoppedBy = stateForbidden, robotsStop(host, "")
-			u.Why = "the last collection could not read the robots.txt of its domain; until it can, all is forbidden"
+			u.Why = "the last collection could not read the robots.txt of its domain" + e.robotsError() +
+				"; until one can, all is forbidden"
 			return
 		}
 	}
@@ -212,6 +213,14 @@ func (e collected) verdict() robotsVerdict {
 		}
 	}
 	return robotsAllows
+}
+
+// robotsError returns why robots.txt could not be read, in brackets, if the collection says so.
+func (e collected) robotsError() string {
+	if why := e.doc.Technical.RobotsTxt.Error; why != nil {
+		return " (" + *why + ")"
+	}
+	return ""
 }
 
 // lists reports whether the collection stored the URL.

@@ -182,7 +182,7 @@ func (r *domainRecordRow) record() contract.DomainRecord {
 		if d.CrawlingAllowed = &allowed; b != contract.Clear {
 			d.Barrier = &b
 		}
-		if b == contract.Refuses && r.State != string(contract.Failed) { // else the error is that of a later attempt
+		if d.Barrier != nil && r.State != string(contract.Failed) { // else the error is that of a later attempt
 			d.BarrierReason = r.ErrorMessage
 		}
 	}

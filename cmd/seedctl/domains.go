@@ -143,7 +143,7 @@ func (r *remote) domain(ctx context.Context, name string, query map[string][]str
 }
 
 // writeHistory shows of each entry point the last looks at it, oldest first: a status, with + where there was
-// something new, - where nothing answered.
+// something new, - where nothing answered. Collections of the whole domain have no status.
 func writeHistory(w io.Writer, entries []contract.EntryHistory) error {
 	if entries == nil {
 		_, err := fmt.Fprintln(w, "the frontier does not answer")
@@ -154,7 +154,11 @@ func writeHistory(w io.Writer, entries []contract.EntryHistory) error {
 		var checks []string
 		for _, c := range e.Checks {
 			text := "-"
-			if c.Status != nil {
+			switch {
+			case c.Status == nil:
+			case e.Method == "collect":
+				text = "done"
+			default:
 				text = strconv.Itoa(*c.Status)
 			}
 			if c.Changed {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 )
@@ -125,5 +126,37 @@ func TestDomains_Retried(t *testing.T) {
 		if err := writeDomain(&b, &d); err != nil || !strings.Contains(b.String(), want+"\n") {
 			t.Errorf("%v\n%s", err, b.String())
 		}
+	}
+}
+
+// TestHost_NextRequest: a host gets its next request once something is due and nothing holds it.
+func TestHost_NextRequest(t *testing.T) {
+	moments := func(minute int) *contract.Time {
+		return &contract.Time{Time: time.Date(2026, 1, 28, 9, minute, 0, 0, time.UTC)}
+	}
+	for want, h := range map[string]contract.FrontierHost{
+		"nothing of it waits": {ReadyAt: moments(5)},
+		"2026-01-28 09:01:00": {DueAt: moments(1)},
+		"2026-01-28 09:02:00": {DueAt: moments(2), ReadyAt: moments(1)},
+		"2026-01-28 09:03:00": {DueAt: moments(2), ReadyAt: moments(3)},
+		"2026-01-28 09:04:00": {DueAt: moments(2), ReadyAt: moments(3), UnresolvedUntil: moments(4)},
+		"2026-01-28 09:07:00": {DueAt: moments(2), UnresolvedUntil: moments(4), BlockedUntil: moments(7)},
+	} {
+		if got := nextText(&h); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// TestHistory_Collections: the entry point of a whole domain has no status of its own.
+func TestHistory_Collections(t *testing.T) {
+	ok := 200
+	var b strings.Builder
+	err := writeHistory(&b, []contract.EntryHistory{
+		{Method: "collect", URL: "https://a.example/robots.txt", Checks: []contract.FrontierCheck{{Status: &ok}, {}}},
+		{Method: "rss", URL: "https://a.example/rss", Checks: []contract.FrontierCheck{{Status: &ok, Changed: true}}},
+	})
+	if err != nil || !strings.Contains(b.String(), " done -  ") || !strings.Contains(b.String(), " 200+  ") {
+		t.Errorf("%v\n%s", err, b.String())
 	}
 }

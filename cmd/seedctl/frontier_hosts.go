@@ -101,13 +101,19 @@ func failureText(f *contract.FrontierFailure) string {
 	return "no answer"
 }
 
-// askedAgain returns when a host that failed is asked again.
-func askedAgain(h *contract.FrontierHost) *contract.Time {
-	at := h.ReadyAt
-	if u := h.UnresolvedUntil; u != nil && (at == nil || u.After(at.Time)) {
-		at = u
+// nextText says when the next request to a host may be made: once something is due, the host is ready, and its name may
+// resolve again.
+func nextText(h *contract.FrontierHost) string {
+	if h.DueAt == nil {
+		return "nothing of it waits"
 	}
-	return at
+	at := h.DueAt
+	for _, t := range []*contract.Time{h.ReadyAt, h.UnresolvedUntil, h.BlockedUntil} {
+		if t != nil && t.After(at.Time) {
+			at = t
+		}
+	}
+	return moment(at)
 }
 
 // unblockAll ends all blocks. Hosts are collected before any changes, since that would move those of later pages.
@@ -282,6 +288,7 @@ func writeHost(w io.Writer, d *contract.FrontierHostDetail) error {
 	add("entry points", "%d", d.Entries)
 	add("delay", "%g s", d.Delay)
 	add("ready", "%s", moment(d.ReadyAt))
+	add("next request", "%s", nextText(&d.FrontierHost))
 	if d.UnresolvedUntil != nil {
 		add("unresolved", "its name did not resolve; it is asked again at %s", moment(d.UnresolvedUntil))
 	}
@@ -292,10 +299,10 @@ func writeHost(w io.Writer, d *contract.FrontierHostDetail) error {
 		add("robots.txt", "forbids everything")
 	}
 	if d.Failures > 0 {
-		add("failures", "%d in a row; asked again at %s", d.Failures, moment(askedAgain(&d.FrontierHost)))
+		add("failures", "%d in a row", d.Failures)
 	}
 	if d.Refusals > 0 {
-		add("refusals", "%d in a row; asked again at %s", d.Refusals, moment(askedAgain(&d.FrontierHost)))
+		add("refusals", "%d in a row", d.Refusals)
 	}
 	if d.LastFailure != nil {
 		add("last failure", "%s: %s", moment(&d.LastFailure.At), failureText(d.LastFailure))

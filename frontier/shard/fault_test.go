@@ -106,6 +106,17 @@ func TestFault_OfAnotherURL(t *testing.T) {
 	}
 }
 
+// TestFault_OfACollection: a host that a collection did not reach has a failure, although nobody else asked it.
+func TestFault_OfACollection(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.example", nil, frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://a.example/robots.txt"},
+		Method: frontier.MethodCollect, Interval: 7200, Failed: true})
+	want := frontier.Fault{At: w.now.Seconds(), Error: "a collection of its domain reached nothing"}
+	if d := w.detail("a.example"); d.Fault == nil || *d.Fault != want {
+		t.Errorf("%+v, want %+v", d.Fault, want)
+	}
+}
+
 // TestFault_OfARefresh: entry points that the engine fetches itself fail likewise.
 func TestFault_OfARefresh(t *testing.T) {
 	w := newWorld(t)

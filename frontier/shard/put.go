@@ -25,6 +25,9 @@ func checkResult(n *frontier.NewEntry) (result frontier.Result, ok bool) {
 	return r, seen || n.Status != 0 || n.Failed
 }
 
+// nothingAnswered is the cause of a host's failure that collections report.
+const nothingAnswered = "a collection of its domain reached nothing"
+
 // Put queues pages and entry points that the frontier does not have yet.
 func (s *Shard) Put(now epoch.Millis, r frontier.Put) (answer frontier.PutAnswer, err error) {
 	answers, err := s.PutAll(now, frontier.PutAll{Puts: []frontier.Put{r}})
@@ -591,6 +594,9 @@ func (p *putBatch) update(h *store.Host, e *store.Entry, l link.URL, n *frontier
 	}
 	interval, awaited := e.Interval, e.Method == frontier.MethodCollect && e.Tried > 0
 	p.c.recordCheck(e, &result, store.Unknown)
+	if n.Failed {
+		recordFault(p.c, h, store.Hash48(e.Path), 0, nothingAnswered)
+	}
 	if !known && !store.FailedStatus(result.Status) { // there is nothing that it could have changed from
 		e.Interval, e.Due, e.ChangedAt, e.Rhythm = interval, p.c.seconds().Add(interval), 0, store.Rhythm{}
 		e.Checks[len(e.Checks)-1].Changed = false

@@ -322,6 +322,7 @@ func domainBarriers(t T, db ledger.DB, name string) {
 	}
 	changes.Domains[4].Outcome.Barrier = contract.Forbidden
 	changes.Domains[2].Outcome.ErrorMessage = "HTTP 403 to all 9 requests"
+	changes.Domains[4].Outcome.ErrorMessage = "robots.txt could not be read: HTTP 500"
 	changes.Domains = append(changes.Domains, ledger.DomainChange{Partition: p, Domain: "waits.sg", Queued: at(1)})
 	earlier := outcome(0, true)
 	earlier.Barrier = ""
@@ -372,7 +373,8 @@ func domainBarriers(t T, db ledger.DB, name string) {
 	}
 
 	for domain, want := range map[string]string{"clear.sg": "null", "forbidden.sg": "null",
-		"refuses.sg": `"HTTP 403 to all 9 requests"`, "down.sg": "null"} {
+		"refuses.sg": `"HTTP 403 to all 9 requests"`, "forbidden-2.sg": `"robots.txt could not be read: HTTP 500"`,
+		"down.sg": "null"} {
 		records, err := ledger.New(db).Domain(ctx, domain, contract.Filter{Category: name})
 		must(t, "Domain", err)
 		expect(t, domain+" refuses with", string(contract.Encode(records[0].BarrierReason)), want)
