@@ -50,7 +50,7 @@ func writeFrontierStats(w io.Writer, s *contract.FrontierStats) error {
 	add := func(name string, c *contract.FrontierCounts) {
 		rows = append(rows, fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s", plain(name), c.Hosts, c.URLs,
 			c.Entries, c.Due,
-			c.Leased, c.Done, c.Failed, c.Revisited, moment(c.OldestDue)))
+			c.Leased, c.Done, c.Failed, c.Scheduled, moment(c.OldestDue)))
 	}
 	for i := range s.Shards {
 		add(s.Shards[i].Name, &s.Shards[i].FrontierCounts)

@@ -781,15 +781,16 @@ test(
 );
 
 test(
-  "idle is who finds nothing twice while nothing is collected",
+  "idle is who finds nothing twice while nothing is collected or paused",
   { timeout: 120_000, skip: !hasPython && "run make packages" },
   async () => {
     const item = { id: "1", url: "https://late.example/", host: "late.example", domain: "late.example", kind: "page" };
     const page = { ...item, crawl_delay_seconds: 0, user_agent: "NewsforkBot/1.0", etag: null, last_modified: null };
-    // What the engine expects, in seconds; a page that was put meanwhile; and how many domains are collected, when asked.
+    const paused = { kind: "pause", by: "main", reason: "a new disk" };
+    // What the engine expects, in seconds, or that it is paused; a page that was put meanwhile; and how many domains are collected, when asked.
     const play = async () => {
-      const expected = [60, 60, 1, page, 60, 1, 60, 60];
-      const collecting = [2, 0, 0, 0, 0];
+      const expected = [60, 60, 1, page, 60, paused, 60, 60];
+      const collecting = [2, 0, 0, 0, 0, 0];
       const played = { expected, collecting, leases: [], status: [], leased: false };
       const server = createServer(async (request, response) => {
         const answer = (data) => response.end(JSON.stringify({ success: true, data }));
@@ -805,7 +806,11 @@ test(
         else if (!played.leased) played.leases.push([next, Date.now()]);
         const expires_at = new Date(Date.now() + 300_000).toISOString();
         const items = next === page ? [page] : [];
-        answer({ lease_id: "1", expires_at, items, retry_after_seconds: items.length ? null : next });
+        const stopped_by = next === paused ? paused : null;
+        answer({
+          ...{ lease_id: "1", expires_at, items, stopped_by },
+          retry_after_seconds: items.length ? null : stopped_by ? 60 : next,
+        });
       });
       await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
       return Object.assign(played, { url: `http://127.0.0.1:${server.address().port}`, close: () => server.close() });
@@ -838,6 +843,7 @@ newsfork.Frontier(url=sys.argv[1], country="sg", until_idle=True, fetch=lambda *
           played.status,
         );
         assert.match(output, /^nothing to fetch for 60 s; domains that are being collected: 2$/m);
+        assert.match(output, /^nothing to fetch for 60 s; operators keep it back: pause by main, a new disk$/m);
         const [[, first], [, second]] = played.leases.slice(-2);
         assert.ok(second - first >= 9_900, `${second - first} ms`);
       }

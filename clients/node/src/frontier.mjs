@@ -68,8 +68,9 @@ export class Frontier {
 
   /**
    * Fetches what it leases, and calls the handler with each page that was received with 200. Resolves when it was stopped, or
-   * with untilIdle when nothing is left: no domain is being collected, and two leases ten seconds apart are empty and
-   * expect nothing within 50 s. Both are needed: the first also comes while pages are being put, or a host has a short rest.
+   * with untilIdle when nothing is left: no domain is being collected, nobody paused the pipeline, and two leases ten seconds
+   * apart are empty and expect nothing within 50 s. Both are needed: the first also comes while pages are being put, or a
+   * host has a short rest.
    * Rejects with an EngineError when the engine refuses a call, for want of a token, say, or is not there.
    */
   async run(handler) {
@@ -133,13 +134,13 @@ export class Frontier {
       if (answer.items.length > 0) this.#begin(answer, sent, handler);
       else if (this.#visits > 0) await this.#change(wait);
       else if (!untilIdle || answer.retry_after_seconds <= SOON) {
-        this.#log(`nothing to fetch for ${answer.retry_after_seconds} s`);
+        this.#log(`nothing to fetch for ${answer.retry_after_seconds} s${heldBack(answer)}`);
         await this.#pause(wait);
       } else {
         const collecting = await this.#engine.collecting(country, category);
         const why = collecting > 0 ? `; domains that are being collected: ${collecting}` : "";
-        this.#log(`nothing to fetch for ${answer.retry_after_seconds} s${why}`);
-        idle = collecting === 0;
+        this.#log(`nothing to fetch for ${answer.retry_after_seconds} s${why}${heldBack(answer)}`);
+        idle = collecting === 0 && answer.stopped_by?.kind !== "pause";
         if (idle && wasIdle) break;
         await this.#pause(QUIET);
       }
@@ -367,4 +368,10 @@ function printable(text) {
 
 function sha256(data) {
   return createHash("sha256").update(data).digest("hex");
+}
+
+/** Says who keeps everything back, as "; operators keep it back: pause by main, for maintenance", or nothing. */
+function heldBack({ stopped_by: stop }) {
+  if (!stop) return "";
+  return `; operators keep it back: ${stop.kind}${stop.by ? ` by ${stop.by}` : ""}${stop.reason ? `, ${stop.reason}` : ""}`;
 }

@@ -100,6 +100,16 @@ def failures(results, items):
     return "".join(f"; {len(of)} not received ({printable(why)}), such as {of[0]}" for why, of in told)
 
 
+def held_back(answer):
+    """Says who keeps everything back, as "; operators keep it back: pause by main, for maintenance", or nothing."""
+    stop = answer.get("stopped_by")
+    if not stop:
+        return ""
+    by = f" by {stop['by']}" if stop.get("by") else ""
+    why = f", {stop['reason']}" if stop.get("reason") else ""
+    return f"; operators keep it back: {stop['kind']}{by}{why}"
+
+
 def printable(message):
     """A message that cannot control the terminal."""
     return "".join(c if c.isprintable() else "?" for c in str(message) or type(message).__name__)
@@ -204,13 +214,13 @@ class Frontier:
             elif self._visits:
                 self._changed.wait(again)
             elif not self._until_idle or again <= SOON:
-                self._log(f"nothing to fetch for {again} s")
+                self._log(f"nothing to fetch for {again} s{held_back(answer)}")
                 self._stopping.wait(again)
             else:
                 collecting = self._engine.collecting(self._wanted.get("country"), self._wanted.get("category"))
                 why = f"; domains that are being collected: {collecting}" if collecting else ""
-                self._log(f"nothing to fetch for {again} s{why}")
-                idle = not collecting
+                self._log(f"nothing to fetch for {again} s{why}{held_back(answer)}")
+                idle = not collecting and (answer.get("stopped_by") or {}).get("kind") != "pause"
                 if idle and was_idle:
                     return
                 self._stopping.wait(QUIET)
