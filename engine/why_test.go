@@ -85,7 +85,7 @@ func TestFrontierURL_StoppedBy(t *testing.T) {
 				waits = u.URL
 			}
 		}
-		ask(waits, "unknown", "", "the last collection found it, and better pages of its domain wait")
+		ask(waits, "unknown", "", "the last collection found it; better pages of its domain come first")
 		if s := ask(story, "due", "", "its host's turn comes"); s.ScoreWhy == nil ||
 			!strings.Contains(*s.ScoreWhy, " news + 0.040 host of no sector + ") ||
 			!strings.Contains(*s.ScoreWhy, " in a sitemap + ") || strings.Contains(*s.ScoreWhy, "learnt") {

@@ -129,7 +129,7 @@ func (a frontierRoutes) explainUnknown(ctx context.Context, u *contract.Frontier
 			dir.Document())
 	}
 	if listed {
-		u.Why = "the last collection found it, and better pages of its domain wait; it is put when those are fetched"
+		u.Why = "the last collection found it; better pages of its domain come first, and it is put in its turn"
 		return
 	}
 	domain, _ := contract.RegistrableDomain(hostOfURL(e.url))

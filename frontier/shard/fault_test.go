@@ -37,7 +37,7 @@ func TestFault_OfAHost(t *testing.T) {
 		{"refused", frontier.Result{Status: 403}, frontier.Fault{Status: 403}, "the last time with status 403"},
 		{"robots.txt", frontier.Result{NoRobots: true, Error: "robots_unknown"},
 			frontier.Fault{Error: "robots_unknown"},
-			"it failed at 2026-01-28T12:00:00Z without an answer: robots_unknown"},
+			"it failed at 2026-01-28T12:00:00Z without a robots.txt that can be read"},
 		{"long", frontier.Result{Error: strings.Repeat("가", 500)},
 			frontier.Fault{Error: strings.Repeat("가", frontier.MaxFaultBytes/3)}, ""},
 	} {

@@ -130,6 +130,9 @@ func (c *call) recordResponse(h *store.Host, hash uint64, r *frontier.Result) {
 // notResolved is the error of a host whose name has no address, as scrapers report it.
 const notResolved = "unresolved"
 
+// noRobots is the error that scrapers report of a page whose robots.txt they could not read.
+const noRobots = "robots_unknown"
+
 // recordFault records the last failed request to a host. hash is that of its URL, or 0.
 func recordFault(c *call, h *store.Host, hash uint64, status int, text string) {
 	h.Fail(frontier.Fault{At: c.seconds(), Status: status, Error: cut(text, frontier.MaxFaultBytes)}, hash)
@@ -140,6 +143,8 @@ func faultText(f *frontier.Fault) string {
 	switch {
 	case f.Status != 0:
 		return fmt.Sprintf("with status %d", f.Status)
+	case f.Error == noRobots:
+		return "without a robots.txt that can be read"
 	case f.Error != "":
 		return "without an answer: " + f.Error
 	}

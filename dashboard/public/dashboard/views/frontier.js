@@ -349,8 +349,11 @@ function hostState(row) {
 }
 
 /** How a request failed: its status, or why nothing answered. */
-const failureOf = ({ status, error }) =>
-  status ? t("frontier.httpStatus", status) : [t("noAnswer"), error && [": ", foreign(error)]];
+const failureOf = ({ status, error }) => {
+  if (status) return t("frontier.httpStatus", status);
+  if (error === "robots_unknown") return label("error", error);
+  return [t("noAnswer"), error && [": ", foreign(error)]];
+};
 
 /** How often a host failed or refused in a row, and how the last time. */
 function trouble(row) {
