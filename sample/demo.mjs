@@ -45,6 +45,7 @@ class Unexpected extends Error {}
 
 let dir; // generated configuration, state and log of this run
 let engine;
+let earlierLetters; // keys of the dead letters of earlier runs, which their user handles or leaves
 
 let leave = () => process.exit(130); // this ends the engine too
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => leave());
@@ -78,6 +79,7 @@ async function main() {
   });
   step("engine", `${engine.url}; it asks ${live ? "the real web" : "the sample web"}`);
 
+  earlierLetters = new Set((await engine.list("dlq/")).map((o) => o.key));
   for (const file of files) await upload(file);
   await orchestrate("orchestrate", {});
   const documents = await read();
@@ -337,7 +339,7 @@ function work() {
 }
 
 async function noDeadLetters() {
-  const [first, ...more] = await engine.list("dlq/");
+  const [first, ...more] = (await engine.list("dlq/")).filter((o) => !earlierLetters.has(o.key));
   if (!first) return;
   const { error_info: why } = await engine.json(first.key);
   throw new Unexpected(
