@@ -82,6 +82,7 @@ export function practice() {
       "User-agent: *",
       "Crawl-delay: 1",
       "Disallow: /private/",
+      "Content-Signal: search=yes, ai-train=no",
       "",
       `Sitemap: ${home}sitemap.xml`,
     ]),

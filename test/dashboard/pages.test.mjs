@@ -361,6 +361,13 @@ describe("the dashboard", { skip }, () => {
     await page.waitForURL(/barrier=forbidden$/);
     await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 12);
     assert.match(await said(page.locator("tbody tr").first()), /-32\.example[\s\S]+ forbidden no /);
+    await page
+      .getByRole("link", { name: /-32\.example$/ })
+      .first()
+      .click();
+    await page.getByRole("region", { name: "State" }).getByText("forbidden", { exact: true }).waitFor();
+    await page.goBack();
+    await page.waitForURL(/barrier=forbidden$/);
     await page.getByLabel("Not fetched since").selectOption("nothing");
     await button("Apply").click();
     await page.waitForURL(/barrier=nothing$/);

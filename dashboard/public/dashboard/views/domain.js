@@ -164,13 +164,17 @@ function lead(found, route) {
   const { document: doc, record, partition_info: here, partitions, domain } = found;
   const excluded = isExcluded(found);
   const others = partitions.filter((partition) => partitionText(partition) !== partitionText(here));
+  const forbidden =
+    record?.state === "processed" && record.barrier === "forbidden"
+      ? badge("bad", label("barrier", "forbidden"))
+      : null;
   return h(
     "section",
     { class: "lead", key: "lead", "aria-label": t("domain.lead") },
     h(
       "p",
       null,
-      excluded ? stateBadge("excluded") : record && stateBadge(record.state),
+      excluded ? stateBadge("excluded") : record && (forbidden ?? stateBadge(record.state)),
       " ",
       doc && !doc.reachable && badge("bad", t("domain.unreachable")),
       " ",
