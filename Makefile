@@ -31,9 +31,9 @@ check: node_modules/.ready
 	@test/check.sh
 
 # All Go tests, then those of packages with goroutines under the race detector. Tests on workerd mostly wait, so
-# four files run at once. With GOGC=400 the long simulations of the frontier take a third less processor time. Vet has
-# run in lint.
-test: export X_LOCAL_OBSERVABILITY := false # miniflare's traces cost a twelfth of the tests' processor time
+# four files run at once. With GOGC=400 the long simulations of the frontier take a third less processor time; miniflare's
+# traces would cost a twelfth of that of the tests on workerd. Vet has run in lint.
+test: export X_LOCAL_OBSERVABILITY := false
 test: build lint packages
 	GOGC=400 go test -vet=off -timeout=30m ./...
 	test/race.sh
