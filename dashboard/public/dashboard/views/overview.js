@@ -392,11 +392,11 @@ function partitions(rows, filter, state, app) {
   );
 }
 
-/** The name of a partition, whose date stays on one line. */
+/** The name of a partition, whose date stays on one line; any other text there may break. */
 const unbroken = (partition) => {
   const text = partitionText(partition);
-  const at = text.lastIndexOf(" ") + 1;
-  return [text.slice(0, at), h("span", { class: "unbroken" }, text.slice(at))];
+  const at = text.search(/(?<= |^)\d{4}-\d\d-\d\d$/);
+  return at < 0 ? text : [text.slice(0, at), h("span", { class: "unbroken" }, text.slice(at))];
 };
 
 const rate = ({ collection_stats: c, processing_stats: p }, field) =>
