@@ -62,6 +62,14 @@ type FrontierReleased struct {
 	Released int `json:"released"` // items that come back
 }
 
+// Errors of scrapers' reports that say more than that there was no answer.
+const (
+	ReportUnresolved = "unresolved"        // the host's name has no address
+	ReportForbidden  = "robots_disallowed" // robots.txt forbids the URL: not fetched
+	ReportNoRobots   = "robots_unknown"    // robots.txt cannot be read: not fetched
+	ReportNotFetched = "not_fetched"       // no time left: not fetched
+)
+
 // Reasons why a host is not given to a visitor.
 const (
 	VisitBusy       = "busy" // somebody else has its domain, or it is not ready

@@ -19,7 +19,7 @@ type Outcome struct {
 	Barrier      Barrier       // why nothing may be fetched, if it is reachable
 	Duration     time.Duration // of the processing, without politeness waits
 	ErrorType    string        // why nothing answered; "" if reachable
-	ErrorMessage string        // also what a site that refuses everything answered
+	ErrorMessage string        // also what a site that refuses answered, or why robots.txt was not read
 	Revision     int           // of the document
 	ChangedAt    time.Time     // when the document was written; zero if unknown
 }

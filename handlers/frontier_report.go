@@ -58,14 +58,6 @@ func (a frontierRoutes) reportURLs(w http.ResponseWriter, r *http.Request) error
 	return nil
 }
 
-// Scraper errors with a meaning beyond "no answer".
-const (
-	unresolved = "unresolved"        // the host's name has no address
-	forbidden  = "robots_disallowed" // robots.txt forbids the URL: not fetched
-	noRobots   = "robots_unknown"    // robots.txt cannot be read: not fetched
-	notFetched = "not_fetched"       // no time left: not fetched
-)
-
 // maxErrorText caps the length of an error, in bytes.
 const maxErrorText = 500
 
@@ -203,8 +195,10 @@ func (p *reportResult) result(field string, urls []json.RawMessage, assess asses
 		}
 	} else {
 		result.Error = page.Line(*p.Error, frontier.MaxFaultBytes)
-		result.Unresolved, result.Forbidden, result.NoRobots, result.NotFetched = *p.Error == unresolved,
-			*p.Error == forbidden, *p.Error == noRobots, *p.Error == notFetched
+		result.Unresolved = *p.Error == contract.ReportUnresolved
+		result.Forbidden = *p.Error == contract.ReportForbidden
+		result.NoRobots = *p.Error == contract.ReportNoRobots
+		result.NotFetched = *p.Error == contract.ReportNotFetched
 	}
 	if p.RetryAfter != nil {
 		result.RetryAfter = int64(math.Ceil(min(*p.RetryAfter, maxHostWait)))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -205,32 +204,26 @@ func (q *DomainQuery) statement() (Statement, error) {
 	if err := q.startAfter(&c, state); err != nil {
 		return Statement{}, err
 	}
-	order := `d.partition, d.domain`
+	order := `partition, domain`
 	if q.SlowestFirst {
-		order = `d.duration_ms DESC, d.partition, d.domain`
-	}
-	if state == "" && q.timed() {
-		processed, failed := c.clone(), c
-		from := processed.stateFrom(q, contract.Processed)
-		return processed.union(from, &failed, failed.stateFrom(q, contract.Failed), strings.ReplaceAll(order, "d.", ""),
-			q.Limit), nil
-	}
-	if state == "" {
-		from := ` FROM domains AS d` + q.index(state) + ` JOIN partitions AS p ON p.id = d.partition`
-		return c.page(from, order, q.Limit), nil
+		order = `duration_ms DESC, partition, domain`
 	}
 	others := c.clone()
+	if state == "" && q.timed() {
+		from := c.stateFrom(q, contract.Processed)
+		return c.union(from, &others, others.stateFrom(q, contract.Failed), order, q.Limit), nil
+	}
 	from := c.stateFrom(q, state)
 	if state == contract.Pending {
 		c.and(`p.domains_pending > 0`)
 		from, order = pendingFrom(q.Filter), `p.id, d.domain`
 	}
-	if q.Also == nil {
+	if q.Also == nil || state == "" {
 		return c.page(from, order, q.Limit), nil
 	}
 	others.and(`d.state <> ?`, string(state))
 	also := q.Also.from(&others)
-	return c.union(from, &others, also, `partition, domain`, q.Limit), nil
+	return c.union(from, &others, also, order, q.Limit), nil
 }
 
 // timed reports whether only domains with a duration are selected.
@@ -312,9 +305,11 @@ func (c *conditions) flag(column string, want *bool) {
 	}
 }
 
-// stateFrom returns the FROM clause for domains in a state and adds the condition to c.
+// stateFrom returns the FROM clause for domains in a state, or in any if it is empty, and adds the condition to c.
 func (c *conditions) stateFrom(q *DomainQuery, state contract.DomainState) string {
-	c.and(`d.state = '` + string(state) + `'`) // not a parameter: partial indexes are chosen by the text
+	if state != "" {
+		c.and(`d.state = '` + string(state) + `'`) // not a parameter: partial indexes are chosen by the text
+	}
 	if state == contract.Failed && q.timed() {
 		c.and(`d.duration_ms IS NOT NULL`) // a domain that was never collected has none
 	}
@@ -366,8 +361,6 @@ func (q *DomainQuery) index(state contract.DomainState) string {
 		name = "domains_by_duration"
 	case state == contract.Failed && q.timed() && q.ErrorType == "" && !q.Filter.Whole():
 		name = "domains_failed_by_duration"
-	case state == contract.Failed && q.timed() && q.Filter.Whole():
-		return ""
 	case state == contract.Processed && q.Robots != nil && !*q.Robots:
 		name = "domains_without_robots"
 	case state == contract.Processed && q.Sitemap != nil && !*q.Sitemap:

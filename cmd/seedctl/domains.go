@@ -85,14 +85,19 @@ func domainRow(d *contract.DomainRecord) string {
 		why += ": " + or(d.ErrorMessage)
 	}
 	if x := d.Retry; x != nil {
-		why = fmt.Sprintf("attempt %d of %d: %s: %s", x.Attempt, x.Of, plain(string(x.ErrorType)),
-			plain(x.ErrorMessage))
-		if x.NextAt != nil {
-			why += "; again at " + moment(x.NextAt)
-		}
+		why = fmt.Sprintf("attempt %d of %d: %s", x.Attempt, x.Of, retryText(x))
 	}
 	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", plain(d.Domain), partitionText(&d.Partition), stateText(d),
 		yesNo(d.CrawlingAllowed), yesNo(d.Sitemap), number(d.DurationMS), moment(d.CollectedAt), why)
+}
+
+// retryText describes why an attempt failed, and when the next one is.
+func retryText(x *contract.DomainRetry) string {
+	text := plain(string(x.ErrorType)) + ": " + plain(x.ErrorMessage)
+	if x.NextAt != nil {
+		text += "; again at " + moment(x.NextAt)
+	}
+	return text
 }
 
 // stateText is the state of a domain; what operators rule out now is excluded, also where no message of it was dropped
@@ -185,12 +190,7 @@ func writeDomain(w io.Writer, d *contract.DomainDetail) error {
 			add("error", "%s: %s", or(e.ErrorType), or(e.ErrorMessage))
 		}
 		if x := e.Retry; x != nil {
-			text := fmt.Sprintf("attempt %d of %d failed at %s: %s: %s", x.Attempt, x.Of, moment(&x.FailedAt),
-				plain(string(x.ErrorType)), plain(x.ErrorMessage))
-			if x.NextAt != nil {
-				text += "; again at " + moment(x.NextAt)
-			}
-			add("retried", "%s", text)
+			add("retried", "attempt %d of %d failed at %s: %s", x.Attempt, x.Of, moment(&x.FailedAt), retryText(x))
 		}
 		add("queued", "%s", moment(e.QueuedAt))
 		add("collected", "%s, in %s ms", moment(e.CollectedAt), number(e.DurationMS))

@@ -95,7 +95,7 @@ func failureText(f *contract.FrontierFailure) string {
 	switch {
 	case f.Status != nil:
 		return fmt.Sprintf("status %d", *f.Status)
-	case f.Error != nil && *f.Error == "robots_unknown":
+	case f.Error != nil && *f.Error == contract.ReportNoRobots:
 		return "robots.txt could not be read"
 	case f.Error != nil:
 		return "no answer: " + plain(*f.Error)

@@ -227,7 +227,7 @@ func (c *call) recordVisit(m *store.Domain, v *frontier.Visit) error {
 	switch {
 	case v.Unresolved && h.Unresolved <= c.now:
 		h.Unresolved = c.now.Add(frontier.UnresolvedFor)
-		recordFault(c, h, 0, 0, notResolved)
+		recordFault(c, h, 0, 0, contract.ReportUnresolved)
 	case !v.Unresolved && v.AskedAt > h.AskedAt: // an operator had it fetched before the hour was over
 		h.Unresolved = 0
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
@@ -127,12 +128,6 @@ func (c *call) recordResponse(h *store.Host, hash uint64, r *frontier.Result) {
 	}
 }
 
-// notResolved is the error of a host whose name has no address, as scrapers report it.
-const notResolved = "unresolved"
-
-// noRobots is the error that scrapers report of a page whose robots.txt they could not read.
-const noRobots = "robots_unknown"
-
 // recordFault records the last failed request to a host. hash is that of its URL, or 0.
 func recordFault(c *call, h *store.Host, hash uint64, status int, text string) {
 	h.Fail(frontier.Fault{At: c.seconds(), Status: status, Error: cut(text, frontier.MaxFaultBytes)}, hash)
@@ -143,7 +138,7 @@ func faultText(f *frontier.Fault) string {
 	switch {
 	case f.Status != 0:
 		return fmt.Sprintf("with status %d", f.Status)
-	case f.Error == noRobots:
+	case f.Error == contract.ReportNoRobots:
 		return "without a robots.txt that can be read"
 	case f.Error != "":
 		return "without an answer: " + f.Error

@@ -248,7 +248,7 @@ func recordRefresh(c *call, h *store.Host, e *store.Entry, r *frontier.RefreshRe
 		c.tx.State().Faults++
 		text := ""
 		if r.Visit.Unresolved {
-			text = notResolved
+			text = contract.ReportUnresolved
 		}
 		recordFault(c, h, store.Hash48(e.Path), r.Status, text)
 	}

@@ -787,7 +787,8 @@ test(
     const item = { id: "1", url: "https://late.example/", host: "late.example", domain: "late.example", kind: "page" };
     const page = { ...item, crawl_delay_seconds: 0, user_agent: "NewsforkBot/1.0", etag: null, last_modified: null };
     const paused = { kind: "pause", by: "main", reason: "a new disk" };
-    // What the engine expects, in seconds, or that it is paused; a page that was put meanwhile; and how many domains are collected, when asked.
+    // What the engine expects, in seconds, or that it is paused; a page that was put meanwhile; and how many domains are
+    // collected, when asked.
     const play = async () => {
       const expected = [60, 60, 1, page, 60, paused, 60, 60];
       const collecting = [2, 0, 0, 0, 0, 0];
