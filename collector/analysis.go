@@ -125,10 +125,10 @@ func rebuild(d *contract.Document, o discovery.Options) *discovery.Analyser {
 	return a
 }
 
-// writeDiscovery writes the results of the analysis into a document. It returns the fetch contract, which
-// writeContract completes, or nil if that is unknown. A merge keeps the collection's discovery time, because it sends
+// describeDiscovery writes the results of the analysis into a document. It returns the fetch contract, which
+// describeContract completes, or nil if that is unknown. A merge keeps the time of discovery, because it sends
 // no requests.
-func (s *saving) writeDiscovery(d *contract.Document, a *analysis) *discovery.FetchContract {
+func (s *saving) describeDiscovery(d *contract.Document, a *analysis) *discovery.FetchContract {
 	if a.rebuilt {
 		strikeExcluded(d, a.Excludes)
 		return howToFetch(d)

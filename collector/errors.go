@@ -93,7 +93,7 @@ func (g *gathering) addSighting(f *discovery.Sighting) {
 // noteMiss records that the home page, a feed or a page was not read although it might exist. It reports whether more
 // requests may be sent.
 func (g *gathering) noteMiss(link string, a *fetch.Answer, failure error) bool {
-	if g.stopped(failure) {
+	if g.noteLimit(failure) {
 		return false
 	}
 	why := failed(failure)

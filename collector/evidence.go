@@ -111,16 +111,16 @@ func (e *bodyUpload) Write(p []byte) (int, error) {
 // delete old objects must not delete it while its document is kept up to date.
 const maxEvidenceAge = 30 * epoch.Day
 
-// stores reports whether the bucket has an object with the MD5 sum, which is the ETag of an object that was stored by
+// has reports whether the bucket has an object with the MD5 sum, which is the ETag of an object that was stored by
 // one put. It reports false for one that has to be stored again for its age. A look costs a twelfth of a put.
-func (s *store) stores(ctx context.Context, key string, sum []byte) bool {
+func (s *store) has(ctx context.Context, key string, sum []byte) bool {
 	o, err := s.Head(ctx, key)
 	return err == nil && o.ETag == hex.EncodeToString(sum) && s.clock.Now().Sub(o.Uploaded) < maxEvidenceAge
 }
 
 // putEvidence stores a file; again is true if an earlier collection might have stored the same.
 func (s *store) putEvidence(ctx context.Context, key string, data []byte, again bool) error {
-	if sum := md5.Sum(data); again && s.stores(ctx, key, sum[:]) {
+	if sum := md5.Sum(data); again && s.has(ctx, key, sum[:]) {
 		return nil
 	}
 	_, err := s.putRetry(ctx, key, data, &r2.PutOptions{ContentType: "text/plain"})
@@ -129,7 +129,7 @@ func (s *store) putEvidence(ctx context.Context, key string, data []byte, again 
 
 // commitEvidence stores an uploaded file unless an earlier collection stored the same.
 func (s *store) commitEvidence(ctx context.Context, key string, e *bodyUpload) error {
-	if e.etag != nil && e.size <= r2.PartSize && s.stores(ctx, key, e.etag.Sum(nil)) {
+	if e.etag != nil && e.size <= r2.PartSize && s.has(ctx, key, e.etag.Sum(nil)) {
 		return e.abort(nil)
 	}
 	_, err := e.upload.Commit()

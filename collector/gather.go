@@ -228,8 +228,8 @@ func (g *gathering) run(ctx context.Context) error {
 	return nil
 }
 
-// stopped reports whether err is a limit of the session that ends the collection, and records it.
-func (g *gathering) stopped(err error) bool {
+// noteLimit records that a limit of the session ended the collection, and reports whether err is one.
+func (g *gathering) noteLimit(err error) bool {
 	if errors.Is(err, fetch.ErrDeadline) || errors.Is(err, fetch.ErrBudget) || g.slow &&
 		errors.Is(err, fetch.ErrCrawlDelay) {
 		g.found.partial = true

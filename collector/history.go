@@ -52,9 +52,9 @@ func answered(e *frontier.EntryState, charset *string) discovery.EntryAnswer {
 	return a
 }
 
-// writeContract writes the contract into a document, with the answers and history of its entry points. They come from
-// the responses and the frontier if available, otherwise from the previous document.
-func (s *saving) writeContract(old, doc *contract.Document, how *discovery.FetchContract) {
+// describeContract writes the contract into a document, with the answers and history of its entry points. They come
+// from the responses and the frontier if available, otherwise from the previous document.
+func (s *saving) describeContract(old, doc *contract.Document, how *discovery.FetchContract) {
 	if how == nil {
 		return
 	}
@@ -97,9 +97,9 @@ func (s *saving) writeContract(old, doc *contract.Document, how *discovery.Fetch
 	doc.Contract = marshal(how)
 }
 
-// writeObserved writes what scrapers saw of the domain's pages into a document: from the frontier's answer, otherwise
-// from the previous document.
-func (s *saving) writeObserved(old, doc *contract.Document) {
+// describeObserved writes what scrapers saw of the domain's pages into a document: from the frontier's answer,
+// otherwise from the previous document.
+func (s *saving) describeObserved(old, doc *contract.Document) {
 	list := s.observed
 	if s.found != nil {
 		list = s.found.queue.observed

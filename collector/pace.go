@@ -56,7 +56,7 @@ func (g *gathering) parse(body io.Reader, base string, o sitemap.Options, fn fun
 		}
 	})
 	if g.pace.err != nil {
-		g.stopped(g.pace.err)
+		g.noteLimit(g.pace.err)
 		return s, g.pace.err
 	}
 	return s, err

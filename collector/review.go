@@ -30,7 +30,7 @@ func (b *Batch) Review(ctx context.Context, p contract.Partition, domain string,
 		case !lifted && strike(old, b.excluded):
 			err = b.putRevision(ctx, s.dir, old, etag)
 		case lifted && len(old.URLsFiles) <= maxReviewedLists:
-			doc, err = s.write(ctx, old, etag)
+			doc, err = s.storeOver(ctx, old, etag)
 		}
 		if err == nil {
 			return doc, s.announce(ctx, doc)

@@ -19,7 +19,7 @@ func (g *gathering) robots(ctx context.Context) (open bool) {
 	origin, failure := g.session.Origin(ctx, g.message.Domain, altHost(g.message), "/robots.txt", g.robotsTarget(""))
 	a := origin.Answer
 	f.site.origin, f.robots.code, f.robots.at = origin, a.Status, g.collector.Clock.Now()
-	g.stopped(failure)
+	g.noteLimit(failure)
 	body := a.Content
 	switch {
 	case a.Status == 0:

@@ -39,16 +39,17 @@ type saving struct {
 // save writes the document from the findings, or for a merge from the stored document, with the URLs of the stored
 // document and the message. It returns the document as stored.
 func (s *saving) save(ctx context.Context) (*contract.Document, error) {
-	doc, err := s.store(ctx)
+	doc, err := s.storeDocument(ctx)
 	if err == nil {
 		err = s.announce(ctx, doc)
 	}
 	return doc, err
 }
 
-func (s *saving) store(ctx context.Context) (*contract.Document, error) {
+// storeDocument stores the document, with the URLs that other events have stored in the meantime.
+func (s *saving) storeDocument(ctx context.Context) (*contract.Document, error) {
 	if !s.merging() && !s.message.Force { // usually there is no document yet
-		doc, err := s.write(ctx, nil, "")
+		doc, err := s.storeOver(ctx, nil, "")
 		if !errors.Is(err, r2.ErrPrecondition) {
 			return doc, err
 		}
@@ -62,7 +63,7 @@ func (s *saving) store(ctx context.Context) (*contract.Document, error) {
 			return nil, &contract.Error{Kind: contract.Internal, Op: "collector.save", Field: s.dir.Document(),
 				Message: "there is a checkpoint but no document; orchestrate with force to collect the domain again"}
 		}
-		doc, err := s.write(ctx, old, etag)
+		doc, err := s.storeOver(ctx, old, etag)
 		if !errors.Is(err, r2.ErrPrecondition) {
 			return doc, err
 		}
@@ -75,9 +76,9 @@ func (s *saving) store(ctx context.Context) (*contract.Document, error) {
 		Message: "other events keep changing the document; it will be retried"}
 }
 
-// write replaces the document old, which has the ETag etag, or creates one if old is nil. It returns
+// storeOver replaces the document old, which has the ETag etag, or creates one if old is nil. It returns
 // r2.ErrPrecondition if another event has changed it, and old if there is nothing to add.
-func (s *saving) write(ctx context.Context, old *contract.Document, etag string) (*contract.Document, error) {
+func (s *saving) storeOver(ctx context.Context, old *contract.Document, etag string) (*contract.Document, error) {
 	a, err := s.analysis(ctx, old)
 	if err != nil {
 		return nil, err
@@ -100,7 +101,7 @@ func (s *saving) write(ctx context.Context, old *contract.Document, etag string)
 	if err := s.score(ctx, doc, urls, view.total, a); err != nil {
 		return nil, err
 	}
-	how := s.writeDiscovery(doc, a)
+	how := s.describeDiscovery(doc, a)
 	if err := s.storeState(ctx, doc, a); err != nil {
 		return nil, err
 	}
@@ -109,8 +110,8 @@ func (s *saving) write(ctx context.Context, old *contract.Document, etag string)
 		return nil, err
 	}
 	s.watch.lap(frontierStage)
-	s.writeContract(old, doc, how)
-	s.writeObserved(old, doc)
+	s.describeContract(old, doc, how)
+	s.describeObserved(old, doc)
 	s.setRetryDate(old, doc)
 	if s.rewriting && same(old, doc) {
 		return old, nil

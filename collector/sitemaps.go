@@ -61,7 +61,7 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 		URL: c.URL, Accept: "application/xml, text/xml, */*;q=0.5",
 		Timeout: g.collector.Limits.SitemapTimeout, MaxBytes: g.collector.Limits.MaxSitemapBytes, Once: spare,
 	})
-	more = !g.stopped(failure)
+	more = !g.noteLimit(failure)
 	if spare && more && (retryable(failure) && !postponed(failure) || unwilling(a.Status)) {
 		walk.EndGuesses() // others would take the time and patience that the home page and feeds need
 		why := refusal(a.Status)

@@ -219,10 +219,22 @@ type FrontierShard struct {
 	FrontierCounts
 }
 
+// States of a URL in FrontierURL.
+const (
+	URLDue       = "due"
+	URLWaiting   = "waiting"
+	URLLeased    = "leased"
+	URLFetched   = "fetched"
+	URLGone      = "gone"
+	URLKnown     = "known" // but not chosen to be fetched
+	URLExcluded  = "excluded"
+	URLForbidden = "forbidden" // by robots.txt
+	URLUnknown   = "unknown"
+)
+
 // FrontierURL answers GET /api/v1/frontier/url.
 type FrontierURL struct {
-	URL string `json:"url"`
-	// due, waiting, leased, fetched, gone, known, excluded, forbidden or unknown
+	URL        string        `json:"url"`
 	State      string        `json:"state"`
 	Why        string        `json:"why"` // in words
 	StoppedBy  *FrontierStop `json:"stopped_by"`

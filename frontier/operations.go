@@ -795,7 +795,7 @@ type VisitBudget struct {
 
 // URLState is the state of a URL. An instant of 0 is not set.
 type URLState struct {
-	State      string // due, waiting, leased, fetched, gone, known, excluded or unknown
+	State      string // contract.URLDue, …; never contract.URLForbidden
 	Why        string // in words
 	DueAt      epoch.Millis
 	LeaseUntil epoch.Millis

@@ -88,10 +88,10 @@ func (a domainRoutes) states(ctx context.Context, domain string, page *contract.
 	}
 	for i := range page.URLs {
 		u := &page.URLs[i]
-		if u.State = &states[i]; u.Allowed != nil && !*u.Allowed && states[i] != stateExcluded &&
-			states[i] != stateLeased {
+		if u.State = &states[i]; u.Allowed != nil && !*u.Allowed && states[i] != contract.URLExcluded &&
+			states[i] != contract.URLLeased {
 			u.State = new(string)
-			*u.State = stateForbidden
+			*u.State = contract.URLForbidden
 		}
 	}
 }

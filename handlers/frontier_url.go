@@ -60,16 +60,6 @@ func (a frontierRoutes) frontierURL(w http.ResponseWriter, r *http.Request) erro
 	return nil
 }
 
-// States of URLs that are not the frontier's alone.
-const (
-	stateExcluded  = "excluded"
-	stateLeased    = "leased"
-	stateForbidden = "forbidden"
-	stateUnknown   = "unknown"
-	stateDue       = "due"
-	stateWaiting   = "waiting"
-)
-
 // explain adds who keeps a URL from being given, if somebody does. What operators decide counts at once, even if the
 // URL's shard does not know of it yet.
 func (a frontierRoutes) explain(ctx context.Context, u *contract.FrontierURL, s *frontier.URLState, e collected) {
@@ -79,41 +69,41 @@ func (a frontierRoutes) explain(ctx context.Context, u *contract.FrontierURL, s 
 	}
 	host := hostOfURL(e.url)
 	if x := controls.Excluding(e.url); x != nil {
-		u.State, u.StoppedBy = stateExcluded, x.Stop()
+		u.State, u.StoppedBy = contract.URLExcluded, x.Stop()
 		u.Why = "operators excluded the " + x.Kind + " " + x.Value
 		return
 	}
 	switch {
-	case s.State == stateLeased, s.State == stateExcluded: // allowed again, which its shard does not know yet
-		return
+	case s.State == contract.URLLeased, s.State == contract.URLExcluded:
+		return // allowed again, which its shard does not know yet
 	case s.Rule != "":
-		u.State, u.StoppedBy = stateForbidden, robotsStop(host, s.Rule)
+		u.State, u.StoppedBy = contract.URLForbidden, robotsStop(host, s.Rule)
 		u.Why = "the robots.txt of its host forbids it: " + s.Rule
 		return
 	}
 	switch e.verdict() {
 	case robotsForbids:
-		u.State, u.StoppedBy = stateForbidden, robotsStop(host, "")
+		u.State, u.StoppedBy = contract.URLForbidden, robotsStop(host, "")
 		u.Why = "the robots.txt that the last collection read forbids it"
 		return
 	case robotsUnreadable:
-		if s.State == stateUnknown {
-			u.State, u.StoppedBy = stateForbidden, robotsStop(host, "")
+		if s.State == contract.URLUnknown {
+			u.State, u.StoppedBy = contract.URLForbidden, robotsStop(host, "")
 			u.Why = "the last collection could not read the robots.txt of its domain" + e.robotsError() +
 				"; until one can, all is forbidden"
 			return
 		}
 	}
-	if s.State == stateUnknown {
+	if s.State == contract.URLUnknown {
 		a.explainUnknown(ctx, u, s, e)
 	}
 	switch {
 	case s.BlockedUntil > 0:
 		u.StoppedBy = &contract.FrontierStop{Kind: contract.StopBlock, Until: contract.AtMillis(s.BlockedUntil)}
-	case controls.Pipeline.Paused && s.State != stateUnknown:
+	case controls.Pipeline.Paused && s.State != contract.URLUnknown:
 		u.StoppedBy = controls.Pipeline.Stop()
-		if s.State == stateDue {
-			u.State = stateWaiting
+		if s.State == contract.URLDue {
+			u.State = contract.URLWaiting
 			u.Why = "operators paused the pipeline, and scrapers get nothing until it is resumed"
 		}
 	}

@@ -13,21 +13,9 @@ import (
 	"github.com/newsfork/seed-engine/frontier/shard/store"
 )
 
-// States of URLs.
-const (
-	stateUnknown  = "unknown"
-	stateExcluded = "excluded"
-	stateLeased   = "leased"
-	stateDue      = "due"
-	stateWaiting  = "waiting"
-	stateFetched  = "fetched"
-	stateGone     = "gone"
-	stateKnown    = "known"
-)
-
 // lifeNames are the states of known URLs that are neither excluded nor leased.
-var lifeNames = [...]string{store.Idle: stateKnown, store.Waiting: stateWaiting, store.Fetched: stateFetched,
-	store.Gone: stateGone}
+var lifeNames = [...]string{store.Idle: contract.URLKnown, store.Waiting: contract.URLWaiting,
+	store.Fetched: contract.URLFetched, store.Gone: contract.URLGone}
 
 // URL returns the state of one URL, and why it is not fetched.
 func (s *Shard) URL(now epoch.Millis, url string) (state frontier.URLState, err error) {
@@ -112,14 +100,14 @@ func (x *explainer) run() error {
 	}
 	switch {
 	case x.excluded():
-		x.state.State = stateExcluded
+		x.state.State = contract.URLExcluded
 	case h.Lease != 0 && (leased >= 0 || slices.Contains(h.Asked, hash)):
-		x.state.State, x.state.LeaseUntil = stateLeased, h.LeaseEnds
+		x.state.State, x.state.LeaseUntil = contract.URLLeased, h.LeaseEnds
 		x.say("a scraper has it until %s", instant(h.LeaseEnds))
 	case waits:
 		x.waits(&page, due)
 	case !ok:
-		x.state.State = stateUnknown
+		x.state.State = contract.URLUnknown
 		x.say("no collection, put or report named it, or its domain had too many pages")
 	default:
 		x.state.State = lifeNames[known.Life]
@@ -153,7 +141,7 @@ func (x *explainer) page(p *store.Page) {
 }
 
 func (x *explainer) noHost() error {
-	x.state.State = stateUnknown
+	x.state.State = contract.URLUnknown
 	m, err := x.c.domainNamed(x.c.domainOf(x.link.Host))
 	switch {
 	case err != nil:
@@ -187,7 +175,7 @@ func (x *explainer) waits(p *store.Page, due epoch.Seconds) {
 	c, h, m := x.c, x.host, x.host.Domain
 	free := max(due.Millis(), c.freeAt(h))
 	x.state.DueAt = free
-	x.state.State = stateWaiting
+	x.state.State = contract.URLWaiting
 	switch {
 	case m.MirrorOf != "":
 		x.say("its domain shows the pages of %s, which are fetched there", m.MirrorOf)
@@ -196,7 +184,7 @@ func (x *explainer) waits(p *store.Page, due epoch.Seconds) {
 	case h.Blocked > c.now:
 		x.say("operators blocked its host until %s", instant(h.Blocked))
 	case x.state.Entry != nil && c.settings.PerMinute > 0 && due.Millis() <= c.now:
-		x.state.State = stateDue
+		x.state.State = contract.URLDue
 		x.say("the engine refreshes it as soon as its host is free")
 	case x.state.Entry != nil && due.Millis() > c.now:
 		x.say("it is an entry point; its next fetch is at %s", instant(due.Millis()))
@@ -217,16 +205,16 @@ func (x *explainer) waits(p *store.Page, due epoch.Seconds) {
 		x.say("its host is ready again at %s: its delay, a Retry-After, or a robots.txt that cannot be read%s",
 			instant(free), x.sinceFault())
 	case h.Lease != 0:
-		x.state.State = stateDue
+		x.state.State = contract.URLDue
 		x.say("a scraper has other pages of its host, until %s at the latest", instant(h.LeaseEnds))
 	case m.Closed(c.now) > 0:
-		x.state.State = stateDue
+		x.state.State = contract.URLDue
 		x.say("a collection has its domain, or waits for it, until %s at the latest", instant(m.Closed(c.now)))
 	case c.availableHosts(m) <= 0:
-		x.state.State = stateDue
+		x.state.State = contract.URLDue
 		x.say("scrapers have as many hosts of its domain as may be leased at once")
 	default:
-		x.state.State = stateDue
+		x.state.State = contract.URLDue
 		x.say("it is leased when its host's turn comes, to a scraper whose filter it passes; its host has %d pages",
 			h.URLs)
 	}
@@ -295,7 +283,7 @@ func (s *Shard) URLs(now epoch.Millis, r frontier.URLsRequest) (answer frontier.
 		frontier.CheckRange("urls", len(r.URLs), 0, frontier.MaxPut)); err != nil {
 		return answer, err
 	}
-	answer.States = slices.Repeat([]string{stateUnknown}, len(r.URLs))
+	answer.States = slices.Repeat([]string{contract.URLUnknown}, len(r.URLs))
 	err = s.run(now, func(c *call) error {
 		p := newPutBatch(c, r.Domain, contract.Partition{})
 		p.expected = r.URLs
@@ -318,13 +306,13 @@ func stateOf(c *call, h *store.Host, url string, hash uint64) string {
 	known, ok := h.Known(hash)
 	switch {
 	case h.Excluded || h.Domain.Excluded || c.tx.State().Excludes.URL(url):
-		return stateExcluded
+		return contract.URLExcluded
 	case h.Lease != 0 && (h.LeasedPage(hash) >= 0 || slices.Contains(h.Asked, hash)):
-		return stateLeased
+		return contract.URLLeased
 	case ok:
 		return lifeNames[known.Life]
 	}
-	return stateUnknown
+	return contract.URLUnknown
 }
 
 // Host describes a host in full. It returns the zero value for an unknown host.
