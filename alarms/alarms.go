@@ -15,6 +15,7 @@ type Ledger interface {
 	Records
 	Alarms(ctx context.Context, at time.Time, windows []int) (ledger.AlarmReading, error)
 	SaveFrontierReading(ctx context.Context, r ledger.FrontierReading) error
+	NoteRefusedAlarm(ctx context.Context, id, cause string, at time.Time) error
 	MarkAlarms(ctx context.Context, at time.Time, calm, restless []string) error
 	LeadingError(ctx context.Context, of ledger.Failing, since time.Time) (*contract.AlarmCause, error)
 }
@@ -74,7 +75,11 @@ func (w *Watch) Run(ctx context.Context) error {
 
 func (w *Watch) reporter() *Reporter {
 	return &Reporter{Records: w.Ledger, Webhook: w.Webhook, URL: w.URL, Secret: w.Secret, Page: w.Page,
-		Environment: w.Environment, Log: w.Log, Now: w.Now}
+		Environment: w.Environment, Log: w.Log, Now: w.Now, Refused: w.refused}
+}
+
+func (w *Watch) refused(ctx context.Context, id, cause string, at time.Time) error {
+	return w.Ledger.NoteRefusedAlarm(ctx, id, cause, at)
 }
 
 // Trial posts a trial to the webhook; see Reporter.

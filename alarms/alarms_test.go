@@ -139,10 +139,25 @@ func TestReport_PostsOnce(t *testing.T) {
 	now = now.Add(time.Minute)
 	unreachable(30)
 	run("and begins again")
+	refused := func() *contract.AlarmsRefused {
+		t.Helper()
+		s, err := l.Status(t.Context(), ledger.StatusQuery{Now: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Refused
+	}
+	if r := refused(); r == nil || r.Attempts != 2 || r.Waiting != 2 || r.Since.Time != now.Add(-time.Minute) ||
+		r.Error != "the webhook could not be reached; check ALERT_WEBHOOK_URL" {
+		t.Errorf("refused: %+v", r)
+	}
 	hook.err = nil
 	now = now.Add(time.Minute)
 	run("the webhook is back", "domain_failures ok", "domain_failures firing")
 	run("everything was posted")
+	if r := refused(); r != nil {
+		t.Errorf("refused after the webhook took all: %+v", r)
+	}
 
 	w.URL = ""
 	now = now.Add(2 * time.Hour)

@@ -52,6 +52,8 @@ type Reporter struct {
 	Environment string
 	Log         *slog.Logger
 	Now         func() time.Time
+	// Refused, if set, notes a change that was posted in vain.
+	Refused func(ctx context.Context, id, cause string, at time.Time) error
 }
 
 // Report saves the alarms that changed and posts pending changes, oldest first. The next Report repeats failed
@@ -68,9 +70,15 @@ func (r *Reporter) Report(ctx context.Context, current []contract.Alarm,
 	var posted, unposted []string
 	for _, n := range notices {
 		if len(unposted) == 0 { // later changes must not overtake a failed one
-			if r.post(ctx, n.ID, []byte(n.Body)) == nil {
+			failed := r.post(ctx, n.ID, []byte(n.Body))
+			if failed == nil {
 				posted = append(posted, n.ID)
 				continue
+			}
+			if r.Refused != nil {
+				if err := r.Refused(ctx, n.ID, contract.MessageOf(failed), r.Now()); err != nil {
+					r.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
+				}
 			}
 		}
 		unposted = append(unposted, n.ID)

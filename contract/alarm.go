@@ -97,6 +97,16 @@ const TrialAlarm = "trial"
 type AlarmWebhook struct {
 	Enabled bool `json:"enabled"` // ALERT_WEBHOOK_URL is set
 	Signed  bool `json:"signed"`  // ALERT_WEBHOOK_SECRET is set
+	// Refused is null while the receiver takes what is posted.
+	Refused *AlarmsRefused `json:"refused"`
+}
+
+// AlarmsRefused describes posts to the webhook of alarms that fail. Each run of the cron posts again.
+type AlarmsRefused struct {
+	Since    Time   `json:"since"`    // when the first post failed
+	Attempts int64  `json:"attempts"` // since then
+	Waiting  int64  `json:"waiting"`  // changes of alarms to be posted
+	Error    string `json:"error"`    // of the last post, "the webhook answered 500"
 }
 
 // AlarmTrial answers POST /api/v1/alarms/test.

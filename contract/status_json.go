@@ -22,6 +22,7 @@ func (s Status) AppendJSON(b []byte) []byte {
 	}
 	b = strconv.AppendBool(append(b, `],"alarm_webhook":{"enabled":`...), s.Webhook.Enabled)
 	b = strconv.AppendBool(append(b, `,"signed":`...), s.Webhook.Signed)
+	b = s.Webhook.Refused.append(append(b, `,"refused":`...))
 	b = append(b, `},"queues":{`...)
 	for i, role := range slices.Sorted(maps.Keys(s.Queues)) {
 		if i > 0 {
@@ -92,6 +93,16 @@ func (s *AlarmState) append(b []byte) []byte {
 		b = strconv.AppendInt(b, int64(*s.Window), 10)
 	}
 	return append(s.Since.appendOrNull(append(b, `,"since":`...)), '}')
+}
+
+func (r *AlarmsRefused) append(b []byte) []byte {
+	if r == nil {
+		return append(b, "null"...)
+	}
+	b = r.Since.Append(append(b, `{"since":`...))
+	b = appendInt(b, `,"attempts":`, r.Attempts)
+	b = appendInt(b, `,"waiting":`, r.Waiting)
+	return append(AppendText(append(b, `,"error":`...), r.Error), '}')
 }
 
 func (q *Backlog) append(b []byte) []byte {

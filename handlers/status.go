@@ -53,13 +53,22 @@ func (a *API) status(w http.ResponseWriter, r *http.Request) error {
 	}
 	httpapi.Succeed(w, http.StatusOK, contract.Status{
 		Stats: s.Stats, DeadLetters: s.DeadLetters, Alarms: alarms.Judge(s.AlarmReading), Queues: backlogs,
-		Webhook: contract.AlarmWebhook{Enabled: a.Settings.AlertWebhookURL != "",
-			Signed: a.Settings.AlertWebhookSecret != ""},
+		Webhook:   a.alarmWebhook(s.Refused),
 		Paused:    controls.Pipeline.Paused,
 		UpdatedAt: contract.Time{Time: want.Now}, Partitions: s.Partitions, Errors: s.Errors, Trend: s.Trend,
 		Rejections: s.Rejections,
 	})
 	return nil
+}
+
+// alarmWebhook describes the receiver of changes of alarms. What waited when it was taken away is not refused.
+func (a *API) alarmWebhook(refused *contract.AlarmsRefused) contract.AlarmWebhook {
+	hook := contract.AlarmWebhook{Enabled: a.Settings.AlertWebhookURL != "",
+		Signed: a.Settings.AlertWebhookSecret != ""}
+	if hook.Enabled {
+		hook.Refused = refused
+	}
+	return hook
 }
 
 // backlogs returns the platform's count of each queue, nil for queues without an answer.

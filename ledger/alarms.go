@@ -136,6 +136,14 @@ RETURNING id, body, at`
 	settleChanges = `UPDATE alarm_changes SET sent_at = ?2, claimed_until = 0 WHERE id IN (SELECT value
 FROM json_each(?1))`
 
+	noteRefused = `UPDATE alarm_changes SET attempts = attempts + 1, error = ?2,
+failing_since = iif(failing_since = 0, ?3, failing_since) WHERE id = ?1`
+
+	// Changes are posted in order, so the oldest is the one that the webhook does not take.
+	selectRefused = `SELECT attempts, failing_since, error,
+(SELECT count(*) FROM alarm_changes WHERE sent_at = 0) AS waiting
+FROM alarm_changes WHERE sent_at = 0 ORDER BY at, id LIMIT 1`
+
 	releaseChanges = `UPDATE alarm_changes SET claimed_until = 0 WHERE sent_at = 0 AND id IN (SELECT value
 FROM json_each(?1))`
 )
@@ -277,6 +285,28 @@ func (l *Ledger) ClaimAlarmChanges(ctx context.Context, n int, ttl time.Duration
 			cmp.Compare(a.ID, b.ID))
 	})
 	return notices, err
+}
+
+// NoteRefusedAlarm notes that a change was posted in vain, and why.
+func (l *Ledger) NoteRefusedAlarm(ctx context.Context, id, cause string, at time.Time) error {
+	_, err := l.batch(ctx, "ledger.NoteRefusedAlarm", Statement{noteRefused, []any{id, cause, epoch.MillisOf(at)}})
+	return err
+}
+
+// readRefused decodes the result of selectRefused: nil if the webhook took the last post.
+func readRefused(r *reader, result int) *contract.AlarmsRefused {
+	for _, row := range read[struct {
+		Attempts     int64        `json:"attempts"`
+		FailingSince epoch.Millis `json:"failing_since"`
+		Error        string       `json:"error"`
+		Waiting      int64        `json:"waiting"`
+	}](r, result) {
+		if row.Attempts > 0 {
+			return &contract.AlarmsRefused{Since: *contract.At(row.FailingSince.Time()), Attempts: row.Attempts,
+				Waiting: row.Waiting, Error: row.Error}
+		}
+	}
+	return nil
 }
 
 // SettleAlarmChanges marks claimed changes as posted, and releases the others.

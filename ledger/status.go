@@ -151,7 +151,8 @@ func average(sum, n float64) int64 {
 type Status struct {
 	contract.Stats
 	AlarmReading
-	FilesTimed int64 // processed files whose duration was measured
+	Refused    *contract.AlarmsRefused // what the webhook of alarms does not take
+	FilesTimed int64                   // processed files whose duration was measured
 	Partitions []contract.PartitionStats
 	Errors     []contract.ErrorCount
 	Trend      []contract.TrendHour
@@ -211,6 +212,9 @@ func (q *StatusQuery) parts(s *Status) (parts []statusPart) {
 			s.Trend = readTrend(r, result, q.firstHour(), q.TrendHours)
 		}})
 	}
+	parts = append(parts, statusPart{Statement{SQL: selectRefused}, func(r *reader, result int) {
+		s.Refused = readRefused(r, result)
+	}})
 	return append(parts, statusPart{q.rejections(), func(r *reader, result int) {
 		for _, row := range read[rejectionRow](r, result) {
 			s.Rejections = append(s.Rejections, row.list()...)

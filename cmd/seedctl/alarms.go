@@ -57,7 +57,12 @@ func writeAlarms(w io.Writer, s *contract.Status) error {
 	case s.Webhook.Enabled:
 		posted = "posted, not signed: ALERT_WEBHOOK_SECRET is not set"
 	}
-	_, err := fmt.Fprintf(w, "\nchanges are %s\n", posted)
+	if _, err := fmt.Fprintf(w, "\nchanges are %s\n", posted); err != nil || s.Webhook.Refused == nil {
+		return err
+	}
+	r := s.Webhook.Refused
+	_, err := fmt.Fprintf(w, "the webhook has not taken them since %s: %s, posted in vain %s; to be posted: %s\n",
+		moment(&r.Since), plain(r.Error), count(int(r.Attempts), "time"), count(int(r.Waiting), "change"))
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
 )
 
 func domainsCommand() *cobra.Command {
@@ -161,7 +162,7 @@ func writeHistory(w io.Writer, entries []contract.EntryHistory) error {
 			text := "-"
 			switch {
 			case c.Status == nil:
-			case e.Method == "collect":
+			case e.Method == frontier.MethodCollect:
 				text = "done"
 			default:
 				text = strconv.Itoa(*c.Status)
@@ -192,6 +193,9 @@ func writeDomain(w io.Writer, d *contract.DomainDetail) error {
 		if x := e.Retry; x != nil {
 			add("retried", "attempt %d of %d failed at %s: %s", x.Attempt, x.Of, moment(&x.FailedAt), retryText(x))
 		}
+		if e.State == contract.Failed {
+			addNextTry(d.EntryPoints, add)
+		}
 		add("queued", "%s", moment(e.QueuedAt))
 		add("collected", "%s, in %s ms", moment(e.CollectedAt), number(e.DurationMS))
 	} else {
@@ -218,6 +222,15 @@ func writeDomain(w io.Writer, d *contract.DomainDetail) error {
 		add("also in", "%s", strings.Join(others, ", "))
 	}
 	return table(w, rows...)
+}
+
+// addNextTry adds when a failed domain is collected again to a table.
+func addNextTry(entries []contract.EntryHistory, add func(label, format string, args ...any)) {
+	for _, e := range entries {
+		if e.Method == frontier.MethodCollect && e.NextCheckAt != nil {
+			add("next try", "%s, after %s in a row", moment(e.NextCheckAt), count(max(e.Failures, 1), "failure"))
+		}
+	}
 }
 
 // unread returns why a file was not read. Only an unusable answer has a status, whatever the document says: otherwise

@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
 )
 
 // TestDomains_AdviceForScrapers: exclusions, refusals and moves are said before the details.
@@ -126,6 +128,38 @@ func TestDomains_Retried(t *testing.T) {
 		if err := writeDomain(&b, &d); err != nil || !strings.Contains(b.String(), want+"\n") {
 			t.Errorf("%v\n%s", err, b.String())
 		}
+	}
+}
+
+// TestDomains_NextTry: a failed domain says when it is collected again.
+func TestDomains_NextTry(t *testing.T) {
+	d := sampleDomain()
+	record := *d.Record
+	record.State, record.ErrorType, d.Record = contract.Failed, contract.Text("timeout_error"), &record
+	d.EntryPoints = []contract.EntryHistory{
+		{Method: "rss", NextCheckAt: ptr(at("10:00:00"))},
+		{Method: frontier.MethodCollect, NextCheckAt: ptr(at("11:00:00")), Failures: 2},
+	}
+	want := regexp.MustCompile(`(?m)^next try +2026-01-28 11:00:00, after 2 failures in a row$`)
+	for _, state := range []contract.DomainState{contract.Failed, contract.Processed} {
+		record.State = state
+		var b strings.Builder
+		if err := writeDomain(&b, &d); err != nil || want.MatchString(b.String()) != (state == contract.Failed) {
+			t.Errorf("%s: %v\n%s", state, err, b.String())
+		}
+	}
+}
+
+// TestAlarms_Refused: what the webhook does not take is said.
+func TestAlarms_Refused(t *testing.T) {
+	s := contract.Status{Webhook: contract.AlarmWebhook{Enabled: true, Signed: true,
+		Refused: &contract.AlarmsRefused{Since: at("09:00:00"), Attempts: 12, Waiting: 1,
+			Error: "the webhook answered 500"}}}
+	want := "\nchanges are posted and signed\nthe webhook has not taken them since 2026-01-28 09:00:00: " +
+		"the webhook answered 500, posted in vain 12 times; to be posted: 1 change\n"
+	var b strings.Builder
+	if err := writeAlarms(&b, &s); err != nil || !strings.HasSuffix(b.String(), want) {
+		t.Errorf("%v\n%s", err, b.String())
 	}
 }
 

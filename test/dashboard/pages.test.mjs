@@ -368,6 +368,10 @@ describe("the dashboard", { skip }, () => {
     await page.getByRole("region", { name: "State" }).getByText("forbidden", { exact: true }).waitFor();
     await page.goBack();
     await page.waitForURL(/barrier=forbidden$/);
+    await open(`#/domain/${world().domains.find((one) => one.barrier === "nothing").domain}`);
+    await page.getByRole("region", { name: "State" }).getByText("nothing to fetch", { exact: true }).waitFor();
+    await page.goBack();
+    await page.waitForURL(/barrier=forbidden$/);
     await page.getByLabel("Not fetched since").selectOption("nothing");
     await button("Apply").click();
     await page.waitForURL(/barrier=nothing$/);
@@ -688,6 +692,14 @@ describe("the dashboard", { skip }, () => {
     assert.deepEqual(sent("POST", "/api/v1/alarms/test"), [{}]);
   });
 
+  test("the page of alarms says that posts are refused, since when and why", async () => {
+    const engine = world();
+    const since = new Date(Date.now() - 7_200_000).toISOString();
+    engine.refused = { since, attempts: 12, waiting: 2, error: "the webhook answered 500" };
+    await open("#/alarms", { engine });
+    await page.getByText(/did not take 12 posts \(the webhook answered 500\).*2 hours ago/).waitFor();
+  });
+
   test("exclusions are added and removed", async () => {
     await open("#/domain/city-council-2.example");
     await page.getByRole("link", { name: "Exclude…" }).click();
@@ -868,18 +880,20 @@ describe("the dashboard", { skip }, () => {
       await found.waitFor({ state: "detached" });
     });
 
-    test("hosts say how they failed last, and that their robots.txt forbids everything", async () => {
+    test("hosts say how they failed last, and that their robots.txt forbids everything or cannot be read", async () => {
       const engine = world();
-      const [broken, refusing, forbidding] = engine.frontier.hosts;
+      const [broken, refusing, forbidding, unreadable] = engine.frontier.hosts;
       const well = { ready_at: null, leased_until: null, unresolved_until: null, excluded: false };
       const ago = new Date(Date.now() - 60_000).toISOString();
       Object.assign(broken, well, { failures: 2, last_failure: { at: ago, status: null, error: "ECONNREFUSED ‮1" } });
       Object.assign(refusing, well, { refusals: 3, last_failure: { at: ago, status: 403, error: null } });
       Object.assign(forbidding, well, { forbids_all: true });
+      Object.assign(unreadable, well, { robots_unreadable: true });
       await open("#/frontier", { engine });
       assert.match(await said(row(broken.host)), /Failures in a row: 2 · no answer: ECONNREFUSED/);
       assert.match(await said(row(refusing.host)), /Refusals in a row: 3 · HTTP 403/);
       assert.match(await said(row(forbidding.host)), /robots\.txt forbids everything/);
+      assert.match(await said(row(unreadable.host)), /robots\.txt cannot be read/);
       await open(`#/frontier?host=${broken.host}`, { engine });
       assert.match(await said(card("Host")), /Last failure .* no answer: ECONNREFUSED/);
       await open(`#/frontier?url=https://${broken.host}/news/due`, { engine });

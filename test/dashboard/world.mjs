@@ -226,7 +226,7 @@ export class World {
         ]),
       ),
       alarms: this.alarms(),
-      alarm_webhook: { enabled: true, signed: false },
+      alarm_webhook: { enabled: true, signed: false, refused: this.refused ?? null },
       queues: {
         seed: backlog(this.files, this.now),
         domain: backlog(this.domains, this.now),

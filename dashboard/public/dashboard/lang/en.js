@@ -363,6 +363,11 @@ export default {
   "alarms.webhook.none": "No webhook is set: changes are only logged. ALERT_WEBHOOK_URL says where to post them.",
   "alarms.webhook.unsigned": "A webhook is set. Posts are not signed: ALERT_WEBHOOK_SECRET is not set.",
   "alarms.webhook.signed": "A webhook is set, and posts are signed.",
+  "alarms.webhook.refused": {
+    one: (times, error) => `The webhook did not take ${times} post (${error}). It is tried again every minute, since`,
+    other: (times, error) =>
+      `The webhook did not take ${times} posts (${error}). It is tried again every minute, since`,
+  },
   "alarms.try": "Try the webhook…",
   "alarms.try.title": "Post a trial?",
   "alarms.try.body": "An alarm named trial is posted to the webhook, with the state ok.",
@@ -598,6 +603,7 @@ export default {
   "frontier.is.blocked": "blocked",
   "frontier.is.unresolved": "does not resolve",
   "frontier.is.forbidden": "robots.txt forbids everything",
+  "frontier.is.unreadable": "robots.txt cannot be read",
   "frontier.is.leased": "leased",
   "frontier.is.resting": "between two requests",
   "frontier.is.due": "due",

@@ -338,6 +338,10 @@ export default {
   "alarms.webhook.none": "웹훅이 설정되지 않아 변화는 로그에만 남습니다. 보낼 곳은 ALERT_WEBHOOK_URL로 설정합니다.",
   "alarms.webhook.unsigned": "웹훅이 설정되어 있습니다. ALERT_WEBHOOK_SECRET이 없어 서명하지 않습니다.",
   "alarms.webhook.signed": "웹훅이 설정되어 있고 서명하여 보냅니다.",
+  "alarms.webhook.refused": {
+    other: (times, error) =>
+      `웹훅이 알림 ${times}건을 받지 않았습니다(${error}). 1분마다 다시 보냅니다. 처음 실패한 시각:`,
+  },
   "alarms.try": "웹훅 시험…",
   "alarms.try.title": "시험 알림을 보낼까요?",
   "alarms.try.body": "trial이라는 이름의 알람을 상태 ok로 웹훅에 보냅니다.",
@@ -567,6 +571,7 @@ export default {
   "frontier.is.blocked": "차단됨",
   "frontier.is.unresolved": "이름 확인 실패",
   "frontier.is.forbidden": "robots.txt가 모두 금지",
+  "frontier.is.unreadable": "robots.txt를 읽을 수 없음",
   "frontier.is.leased": "임대 중",
   "frontier.is.resting": "요청 간격 대기",
   "frontier.is.due": "수집 가능",

@@ -41,6 +41,14 @@ const posting = ({ enabled, signed }, app) =>
       ),
   );
 
+/** What the webhook does not take, and since when. */
+const refusal = ({ since: first, attempts, error }) =>
+  h(
+    "div",
+    { class: "banner bad", key: "refused" },
+    h("p", null, t("alarms.webhook.refused", attempts, error), " ", since(first)),
+  );
+
 const tryWebhook = async (app) =>
   app.announce(
     await ask({
@@ -62,6 +70,7 @@ export default {
     return [
       h("p", { class: "muted", key: "how" }, t("alarms.how")),
       webhook && posting(webhook, app), // missing in earlier versions of the engine
+      webhook?.refused && refusal(webhook.refused),
       h(
         "div",
         { class: "grid halves" },
