@@ -175,6 +175,7 @@ func (s *saving) domainEntries(old, doc *contract.Document, how *discovery.Fetch
 	e := collectEntry(doc, how, s.found.at)
 	if e.Failed = !doc.Reachable; !e.Failed {
 		e.Status, e.SHA256 = http.StatusOK, termsDigest(how)
+		e.NoRobots = doc.Technical.RobotsTxt.Error != nil && !doc.Technical.RobotsTxt.AllowsCrawling && !doc.Excluded
 	}
 	if bare := robotsURL(doc.Domain); old != nil && !old.Reachable && e.URL != bare {
 		// another host answers now, so the entry point of the old one is removed

@@ -364,6 +364,29 @@ func TestFrontier_Unreachable(t *testing.T) {
 	})
 }
 
+// TestFrontier_UnreadableRobots: the frontier learns that a robots.txt answers with an error, and that it was read.
+func TestFrontier_UnreadableRobots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pages := healthy()
+		robots := pages["https://example.com/robots.txt"]
+		pages["https://example.com/robots.txt"] = fetchtest.Page{Status: 500}
+		w := newWorld(pages, func(l *collector.Limits) { l.FetchRetries = 0 })
+		w.frontier.open(t)
+		for n, want := range []bool{true, false} {
+			m := reusing(message(1, "https://example.com/news/story"), fmt.Sprint("2026-01-2", n))
+			if err := w.collect(t, m, true); err != nil {
+				t.Fatal(err)
+			}
+			h, err := w.Frontier.Of("example.com").Host(t.Context(), "example.com")
+			if err != nil || h.NoRobots != want {
+				t.Errorf("collection %d: %t, %+v, %v", n, h.NoRobots, h.Fault, err)
+			}
+			pages["https://example.com/robots.txt"] = robots
+			time.Sleep(25 * time.Hour)
+		}
+	})
+}
+
 // reusing is a message of another partition.
 func reusing(m *contract.DomainMessage, date string) *contract.DomainMessage {
 	m.Partition.Date = date

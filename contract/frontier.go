@@ -295,6 +295,8 @@ type FrontierHost struct {
 
 	LastFailure *FrontierFailure `json:"last_failure"` // also if it answered since; null if none is known
 	ForbidsAll  bool             `json:"forbids_all"`  // its robots.txt allows us nothing
+	// RobotsUnreadable: its robots.txt could not be read by those who asked last, so nothing of it is fetched for now.
+	RobotsUnreadable bool `json:"robots_unreadable"`
 }
 
 // FrontierFailure is a request to a host that failed or was refused.

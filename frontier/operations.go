@@ -80,6 +80,7 @@ type NewEntry struct {
 	ETag, LastModified, SHA256 string
 	Status                     int
 	Failed                     bool // there was no response
+	NoRobots                   bool `json:",omitempty"` // of MethodCollect: its robots.txt cannot be read
 }
 
 // PutAnswer holds the verdicts in the order of the put.
@@ -751,6 +752,7 @@ type HostInfo struct {
 	Refusals    int64  // in a row: 401, 403 and 451
 	Fault       *Fault `json:",omitempty"` // the last one, also if it answered since; nil if none is known
 	Forbidden   bool   `json:",omitempty"` // its robots.txt forbids everything
+	NoRobots    bool   `json:",omitempty"` // its robots.txt could not be read, by those who asked last
 	Cursor      string // for a page after this host
 }
 

@@ -52,7 +52,7 @@ func hostOf(h *frontier.HostInfo) contract.FrontierHost {
 		LeasedUntil: contract.AtMillis(h.LeasedUntil), BlockedUntil: contract.AtMillis(h.BlockedUntil),
 		RobotsExpiresAt: contract.AtMillis(h.RobotsExpires), UnresolvedUntil: contract.AtMillis(h.Unresolved),
 		Excluded: h.Excluded, Failures: h.Failures, Refusals: h.Refusals, LastFailure: failureOf(h.Fault),
-		ForbidsAll: h.Forbidden,
+		ForbidsAll: h.Forbidden, RobotsUnreadable: h.NoRobots,
 	}
 }
 

@@ -28,7 +28,7 @@ with --sort size, else by domain. With --blocked --unblock it ends the block of 
 With --json each line is a host {"host", "domain", "urls", "entries", "due", "done", "failed",
 "traps", "delay_seconds", "ready_at", "due_at", "leased_until", "blocked_until",
 "robots_expires_at", "unresolved_until", "excluded", "failures", "refusals",
-"last_failure": {"at", "status", "error"}, "forbids_all"}.`,
+"last_failure": {"at", "status", "error"}, "forbids_all", "robots_unreadable"}.`,
 		Example: `  seedctl frontier hosts --sort size --limit 20
   seedctl frontier hosts --blocked
   seedctl frontier hosts --blocked --unblock`,
@@ -82,6 +82,8 @@ func troubleText(h *contract.FrontierHost) string {
 	switch {
 	case h.ForbidsAll:
 		return "robots.txt forbids everything"
+	case h.RobotsUnreadable:
+		return "robots.txt could not be read"
 	case n == 0:
 		return "-"
 	case h.LastFailure == nil:
@@ -299,6 +301,9 @@ func writeHost(w io.Writer, d *contract.FrontierHostDetail) error {
 	}
 	if d.ForbidsAll {
 		add("robots.txt", "forbids everything")
+	}
+	if d.RobotsUnreadable {
+		add("robots.txt", "could not be read, so nothing is fetched until it can")
 	}
 	if d.Failures > 0 {
 		add("failures", "%d in a row", d.Failures)

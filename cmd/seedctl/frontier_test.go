@@ -160,6 +160,7 @@ func sampleHosts() []contract.FrontierHost {
 			BlockedUntil: ptr(at("20:00:00"))},
 		{Host: "shop.example", Domain: "shop.example", Delay: 1, Excluded: true},
 		{Host: "wall.example", Domain: "wall.example", Delay: 1, ForbidsAll: true},
+		{Host: "wire.example", Domain: "wire.example", Delay: 1, RobotsUnreadable: true},
 	}
 }
 

@@ -214,6 +214,9 @@ func (c *call) recordVisit(m *store.Domain, v *frontier.Visit) error {
 	if delay := min(max(crawlDelay(v.Delay), c.settings.Delay), contract.MaxObeyed); v.RobotsExpires > 0 {
 		read := v.RobotsExpires != h.RobotsEnds
 		h.Delay, h.RobotsEnds = delay, v.RobotsExpires
+		if read && h.Fault.NoRobots() {
+			h.Fault.Answered(0)
+		}
 		if v.Rules != nil {
 			if err := setRules(c, h, *v.Rules); err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
@@ -115,6 +116,52 @@ func TestFault_OfACollection(t *testing.T) {
 	if d := w.detail("a.example"); d.Fault == nil || *d.Fault != want {
 		t.Errorf("%+v, want %+v", d.Fault, want)
 	}
+}
+
+// TestFault_UnreadableRobots: a host says that its robots.txt cannot be read, by a collection or a scraper, until
+// somebody has read it.
+func TestFault_UnreadableRobots(t *testing.T) {
+	w := newWorld(t)
+	unread := func(what string, want bool) {
+		t.Helper()
+		if d := w.detail("a.example"); d.NoRobots != want {
+			t.Errorf("%s: %t, %+v", what, d.NoRobots, d.Fault)
+		}
+	}
+	collect := func(v frontier.Visit, unreadable bool) {
+		t.Helper()
+		w.now += 2 * minute
+		v.Host, v.AskedAt = "a.example", w.now
+		w.do(func() error {
+			g, err := w.shard.Acquire(w.now, frontier.AcquireRequest{Domain: "a.example", Owner: "c", Seconds: 60})
+			if err != nil {
+				t.Fatalf("%+v, %v", g, err)
+			}
+			entry := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://a.example/robots.txt"},
+				Method: frontier.MethodCollect, Interval: 7200, Status: 200, NoRobots: unreadable}
+			_, err = w.shard.Put(w.now, frontier.Put{Domain: "a.example", Partition: partition, Owner: "c",
+				Visits: []frontier.Visit{v}, Entries: []frontier.NewEntry{entry}})
+			return err
+		})
+	}
+	collect(frontier.Visit{}, true)
+	unread("a collection could not read it", true)
+	collect(frontier.Visit{RobotsExpires: w.now + 86_400_000}, false)
+	unread("a collection has read it", false)
+
+	w.put("a.example", articles("a.example", 0, 2))
+	w.now += 10 * minute
+	l, _ := w.lease(frontier.LeaseRequest{Max: 1})
+	w.do(func() error {
+		_, err := w.shard.Report(w.now, frontier.Report{Lease: l.ID, Results: []frontier.Result{
+			{ID: l.Items[0].ID, Error: contract.ReportNoRobots, NoRobots: true}}})
+		return err
+	})
+	unread("a scraper could not read it", true)
+	w.now += 2 * 60 * minute
+	l, _ = w.lease(frontier.LeaseRequest{Max: 1})
+	w.report(l, 200)
+	unread("a scraper got a page", false)
 }
 
 // TestFault_OfARefresh: entry points that the engine fetches itself fail likewise.

@@ -131,6 +131,7 @@ func hostInfos(c *call, hosts []*store.Host) ([]frontier.HostInfo, error) {
 			Domain: h.Domain.Name, URLs: h.URLs, Entries: len(h.Entries), Due: h.CountDue(c.seconds()), Done: h.Done,
 			Failed: h.Failed, Traps: h.Traps, DueAt: h.DueAt(), LeasedUntil: h.LeaseEnds,
 			Failures: h.Failures, Refusals: h.Refusals, Fault: h.Fault.Shown()}
+		infos[i].NoRobots = h.Fault.NoRobots()
 		infos[i].Excluded = h.Excluded || h.Domain.Excluded
 		if rules := rulesOf(c, h); rules != nil {
 			infos[i].Forbidden = rules.ForbidsAll()

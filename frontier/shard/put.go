@@ -594,8 +594,13 @@ func (p *putBatch) update(h *store.Host, e *store.Entry, l link.URL, n *frontier
 	}
 	interval, awaited := e.Interval, e.Method == frontier.MethodCollect && e.Tried > 0
 	p.c.recordCheck(e, &result, store.Unknown)
-	if n.Failed {
+	switch {
+	case n.Failed:
 		recordFault(p.c, h, store.Hash48(e.Path), 0, nothingAnswered)
+	case n.NoRobots:
+		recordFault(p.c, h, store.Hash48(e.Path), 0, contract.ReportNoRobots)
+	case e.Method == frontier.MethodCollect:
+		h.Fault.Answered(store.Hash48(e.Path))
 	}
 	if !known && !store.FailedStatus(result.Status) { // there is nothing that it could have changed from
 		e.Interval, e.Due, e.ChangedAt, e.Rhythm = interval, p.c.seconds().Add(interval), 0, store.Rhythm{}

@@ -26,6 +26,7 @@ export function frontier(domains, now, shards = 16) {
     refusals: 0,
     last_failure: i % 100 === 8 ? { at: iso(now - 60_000), status: null, error: "unresolved" } : null,
     forbids_all: false,
+    robots_unreadable: false,
   }));
   return new Frontier(hosts, now, shards);
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/link"
@@ -64,12 +65,16 @@ type Fault struct {
 // Fail keeps the last failed request, and the hash of its URL.
 func (l *failures) Fail(f frontier.Fault, hash uint64) { l.Fault = Fault{f, hash} }
 
-// Answered notes that a URL was answered since, so that the fault is not its own any more.
+// Answered notes that a URL was answered since, so that the fault is not its own any more. Who was answered has read
+// robots.txt.
 func (f *Fault) Answered(hash uint64) {
-	if f.hash == hash {
+	if f.hash == hash || f.NoRobots() {
 		f.hash = 0
 	}
 }
+
+// NoRobots reports whether the fault is a robots.txt that cannot be read, and nobody has read it since.
+func (f *Fault) NoRobots() bool { return f.hash != 0 && f.Error == contract.ReportNoRobots }
 
 // Of reports whether the fault is that of a URL.
 func (f *Fault) Of(hash uint64) bool { return f.At > 0 && f.hash == hash }

@@ -25,6 +25,7 @@ import { table } from "../table.js";
 import { contract } from "./contract.js";
 import { takeBack } from "./exclusions.js";
 import { offered, summary } from "./deadletters.js";
+import { domainState } from "./domains.js";
 import { freshness } from "./freshness.js";
 
 const NEAR = 5; // pages of domains searched for names similar to an unknown one
@@ -164,17 +165,13 @@ function lead(found, route) {
   const { document: doc, record, partition_info: here, partitions, domain } = found;
   const excluded = isExcluded(found);
   const others = partitions.filter((partition) => partitionText(partition) !== partitionText(here));
-  const forbidden =
-    record?.state === "processed" && record.barrier === "forbidden"
-      ? badge("bad", label("barrier", "forbidden"))
-      : null;
   return h(
     "section",
     { class: "lead", key: "lead", "aria-label": t("domain.lead") },
     h(
       "p",
       null,
-      excluded ? stateBadge("excluded") : record && (forbidden ?? stateBadge(record.state)),
+      excluded ? stateBadge("excluded") : record && domainState({ ...record, retry: null }),
       " ",
       doc && !doc.reachable && badge("bad", t("domain.unreachable")),
       " ",

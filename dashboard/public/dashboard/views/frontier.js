@@ -343,6 +343,7 @@ function hostState(row) {
   if (ahead(row.unresolved_until))
     return until("bad", "unresolved", row.unresolved_until, (when) => t("frontier.again", when));
   if (row.forbids_all) return badge("bad", label("frontier.is", "forbidden"));
+  if (row.robots_unreadable) return badge("bad", label("frontier.is", "unreadable"));
   if (ahead(row.leased_until)) return until("good", "leased", row.leased_until);
   if (ahead(row.ready_at)) return until("quiet", "resting", row.ready_at);
   return badge(row.due > 0 ? "waiting" : "quiet", label("frontier.is", row.due > 0 ? "due" : "idle"));
