@@ -800,7 +800,8 @@ test(
           return answer({ processing_stats: { domains_pending: collecting.shift() } });
         }
         await json(request);
-        if (request.url.endsWith("/report")) played.leased = false;
+        // The scraper is done with the host a moment after its report.
+        if (request.url.endsWith("/report")) setTimeout(() => (played.leased = false), 500);
         if (!request.url.endsWith("/lease")) return answer({ accepted: 1, added: 0 });
         const next = played.leased ? 1 : expected.shift(); // the host is leased
         if (next === page) played.leased = true;
@@ -845,6 +846,8 @@ newsfork.Frontier(url=sys.argv[1], country="sg", until_idle=True, fetch=lambda *
         );
         assert.match(output, /^nothing to fetch for 60 s; domains that are being collected: 2$/m);
         assert.match(output, /^nothing to fetch for 60 s; operators keep it back: pause by main, a new disk$/m);
+        assert.match(output, /^1 page reported, 0 new URLs found/m);
+        assert.match(output, /^ended, for nothing is left now; .* the next come within minutes$/m);
         const [[, first], [, second]] = played.leases.slice(-2);
         assert.ok(second - first >= 9_900, `${second - first} ms`);
       }

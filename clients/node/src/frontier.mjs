@@ -16,6 +16,8 @@ const FLUSH = 2000; // ms after which results are reported
 const SOON = 50; // seconds: an engine that expects nothing so soon may have nothing left, and has nothing if
 const QUIET = 10_000; // ms later it still expects nothing so soon
 const STOP = 5000; // ms for which the pages under way are waited for when the program is stopped
+const ENDED =
+  "ended, for nothing is left now; of a site with more pages than wait at once the next come within minutes";
 const HOST_ERRORS = { ENOTFOUND: "unresolved", EPRIVATE: "private_address" }; // by code: errors of a host, not of a page
 
 /** The program was stopped before a request began. */
@@ -141,7 +143,10 @@ export class Frontier {
         const why = collecting > 0 ? `; domains that are being collected: ${collecting}` : "";
         this.#log(`nothing to fetch for ${answer.retry_after_seconds} s${why}${heldBack(answer)}`);
         idle = collecting === 0 && answer.stopped_by?.kind !== "pause";
-        if (idle && wasIdle) break;
+        if (idle && wasIdle) {
+          this.#log(ENDED);
+          break;
+        }
         await this.#pause(QUIET);
       }
     }
@@ -184,7 +189,9 @@ export class Frontier {
     const results = lease.done.splice(0);
     if (results.length === 0) return;
     const { accepted, added } = await this.#engine.report(lease.id, results);
-    this.#log(`${accepted} pages reported, ${added} new URLs found${failures(results, lease.urls)}`);
+    this.#log(
+      `${counted(accepted, "page")} reported, ${counted(added, "new URL")} found${failures(results, lease.urls)}`,
+    );
   }
 
   /** Fetches the items of one host, a request at a time at the host's delay, and notes their results. */
@@ -345,6 +352,8 @@ export class Frontier {
     await sleep(Math.min(ms, 2 ** 31 - 1), undefined, { signal }).catch(() => {});
   }
 }
+
+const counted = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
 
 /** Which pages were not received, and why, each reason with an example: the three most frequent. */
 function failures(results, urls) {

@@ -27,6 +27,7 @@ MIN_TEXT = 200  # characters of a text that says which page it is
 SOON = 50  # seconds: an engine that expects nothing so soon may have nothing left, and has nothing if
 QUIET = 10  # seconds later it still expects nothing so soon
 STOP = 5  # seconds for which the pages under way are waited for when the program is stopped
+ENDED = "ended, for nothing is left now; of a site with more pages than wait at once the next come within minutes"
 WANTED = {"country", "category", "types", "kinds", "domain", "host", "min_score"}
 
 
@@ -87,6 +88,10 @@ class Cache(OrderedDict):
 def parse(text):
     """Seconds since 1970 of a time of the engine."""
     return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def counted(n, what):
+    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def failures(results, items):
@@ -222,6 +227,7 @@ class Frontier:
                 self._log(f"nothing to fetch for {again} s{why}{held_back(answer)}")
                 idle = not collecting and (answer.get("stopped_by") or {}).get("kind") != "pause"
                 if idle and was_idle:
+                    self._log(ENDED)
                     return
                 self._stopping.wait(QUIET)
 
@@ -262,7 +268,7 @@ class Frontier:
             results, visit.results = visit.results, []
         if results:
             counts = self._engine.report(visit.lease.id, results)
-            told = f"{counts['accepted']} pages reported, {counts['added']} new URLs found"
+            told = f"{counted(counts['accepted'], 'page')} reported, {counted(counts['added'], 'new URL')} found"
             self._log(told + failures(results, visit.items))
 
     def _fetch_all(self, visit, handler):
