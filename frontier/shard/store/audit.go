@@ -111,9 +111,7 @@ func (k *auditor) read() error {
 	}
 	for rows.Next() {
 		id, data := rows.Int(), rows.Blob()
-		for at := 0; at+idBytes <= len(data); at += idBytes {
-			k.leases[id] = append(k.leases[id], idAt(data, at))
-		}
+		k.leases[id], _ = splitLease(data)
 	}
 	return rows.Err()
 }

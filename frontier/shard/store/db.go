@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 // DB is the database of one shard. Run does one statement at once. args are nil, int64, string or
@@ -121,6 +123,9 @@ func (r *Rows) Int() int64 {
 	}
 	return 0
 }
+
+// Millis reads the next column as an instant.
+func (r *Rows) Millis() epoch.Millis { return epoch.Millis(r.Int()) }
 
 // Text reads the next column as text.
 func (r *Rows) Text() string {

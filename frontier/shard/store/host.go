@@ -198,7 +198,8 @@ type hostRow struct {
 	tx      *Tx
 	changed bool
 	stored  []byte // the record as it was loaded
-	tail    string // what a later version appended to the record; kept as it is
+	storedColumns
+	tail string // what a later version appended to the record; kept as it is
 }
 
 // newHost returns a host without pages.

@@ -1,6 +1,9 @@
 package store
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // hostOrders are the columns by which hosts are listed; ids break ties. They have no index: a page reads
 // the whole table, which costs a thousandth of an index's writes.
@@ -32,6 +35,9 @@ func (c *Tx) ListHosts(q HostQuery) ([]*Host, []HostPosition, error) {
 	}
 	if q.Order == "due" {
 		where += " AND due > 0"
+		if leased := c.state.journal.hosts(); len(leased) > 0 { // their columns are older
+			where += " AND id NOT IN (" + strings.Trim(numbers(leased), "[]") + ")"
+		}
 	}
 	sql := "SELECT " + order + ", id FROM hosts WHERE " + where + " ORDER BY " + order + ", id LIMIT ?3"
 	rows, err := c.db.Run(sql, q.After.Value, q.After.ID, int64(q.Limit))

@@ -17,20 +17,24 @@ type leaseTable struct {
 // leaseRow is a row of the table leases: the hosts of a lease, or under the negative id of a domain
 // the time at which its parked hosts are to be checked. Without data it is to be deleted.
 type leaseRow struct {
-	ends epoch.Millis
-	data []byte
+	ends    epoch.Millis
+	data    []byte      // ids
+	records []byte      // what follows the ids, see journal
+	put     bool        // all of the row is new
+	journal []journaled // with fromEnd counted from the beginning of records
 }
 
 // PutLease stores the hosts of a lease, and when it ends.
 func (c *Tx) PutLease(number int64, ends epoch.Millis, hosts []int64) {
-	c.leases.set(number, ends, packIDs(hosts))
+	c.leases.rows[number] = leaseRow{ends: ends, data: packIDs(hosts), put: true}
+	c.leases.endsAt(ends)
 }
 
 // WakeAt schedules a check of the domain's parked hosts.
 func (m *Domain) WakeAt(ends epoch.Millis) { m.tx.leases.set(-m.ID-1, ends, []byte{0}) }
 
 func (c *leaseTable) set(id int64, ends epoch.Millis, data []byte) {
-	c.rows[id] = leaseRow{ends, data}
+	c.rows[id] = leaseRow{ends: ends, data: data}
 	c.endsAt(ends)
 }
 
@@ -61,7 +65,7 @@ func (c *Tx) TakeEnded(limit int64) (ended EndedLeases, err error) {
 	var leases, hosts, domains []int64
 	taken := map[int64]leaseRow{}
 	for rows.Next() {
-		id, row := rows.Int(), leaseRow{epoch.Millis(rows.Int()), rows.Blob()}
+		id, row := rows.Int(), leaseRow{ends: rows.Millis(), data: rows.Blob()}
 		if id < 0 {
 			c.leases.rows[id] = leaseRow{}
 			domains = append(domains, -id-1)
@@ -69,7 +73,8 @@ func (c *Tx) TakeEnded(limit int64) (ended EndedLeases, err error) {
 		}
 		expired[id], taken[id] = true, row
 		leases = append(leases, id)
-		if hosts = append(hosts, unpackIDs(row.data)...); len(hosts) >= maxEndedHosts {
+		of, _ := splitLease(row.data)
+		if hosts = append(hosts, of...); len(hosts) >= maxEndedHosts {
 			break
 		}
 	}
@@ -82,12 +87,12 @@ func (c *Tx) TakeEnded(limit int64) (ended EndedLeases, err error) {
 	}
 	left := fitting
 	for _, id := range leases {
-		of := unpackIDs(taken[id].data)
+		of, records := splitLease(taken[id].data)
 		n := min(left, len(of))
 		if left -= n; n == len(of) {
 			c.leases.rows[id] = leaseRow{}
 		} else if n > 0 {
-			c.leases.rows[id] = leaseRow{taken[id].ends, packIDs(of[n:])}
+			c.leases.rows[id] = leaseRow{ends: taken[id].ends, data: packIDs(of[n:]), records: records}
 		}
 	}
 	if err := c.leases.nextEnd(); err != nil {
@@ -145,7 +150,7 @@ func (c *leaseTable) nextEnd() error {
 
 // EndLease deletes a lease if all its hosts are finished.
 func (c *Tx) EndLease(number int64, finished map[int64]bool) error {
-	hosts, err := c.leases.hosts(number)
+	hosts, _, err := c.leases.hosts(number)
 	if err != nil || len(hosts) == 0 {
 		return err
 	}
@@ -160,20 +165,21 @@ func (c *Tx) EndLease(number int64, finished map[int64]bool) error {
 
 // LeaseHosts returns the hosts that were leased with a number; some may have been finished since.
 func (c *Tx) LeaseHosts(number int64) ([]*Host, error) {
-	ids, err := c.leases.hosts(number)
+	ids, _, err := c.leases.hosts(number)
 	if err != nil {
 		return nil, err
 	}
 	return c.Hosts(ids)
 }
 
-// hosts returns the ids of a lease's hosts; none if there is no such lease.
-func (c *leaseTable) hosts(id int64) ([]int64, error) {
+// hosts returns the ids of a lease's hosts, and what follows them; none if there is no such lease.
+func (c *leaseTable) hosts(id int64) (hosts []int64, records []byte, err error) {
 	rows, err := c.tx.db.Run(`SELECT data FROM leases WHERE id = ?1`, id)
 	if err != nil || !rows.Next() {
-		return nil, err
+		return nil, nil, err
 	}
-	return unpackIDs(rows.Blob()), nil
+	hosts, records = splitLease(rows.Blob())
+	return hosts, records, nil
 }
 
 // lostAfter is the time after the end of a host's lease from which its row counts as lost.
@@ -188,15 +194,17 @@ func (c *leaseTable) findLost(ids []int64) error {
 			continue
 		}
 		row, known := c.rows[h.Lease]
-		hosts := unpackIDs(row.data)
+		hosts, records := unpackIDs(row.data), row.records
 		if !known {
 			var err error
-			if hosts, err = c.hosts(h.Lease); err != nil {
+			if hosts, records, err = c.hosts(h.Lease); err != nil {
 				return err
 			}
 		}
 		if !slices.Contains(hosts, h.ID) && (!known || row.data != nil) {
-			c.set(h.Lease, h.LeaseEnds, packIDs(append(hosts, h.ID)))
+			row.ends, row.data, row.records = h.LeaseEnds, packIDs(append(hosts, h.ID)), records
+			c.rows[h.Lease] = row
+			c.endsAt(row.ends)
 		}
 	}
 	return nil
@@ -211,7 +219,7 @@ ON CONFLICT (id) DO UPDATE SET ends = excluded.ends, data = excluded.data`}
 	for _, id := range slices.Sorted(maps.Keys(c.rows)) {
 		if row := c.rows[id]; row.data == nil {
 			gone = append(gone, id)
-		} else if err := b.add(row.data, id, int64(row.ends)); err != nil {
+		} else if err := b.add(slices.Concat(row.data, row.records), id, int64(row.ends)); err != nil {
 			return err
 		}
 	}

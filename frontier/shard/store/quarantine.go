@@ -215,11 +215,15 @@ func (c *queueTable) repoint(lane int, slot epoch.Seconds) error {
 	for rows.Next() {
 		ids = append(ids, rows.Int())
 	}
+	ids = append(ids, c.tx.state.journal.hosts()...) // what their rows say is older
 	hosts, err := c.tx.Hosts(ids)
 	if err != nil {
 		return err
 	}
 	for _, h := range hosts {
+		if h == nil {
+			continue
+		}
 		for _, p := range h.places {
 			if p.Queued && p.Lane == lane && p.Slot == slot {
 				c.append(h, p)
@@ -247,6 +251,9 @@ func (c *quarantine) replaceState(key int64, data []byte) error {
 		}
 		s.lately, s.Tail = nil, ""
 		s.Version, s.Reader, s.Lease = Version, oldestReader, int64(c.tx.now)
+		if err := c.tx.rebuildJournal(); err != nil {
+			return err
+		}
 		return c.recount()
 	case stateClasses: // others must not get the ids of those that are not known any more
 		for len(s.Classes) < min(len(data)/2, maxClasses) {

@@ -12,14 +12,14 @@ import (
 
 // Version is the version of the tables and records that this program writes. Migrations only add, so during a deploy
 // the previous program can read the records of the next.
-const Version = 2
+const Version = 3
 
 // latestVersion is a version that will never be reached.
 const latestVersion = 100
 
 // oldestReader is the least version of a program that can work with what this one writes. Version 1 would take what is
-// remembered of URLs for hashes.
-const oldestReader = 2
+// remembered of URLs for hashes, version 2 the rows of leased hosts for what they are.
+const oldestReader = 3
 
 // migrations are the statements by which version i becomes version i+1. No table has an index
 // besides its integer key: an index entry costs as much as a row.
@@ -34,7 +34,10 @@ var migrations = [Version][]string{{
 	`CREATE TABLE IF NOT EXISTS changes (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS due (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS mirrors (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
-}, {}} // version 2 remembers what became of URLs
+},
+	{}, // version 2 remembers what became of URLs
+	{}, // version 3 has the records of leased hosts in the rows of their leases
+}
 
 // Keys of the table state.
 const (
@@ -80,6 +83,7 @@ type State struct {
 	Quarantine QuarantineCounters
 	walks      []walk // the latest last
 	claims     claimList
+	journal    journal
 	deleted    deletedLogs
 
 	stored [stateRows]string // as they were loaded
@@ -167,6 +171,7 @@ func (s *State) encode() (rows [stateRows][]byte) {
 	rows[stateCounters] = appendString(rows[stateCounters], string(appendFound(nil, s.lately)))
 	rows[stateCounters] = appendString(rows[stateCounters], string(appendScrapers(nil, s.Scrapers)))
 	rows[stateCounters] = appendUint(appendUint(rows[stateCounters], s.AnswerDay), s.AnsweredToday)
+	rows[stateCounters] = appendString(rows[stateCounters], string(s.journal.append(nil)))
 	rows[stateCounters] = append(rows[stateCounters], s.Tail...)
 	for _, class := range s.Classes {
 		rows[stateClasses] = appendString(appendString(rows[stateClasses], class.Country), class.Category)
@@ -254,6 +259,11 @@ func (s *State) decode(key int64, data []byte) error {
 		}
 		if d.at < len(d.text) {
 			s.AnswerDay, s.AnsweredToday = d.int(), d.int()
+		}
+		if d.at < len(d.text) && s.Version >= 3 {
+			if s.journal, err = decodeJournal(d.string()); err != nil {
+				return err
+			}
 		}
 		s.Tail = d.text[d.at:]
 	case stateClasses:

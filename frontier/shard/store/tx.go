@@ -97,22 +97,36 @@ func (c *Tx) loadHosts(ids []int64) ([]*Host, error) {
 		}
 	}
 	if len(missing) > 0 {
-		rows, err := c.db.Run(
-			`SELECT id, host, domain, urls, blocked, record FROM hosts WHERE id IN (SELECT value FROM json_each(?1))`,
-			numbers(missing))
+		rows, err := c.db.Run(`SELECT h.id, h.host, h.domain, h.urls, h.due, h.blocked,
+CASE WHEN l.id IS NULL THEN h.record ELSE substr(l.data, j.value->>2, j.value->>3) END
+FROM json_each(?1) j JOIN hosts h ON h.id = j.value->>0 LEFT JOIN leases l ON l.id = j.value->>1`,
+			c.state.journal.locate(missing))
 		if err != nil {
 			return nil, err
 		}
 		for rows.Next() {
-			id, name, domain, urls, blocked, record := rows.Int(), rows.Text(), rows.Int(), rows.Int(), rows.Int(),
-				rows.Blob()
+			id, name, domain := rows.Int(), rows.Text(), rows.Int()
+			columns := storedColumns{true, rows.Int(), rows.Millis(), rows.Millis()}
+			record := rows.Blob()
 			c.state.loaded += int64(len(record))
-			h, err := decodeHost(id, name, domain, record)
+			h, err := c.outOfJournal(id, name, domain, record), error(nil)
+			var after func(*Host)
+			if h == nil {
+				if c.state.journal.has(id) {
+					if record, after, err = c.loseJournaled(id); err != nil {
+						return nil, err
+					}
+				}
+				h, err = decodeHost(id, name, domain, record)
+			}
 			if err != nil {
-				c.quarantine.replaceHost(h, record, urls, epoch.Millis(blocked))
+				c.quarantine.replaceHost(h, record, columns.wasURLs, columns.wasBlocked)
 				continue
 			}
-			h.tx, h.stored = c, record
+			h.tx, h.stored, h.storedColumns = c, record, columns
+			if after != nil {
+				after(h)
+			}
 			if err := c.state.claims.apply(h); err != nil {
 				return nil, err
 			}
@@ -319,6 +333,9 @@ func (m *Domain) MakeHost(name string, delay time.Duration) (h *Host, added bool
 
 // Flush writes what has changed.
 func (c *Tx) Flush() error {
+	if err := c.settleJournal(); err != nil {
+		return err
+	}
 	for _, id := range idsOf(c.hosts, func(h *Host) bool { return h != nil && (h.grown || h.Schedule.grown) }) {
 		if err := c.hosts[id].spill(); err != nil {
 			return err
@@ -351,6 +368,7 @@ func (c *Tx) Flush() error {
 	if err := c.writeHosts(); err != nil {
 		return err
 	}
+	c.keepJournal()
 	if err := c.writeDomains(); err != nil {
 		return err
 	}
@@ -407,6 +425,10 @@ ON CONFLICT (id) DO UPDATE SET domain = excluded.domain, urls = excluded.urls, d
 		h := c.hosts[id]
 		record = h.append(record[:0])
 		if bytes.Equal(record, h.stored) { // its columns follow from it
+			continue
+		}
+		c.state.journal.remove(id)
+		if c.journal(h, record) {
 			continue
 		}
 		if err := b.add(record, id, h.Name, h.domain, h.URLs, int64(h.DueAt()), int64(h.Blocked)); err != nil {
