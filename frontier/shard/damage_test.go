@@ -172,6 +172,7 @@ func TestDamage_RestoreAndDrop(t *testing.T) {
 			w := newWorld(t)
 			w.shard.PerMinute = 60
 			w.load(text)
+			w.expire()
 			column, id := "data", "key"
 			if table == "hosts" || table == "domains" {
 				column, id = "record", "id"
@@ -230,6 +231,7 @@ func TestDamage_RestoreAndDrop(t *testing.T) {
 	}
 	w := newWorld(t)
 	w.load(text)
+	w.expire()
 	w.do(func() error { _, err := w.db.Run("UPDATE hosts SET record = X''"); return err })
 	w.touch("hosts")
 	rows := w.quarantined()
@@ -255,6 +257,16 @@ func TestDamage_RestoreAndDrop(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// expire ends the stored lease, after which the rows of its hosts count.
+func (w *world) expire() {
+	w.Helper()
+	w.now += 601_000
+	w.do(func() error {
+		_, err := w.shard.Tick(w.now, shard.TickRequest{Shard: "shard-0", Paused: true})
+		return err
+	})
 }
 
 // touch reads a table.

@@ -28,8 +28,9 @@ const (
 	maxJournalBytes = 1 << 19 // records of one lease
 )
 
-// journalMark ends the ids of a lease's hosts, if records follow: each the id of its host, its length, and itself.
-var journalMark = bytes.Repeat([]byte{0xff}, idBytes)
+// journalMark ends the ids of a lease's hosts, if records follow: each the id of its host, its length, and itself. No
+// lease has a host twice.
+var journalMark = bytes.Repeat([]byte{0xff}, 2*idBytes)
 
 func (l journal) append(b []byte) []byte {
 	for _, j := range l {
@@ -106,7 +107,7 @@ func (l journal) locate(ids []int64) string {
 // splitLease divides the data of a lease's row into the ids of its hosts and what follows them.
 func splitLease(data []byte) (ids []int64, rest []byte) {
 	for at := 0; at+idBytes <= len(data); at += idBytes {
-		if bytes.Equal(data[at:at+idBytes], journalMark) {
+		if bytes.HasPrefix(data[at:], journalMark) {
 			return ids, data[at:]
 		}
 		ids = append(ids, idAt(data, at))
@@ -114,49 +115,49 @@ func splitLease(data []byte) (ids []int64, rest []byte) {
 	return ids, nil
 }
 
-// outOfJournal decodes the record that a host has in the row of its lease. It returns nil if that is damaged or gone.
-func (c *Tx) outOfJournal(id int64, name string, domain int64, record []byte) *Host {
-	at, found := c.state.journal.find(id)
+// journaled decodes the record that a host has in the row of its lease. It returns nil if that is damaged or gone.
+func (c *leaseTable) journaled(id int64, name string, domain int64, record []byte) *Host {
+	at, found := c.tx.state.journal.find(id)
 	if !found {
 		return nil
 	}
-	if h, err := decodeHost(id, name, domain, record); err == nil && h.Lease == c.state.journal[at].lease {
+	if h, err := decodeHost(id, name, domain, record); err == nil && h.Lease == c.tx.state.journal[at].lease {
 		return h
 	}
 	return nil
 }
 
-// loseJournaled gives a host the record of its own row, since that of its lease is damaged: the host is as before the
+// lose gives a host the record of its own row, since that of its lease is damaged: the host is as before the
 // lease, which may still run. Its pointers are gone from the queue.
-func (c *Tx) loseJournaled(id int64) (record []byte, after func(*Host), err error) {
-	c.state.journal.remove(id)
-	rows, err := c.db.Run(`SELECT record FROM hosts WHERE id = ?1`, id)
+func (c *leaseTable) lose(id int64) (record []byte, after func(*Host), err error) {
+	c.tx.state.journal.remove(id)
+	rows, err := c.tx.db.Run(`SELECT record FROM hosts WHERE id = ?1`, id)
 	if err != nil || !rows.Next() {
 		return nil, nil, err
 	}
 	return rows.Blob(), func(h *Host) {
-		h.Ready = max(h.Ready, c.now.Add(blankFor))
+		h.Ready = max(h.Ready, c.tx.now.Add(blankFor))
 		h.Change()
 		for _, p := range h.places {
 			if p.Queued {
-				c.queue.append(h, p)
+				c.tx.queue.append(h, p)
 			}
 		}
 	}, nil
 }
 
-// settleJournal makes sure that a host is written whose record is in the row of a lease that is deleted or replaced.
-func (c *Tx) settleJournal() error {
+// settle makes sure that a host is written whose record is in the row of a lease that is deleted or replaced.
+func (c *leaseTable) settle() error {
 	var ids []int64
-	for _, j := range c.state.journal {
-		if row, changed := c.leases.rows[j.lease]; changed && (row.data == nil || row.put) {
+	for _, j := range c.tx.state.journal {
+		if row, changed := c.rows[j.lease]; changed && (row.data == nil || row.put) {
 			ids = append(ids, j.host)
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	hosts, err := c.loadHosts(ids)
+	hosts, err := c.tx.loadHosts(ids)
 	for _, h := range hosts {
 		if h != nil {
 			h.stored = nil
@@ -166,12 +167,12 @@ func (c *Tx) settleJournal() error {
 	return err
 }
 
-// journal puts the record of a host into the row of its lease, if that is put now, and reports whether it did. The
+// keep puts the record of a host into the row of its lease, if that is put now, and reports whether it did. The
 // columns of the host's own row must stay right: it has as many pages, and nothing is due earlier.
-func (c *Tx) journal(h *Host, record []byte) bool {
-	row := c.leases.rows[h.Lease]
+func (c *leaseTable) keep(h *Host, record []byte) bool {
+	row := c.rows[h.Lease]
 	due := h.DueAt()
-	if h.Lease == 0 || !row.put || !h.hasRow || len(c.state.journal) >= maxJournaled || h.hashesOnly ||
+	if h.Lease == 0 || !row.put || !h.hasRow || len(c.tx.state.journal) >= maxJournaled || h.hashesOnly ||
 		len(row.records)+len(record) > maxJournalBytes ||
 		h.Domain == nil || h.Domain.Listed || h.URLs != h.wasURLs || h.Blocked != h.wasBlocked ||
 		due > 0 && due < h.wasDue {
@@ -183,26 +184,26 @@ func (c *Tx) journal(h *Host, record []byte) bool {
 	row.records = appendUint(appendID(row.records, h.ID), int64(len(record)))
 	row.journal = append(row.journal, journaled{h.ID, h.Lease, int64(len(row.records)), int64(len(record))})
 	row.records = append(row.records, record...)
-	c.leases.rows[h.Lease] = row
+	c.rows[h.Lease] = row
 	return true
 }
 
-// keepJournal lists the hosts whose records go into the rows of leases.
-func (c *Tx) keepJournal() {
-	for _, row := range c.leases.rows {
+// list lists the hosts whose records go into the rows of leases.
+func (c *leaseTable) list() {
+	for _, row := range c.rows {
 		for _, j := range row.journal {
 			j.fromEnd = int64(len(row.records)) - j.fromEnd
-			c.state.journal.set(j)
+			c.tx.state.journal.set(j)
 		}
 	}
 }
 
-// rebuildJournal lists the hosts again whose records are in the rows of leases. A host whose own row is newer was freed
+// rebuild lists the hosts again whose records are in the rows of leases. A host whose own row is newer was freed
 // since, which made it ready later than the lease began.
-func (c *Tx) rebuildJournal() error {
-	c.state.journal = nil
+func (c *leaseTable) rebuild() error {
+	c.tx.state.journal = nil
 	var leases []int64
-	rows, err := c.db.Run(`SELECT id FROM leases WHERE id > 0`)
+	rows, err := c.tx.db.Run(`SELECT id FROM leases WHERE id > 0`)
 	if err != nil {
 		return err
 	}
@@ -210,7 +211,7 @@ func (c *Tx) rebuildJournal() error {
 		leases = append(leases, rows.Int())
 	}
 	for _, id := range leases {
-		_, records, err := c.leases.hosts(id)
+		_, records, err := c.hosts(id)
 		if err != nil {
 			return err
 		}
@@ -224,16 +225,16 @@ func (c *Tx) rebuildJournal() error {
 			if d.at += size; d.err != nil {
 				break
 			}
-			row, err := c.db.Run(`SELECT record FROM hosts WHERE id = ?1`, host)
+			row, err := c.tx.db.Run(`SELECT record FROM hosts WHERE id = ?1`, host)
 			if err != nil {
 				return err
 			}
-			if !row.Next() || len(c.state.journal) >= maxJournaled {
+			if !row.Next() || len(c.tx.state.journal) >= maxJournaled {
 				continue
 			}
 			h, err := decodeHost(host, "", 0, row.Blob())
 			if err != nil || h.Lease == 0 && int64(h.Ready) <= id {
-				c.state.journal.set(j)
+				c.tx.state.journal.set(j)
 			}
 		}
 	}

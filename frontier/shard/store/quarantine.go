@@ -251,7 +251,7 @@ func (c *quarantine) replaceState(key int64, data []byte) error {
 		}
 		s.lately, s.Tail = nil, ""
 		s.Version, s.Reader, s.Lease = Version, oldestReader, int64(c.tx.now)
-		if err := c.tx.rebuildJournal(); err != nil {
+		if err := c.tx.leases.rebuild(); err != nil {
 			return err
 		}
 		return c.recount()

@@ -109,11 +109,11 @@ FROM json_each(?1) j JOIN hosts h ON h.id = j.value->>0 LEFT JOIN leases l ON l.
 			columns := storedColumns{true, rows.Int(), rows.Millis(), rows.Millis()}
 			record := rows.Blob()
 			c.state.loaded += int64(len(record))
-			h, err := c.outOfJournal(id, name, domain, record), error(nil)
+			h, err := c.leases.journaled(id, name, domain, record), error(nil)
 			var after func(*Host)
 			if h == nil {
 				if c.state.journal.has(id) {
-					if record, after, err = c.loseJournaled(id); err != nil {
+					if record, after, err = c.leases.lose(id); err != nil {
 						return nil, err
 					}
 				}
@@ -333,7 +333,7 @@ func (m *Domain) MakeHost(name string, delay time.Duration) (h *Host, added bool
 
 // Flush writes what has changed.
 func (c *Tx) Flush() error {
-	if err := c.settleJournal(); err != nil {
+	if err := c.leases.settle(); err != nil {
 		return err
 	}
 	for _, id := range idsOf(c.hosts, func(h *Host) bool { return h != nil && (h.grown || h.Schedule.grown) }) {
@@ -368,7 +368,7 @@ func (c *Tx) Flush() error {
 	if err := c.writeHosts(); err != nil {
 		return err
 	}
-	c.keepJournal()
+	c.leases.list()
 	if err := c.writeDomains(); err != nil {
 		return err
 	}
@@ -428,7 +428,7 @@ ON CONFLICT (id) DO UPDATE SET domain = excluded.domain, urls = excluded.urls, d
 			continue
 		}
 		c.state.journal.remove(id)
-		if c.journal(h, record) {
+		if c.leases.keep(h, record) {
 			continue
 		}
 		if err := b.add(record, id, h.Name, h.domain, h.URLs, int64(h.DueAt()), int64(h.Blocked)); err != nil {
