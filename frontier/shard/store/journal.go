@@ -88,7 +88,8 @@ func (l journal) hosts() []int64 {
 	return ids
 }
 
-// locate gives for each host its id, and for a journaled one the lease, and from where to where its record is there.
+// locate returns a list for the statement that loads hosts: the id of each, and of a journaled one its lease, and
+// where its record begins there and how long it is.
 func (l journal) locate(ids []int64) string {
 	b := []byte{'['}
 	for i, id := range ids {
@@ -127,7 +128,7 @@ func (c *leaseTable) journaled(id int64, name string, domain int64, record []byt
 	return nil
 }
 
-// lose gives a host the record of its own row, since that of its lease is damaged: the host is as before the
+// lose returns the record in the own row of a host, since that of its lease is damaged: the host is as before the
 // lease, which may still run. Its pointers are gone from the queue.
 func (c *leaseTable) lose(id int64) (record []byte, after func(*Host), err error) {
 	c.tx.state.journal.remove(id)
