@@ -119,7 +119,7 @@ var Cases = []Case{
 	{"rows written by a collection", rowsOfADomain},
 	{"rows written by refreshes", rowsOfRefreshes},
 	{"rows written for a URL, one a host", rowsOfAURL(1.2, frontier.LeaseRequest{Max: 100, PerHost: 1})},
-	{"rows written for a URL, five a host", rowsOfAURL(0.4, frontier.LeaseRequest{Max: 500, PerHost: 5})},
+	{"rows written for a URL, five a host", rowsOfAURL(0.25, frontier.LeaseRequest{Max: 500, PerHost: 5})},
 	{"rows written for a URL of a class", rowsOfAURL(1.3, frontier.LeaseRequest{Max: 100, PerHost: 1, Country: "kr"})},
 }
 
