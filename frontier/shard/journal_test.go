@@ -52,6 +52,13 @@ func TestJournal_Rows(t *testing.T) {
 		t.Errorf("the lease wrote %d rows", rows)
 	}
 	w.invariants()
+	w.do(func() error {
+		page, err := w.shard.Hosts(w.now, frontier.HostsRequest{Limit: 100, Sort: "due"})
+		if len(page.Hosts) > 0 {
+			t.Errorf("%d leased hosts are due", len(page.Hosts))
+		}
+		return err
+	})
 	w.now += 2000
 	if rows := w.report(l, 200); rows < journalHosts || rows > journalHosts+8 {
 		t.Errorf("the report wrote %d rows", rows)
