@@ -173,17 +173,18 @@ bench-counts: node_modules/.ready
 bench-scale:
 	@go run ./bench/scale -factor $(or $(FACTOR),20)
 
-deploy-staging: build
-	$(wrangler) d1 migrations apply METADATA_DB --remote --env staging
-	$(wrangler) deploy --env staging
+# With DRY=1 a deployment prints the migrations instead of applying them, and uploads nothing: that needs no account.
+dry     := $(filter 1,$(DRY))
+migrate := $(if $(dry),@echo not run: wrangler,$(wrangler)) d1 migrations apply
+deploy  := $(wrangler) deploy$(if $(dry), --dry-run)
 
-deploy-production: build
-	$(wrangler) d1 migrations apply METADATA_DB --remote --env production
-	$(wrangler) deploy --env production
+deploy-staging deploy-production: deploy-%: build
+	$(migrate) METADATA_DB --remote --env $*
+	$(deploy) --env $*
 
 # The Info service, its migrations first: the Workers need what they add.
 .PHONY: deploy-info-staging deploy-info-production
 deploy-info-staging deploy-info-production: deploy-info-%: node_modules/.ready
-	$(wrangler) d1 migrations apply INFO_DB --remote --env $* -c info/collector/wrangler.jsonc
-	$(wrangler) deploy --env $* -c info/collector/wrangler.jsonc
-	$(wrangler) deploy --env $* -c info/api/wrangler.jsonc
+	$(migrate) INFO_DB --remote --env $* -c info/collector/wrangler.jsonc
+	$(deploy) --env $* -c info/collector/wrangler.jsonc
+	$(deploy) --env $* -c info/api/wrangler.jsonc

@@ -74,9 +74,9 @@ const everything = {
 
 const setUp = (target, options) => make(`setup-${target}`, options);
 
-function make(target, { answers = nothing, ...env } = {}) {
+function make(target, { answers = nothing, flags = [], ...env } = {}) {
   writeFileSync(log, "");
-  const make = spawnSync("make", ["-s", target, `PATH=${bin}${delimiter}${process.env.PATH}`], {
+  const make = spawnSync("make", ["-s", ...flags, target, `PATH=${bin}${delimiter}${process.env.PATH}`], {
     cwd: root,
     encoding: "utf8",
     env: { ...process.env, LOG: log, ANSWERS: JSON.stringify(answers), ...env },
@@ -86,6 +86,30 @@ function make(target, { answers = nothing, ...env } = {}) {
 }
 
 const looks = (command) => /^whoami| (info|list) /.test(`${command} `);
+
+describe("make deploy-staging", () => {
+  const flags = ["-o", "build", "wrangler=wrangler"];
+  const migrations = "d1 migrations apply METADATA_DB --remote --env staging";
+
+  test("applies the migrations, then deploys", () => {
+    const { status, output, calls } = make("deploy-staging", { flags });
+    assert.equal(status, 0, output);
+    assert.deepEqual(
+      calls.map((c) => c.command),
+      [migrations, "deploy --env staging"],
+    );
+  });
+
+  test("with DRY=1 prints the migrations and uploads nothing", () => {
+    const { status, output, calls } = make("deploy-staging", { flags, DRY: "1" });
+    assert.equal(status, 0, output);
+    assert.deepEqual(
+      calls.map((c) => c.command),
+      ["deploy --dry-run --env staging"],
+    );
+    assert.ok(output.includes(`not run: wrangler ${migrations}\n`), output);
+  });
+});
 
 describe("make setup-staging", () => {
   const creations = [
