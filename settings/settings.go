@@ -246,7 +246,7 @@ func (r *reader) webURL(name string) string {
 
 // contact reads a mail address or a web address.
 func (r *reader) contact(name string) string {
-	v := r.text(name, "")
+	v := strings.TrimPrefix(r.text(name, ""), "mailto:")
 	if user, host, mail := strings.Cut(v, "@"); v == "" || isWebURL(v) ||
 		mail && user != "" && strings.Contains(host, ".") && !strings.ContainsAny(v, " \"<>:/") {
 		return v

@@ -65,6 +65,10 @@ func TestSigning(t *testing.T) {
 	if err != nil || s.ScraperUserAgent != "AcmeBot/2.0" {
 		t.Errorf("%q, %v", s.ScraperUserAgent, err)
 	}
+	s, err = settings.Read(from(vars("OPERATOR_CONTACT", "mailto:bot@acme.example")))
+	if err != nil || s.OperatorContact != "bot@acme.example" {
+		t.Errorf("%q, %v", s.OperatorContact, err)
+	}
 	info, err := settings.ReadInfo(from(map[string]string{"SIGNING_KEY": exampleKey, "SIGNATURE_AGENT": agent,
 		"SIGN_REQUESTS": "string"}))
 	if err != nil || info.Signing.Form != botauth.String {
