@@ -237,6 +237,7 @@ type FrontierURL struct {
 	URL        string        `json:"url"`
 	State      string        `json:"state"`
 	Why        string        `json:"why"` // in words
+	WhyCode    WhyCode       `json:"why_code"`
 	StoppedBy  *FrontierStop `json:"stopped_by"`
 	DueAt      *Time         `json:"due_at"`
 	LeaseUntil *Time         `json:"lease_until"`

@@ -799,6 +799,7 @@ type VisitBudget struct {
 type URLState struct {
 	State      string // contract.URLDue, …; never contract.URLForbidden
 	Why        string // in words
+	WhyCode    contract.WhyCode
 	DueAt      epoch.Millis
 	LeaseUntil epoch.Millis
 	Entry      *EntryState // nil unless it is an entry point

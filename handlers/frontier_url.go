@@ -33,7 +33,8 @@ func (a frontierRoutes) frontierURL(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return shardAway(w, err)
 	}
-	answer := contract.FrontierURL{URL: url, State: s.State, Why: s.Why, DueAt: contract.AtMillis(s.DueAt),
+	answer := contract.FrontierURL{URL: url, State: s.State, Why: s.Why, WhyCode: s.WhyCode,
+		DueAt:      contract.AtMillis(s.DueAt),
 		LeaseUntil: contract.AtMillis(s.LeaseUntil), Checks: []contract.FrontierCheck{},
 		Reason:   contract.Text(s.Reason),
 		Attempts: s.Attempts, LastStatus: statusOf(s.LastStatus), LastFailure: failureOf(s.Fault), Visits: s.Visits,
@@ -70,6 +71,7 @@ func (a frontierRoutes) explain(ctx context.Context, u *contract.FrontierURL, s 
 	host := hostOfURL(e.url)
 	if x := controls.Excluding(e.url); x != nil {
 		u.State, u.StoppedBy = contract.URLExcluded, x.Stop()
+		u.WhyCode = contract.WhyExcluded
 		u.Why = "operators excluded the " + x.Kind + " " + x.Value
 		return
 	}
@@ -78,17 +80,20 @@ func (a frontierRoutes) explain(ctx context.Context, u *contract.FrontierURL, s 
 		return // allowed again, which its shard does not know yet
 	case s.Rule != "":
 		u.State, u.StoppedBy = contract.URLForbidden, robotsStop(host, s.Rule)
+		u.WhyCode = contract.WhyForbidden
 		u.Why = "the robots.txt of its host forbids it: " + s.Rule
 		return
 	}
 	switch e.verdict() {
 	case robotsForbids:
 		u.State, u.StoppedBy = contract.URLForbidden, robotsStop(host, "")
+		u.WhyCode = contract.WhyForbidden
 		u.Why = "the robots.txt that the last collection read forbids it"
 		return
 	case robotsUnreadable:
 		if s.State == contract.URLUnknown {
 			u.State, u.StoppedBy = contract.URLForbidden, robotsStop(host, "")
+			u.WhyCode = contract.WhyRobotsUnreadable
 			u.Why = "the last collection could not read the robots.txt of its domain" + e.robotsError() +
 				"; until one can, all is forbidden"
 			return
@@ -104,6 +109,7 @@ func (a frontierRoutes) explain(ctx context.Context, u *contract.FrontierURL, s 
 		u.StoppedBy = controls.Pipeline.Stop()
 		if s.State == contract.URLDue {
 			u.State = contract.URLWaiting
+			u.WhyCode = contract.WhyPaused
 			u.Why = "operators paused the pipeline, and scrapers get nothing until it is resumed"
 		}
 	}
@@ -119,6 +125,7 @@ func (a frontierRoutes) explainUnknown(ctx context.Context, u *contract.Frontier
 			dir.Document())
 	}
 	if listed {
+		u.WhyCode = contract.WhyFound
 		u.Why = "the last collection found it; better pages of its domain come first, and it is put in its turn"
 		return
 	}
@@ -129,11 +136,14 @@ func (a frontierRoutes) explainUnknown(ctx context.Context, u *contract.Frontier
 		a.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
 	case len(records) == 0:
 	case records[0].Retry != nil:
+		u.WhyCode = contract.WhyCollecting
 		u.Why = fmt.Sprintf("the collection of its domain failed at attempt %d of %d: %s", records[0].Retry.Attempt,
 			records[0].Retry.Of, records[0].Retry.ErrorMessage)
 	case records[0].State == contract.Pending:
+		u.WhyCode = contract.WhyCollecting
 		u.Why = "its domain waits to be collected"
 	case records[0].State == contract.Failed && records[0].ErrorMessage != nil:
+		u.WhyCode = contract.WhyNotCollected
 		u.Why = "the last collection of its domain failed: " + *records[0].ErrorMessage
 	}
 }

@@ -317,7 +317,11 @@ func writeHost(w io.Writer, d *contract.FrontierHostDetail) error {
 	if len(d.Leased) > 0 {
 		add("leased", "%s until %s", count(len(d.Leased), "URL"), moment(d.LeasedUntil))
 	}
-	add("fetched again", "%d pages, the next at %s; newer dates %s", d.Revisits.Scheduled, moment(d.Revisits.NextAt),
+	next := ""
+	if d.Revisits.NextAt != nil {
+		next = ", the next at " + moment(d.Revisits.NextAt)
+	}
+	add("fetched again", "%s%s; newer dates %s", count(int(d.Revisits.Scheduled), "page"), next,
 		map[bool]string{true: "are believed", false: "proved untrue"}[d.Revisits.LastmodTrusted])
 	if d.Trap != nil {
 		add("traps", "%s refused, the last %s", count(int(d.Traps), "URL"), plain(*d.Trap))
@@ -327,7 +331,7 @@ func writeHost(w io.Writer, d *contract.FrontierHostDetail) error {
 		if k.Refused {
 			state = "trap"
 		}
-		seen := fmt.Sprintf("%s: %d given, %d fetched, %d gone, %d copies", plain(k.Pattern), k.Given, k.Fetched,
+		seen := fmt.Sprintf("%s: %d given, %d fetched, %d gone, %d copied", plain(k.Pattern), k.Given, k.Fetched,
 			k.Gone, k.Copied)
 		if k.Closed > 0 {
 			seen += fmt.Sprintf(", %d closed", k.Closed)

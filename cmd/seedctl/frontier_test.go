@@ -136,7 +136,7 @@ func (e *playedEngine) hostDetail(r *http.Request) (int, any) {
 func sampleURL() contract.FrontierURL {
 	return contract.FrontierURL{
 		URL: "https://news.example/rss.xml", State: "waiting", DueAt: ptr(at("11:00:00")), LastStatus: ptr(200),
-		Why: "it is an entry point; its next fetch is at 2026-01-28T11:00:00Z",
+		Why: "it is an entry point; its next fetch is at 2026-01-28T11:00:00Z", WhyCode: contract.WhyEntryPoint,
 		Checks: []contract.FrontierCheck{{At: at("08:00:00"), Status: ptr(304)}, {At: at("09:00:00")},
 			{At: at("09:30:00"), Status: ptr(200), Changed: true}},
 		Entry: &contract.FrontierEntry{Method: "rss", Interval: 5400, ETag: ptr("\"1\""),

@@ -69,7 +69,7 @@ func writeInfoStatus(w io.Writer, s *info.Status) error {
 		articles, inserted, gaps := lastCounts(one.Last)
 		if gaps > 0 {
 			errors = append(errors,
-				fmt.Sprintf("gaps\t%s: %d searches had more new articles than were taken", name, gaps))
+				fmt.Sprintf("gaps\t%s: more new articles than were taken, in searches: %d", name, gaps))
 		}
 		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s", name, moment(one.SucceededAt), articles,
 			inserted,

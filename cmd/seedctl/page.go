@@ -131,8 +131,8 @@ func (r *pageReport) rows() []string {
 	}
 	add("breadcrumb", strings.Join(e.Breadcrumb, " › "))
 	add("text", e.Text)
-	add("counts", fmt.Sprintf("%d words, %d links, %d dates, %d forms, %d documents", e.Words, e.Links, e.Dates,
-		e.Forms, e.Documents))
+	add("counts", strings.Join([]string{count(e.Words, "word"), count(e.Links, "link"), count(e.Dates, "date"),
+		count(e.Forms, "form"), count(e.Documents, "document")}, ", "))
 	add("language", e.Language)
 	add("canonical", e.Canonical)
 	add("published", dated(e.Published, e.PublishedFrom))

@@ -638,7 +638,7 @@ func urlState(t T, db DB) {
 	s.put("a.example", list...)
 	brief := func(url string) [2]any {
 		state := s.state(url)
-		if state.Why == "" {
+		if state.Why == "" || state.WhyCode == "" {
 			t.Errorf("%s: %s without a reason", url, state.State)
 		}
 		return [2]any{state.State, state.LeaseUntil}

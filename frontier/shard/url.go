@@ -103,12 +103,12 @@ func (x *explainer) run() error {
 		x.state.State = contract.URLExcluded
 	case h.Lease != 0 && (leased >= 0 || slices.Contains(h.Asked, hash)):
 		x.state.State, x.state.LeaseUntil = contract.URLLeased, h.LeaseEnds
-		x.say("a scraper has it until %s", instant(h.LeaseEnds))
+		x.say(contract.WhyLeased, "a scraper has it until %s", instant(h.LeaseEnds))
 	case waits:
 		x.waits(&page, due)
 	case !ok:
 		x.state.State = contract.URLUnknown
-		x.say("no collection, put or report named it, or its domain had too many pages")
+		x.say(contract.WhyUnnamed, "no collection, put or report named it, or its domain had too many pages")
 	default:
 		x.state.State = lifeNames[known.Life]
 		x.finished(known, &visit, scheduled)
@@ -116,7 +116,9 @@ func (x *explainer) run() error {
 	return nil
 }
 
-func (x *explainer) say(format string, args ...any) { x.state.Why = fmt.Sprintf(format, args...) }
+func (x *explainer) say(code contract.WhyCode, format string, args ...any) {
+	x.state.Why, x.state.WhyCode = fmt.Sprintf(format, args...), code
+}
 
 // times formats how often something happened.
 func times(n int) string {
@@ -147,10 +149,10 @@ func (x *explainer) noHost() error {
 	case err != nil:
 		return err
 	case m == nil:
-		x.say("its domain was never collected, and none of its URLs was put")
+		x.say(contract.WhyNoDomain, "its domain was never collected, and none of its URLs was put")
 	default:
 		x.state.Domain, x.state.Evidence = m.Name, m.Evidence
-		x.say("the frontier has its domain, but not its host")
+		x.say(contract.WhyNoHost, "the frontier has its domain, but not its host")
 	}
 	return nil
 }
@@ -159,11 +161,11 @@ func (x *explainer) excluded() bool {
 	h := x.host
 	switch {
 	case h.Domain.Excluded:
-		x.say("operators excluded its domain")
+		x.say(contract.WhyExcluded, "operators excluded its domain")
 	case h.Excluded:
-		x.say("operators excluded its host")
+		x.say(contract.WhyExcluded, "operators excluded its host")
 	case x.c.tx.State().Excludes.URL(x.url):
-		x.say("operators excluded a pattern that it matches")
+		x.say(contract.WhyExcluded, "operators excluded a pattern that it matches")
 	default:
 		return false
 	}
@@ -178,44 +180,53 @@ func (x *explainer) waits(p *store.Page, due epoch.Seconds) {
 	x.state.State = contract.URLWaiting
 	switch {
 	case m.MirrorOf != "":
-		x.say("its domain shows the pages of %s, which are fetched there", m.MirrorOf)
+		x.say(contract.WhyMirror, "its domain shows the pages of %s, which are fetched there", m.MirrorOf)
 	case h.Blocked > c.now && free > h.Blocked:
-		x.say("operators blocked its host until %s; its turn comes at %s", instant(h.Blocked), instant(free))
+		x.say(contract.WhyBlocked,
+			"operators blocked its host until %s; its turn comes at %s", instant(h.Blocked), instant(free))
 	case h.Blocked > c.now:
-		x.say("operators blocked its host until %s", instant(h.Blocked))
+		x.say(contract.WhyBlocked, "operators blocked its host until %s", instant(h.Blocked))
 	case x.state.Entry != nil && c.settings.PerMinute > 0 && due.Millis() <= c.now:
 		x.state.State = contract.URLDue
-		x.say("the engine refreshes it as soon as its host is free")
+		x.say(contract.WhyRefreshing, "the engine refreshes it as soon as its host is free")
 	case x.state.Entry != nil && due.Millis() > c.now:
-		x.say("it is an entry point; its next fetch is at %s", instant(due.Millis()))
+		x.say(contract.WhyEntryPoint, "it is an entry point; its next fetch is at %s", instant(due.Millis()))
 	case h.Unresolved > c.now && h.Unresolved == free:
-		x.say("the name of its host did not resolve; it is tried again at %s", instant(h.Unresolved))
+		x.say(contract.WhyUnresolved,
+			"the name of its host did not resolve; it is tried again at %s", instant(h.Unresolved))
 	case due.Millis() > c.now && due.Millis() == free && x.state.Attempts > 0:
-		x.say("it failed or was refused %s%s, and is tried again at %s", times(x.state.Attempts), x.lastAnswer(),
+		x.say(contract.WhyRetried,
+			"it failed or was refused %s%s, and is tried again at %s", times(x.state.Attempts), x.lastAnswer(),
 			instant(due.Millis()))
 	case due.Millis() > c.now && due.Millis() == free:
-		x.say("its turn comes at %s", instant(due.Millis()))
+		x.say(contract.WhyLater, "its turn comes at %s", instant(due.Millis()))
 	case free > c.now && h.Failures > 0:
-		x.say("its host failed %s in a row%s, and is tried again at %s", times(int(h.Failures)), x.lastOfHost(),
+		x.say(contract.WhyHostBroken,
+			"its host failed %s in a row%s, and is tried again at %s", times(int(h.Failures)), x.lastOfHost(),
 			instant(free))
 	case free > c.now && h.Refusals >= refusing:
-		x.say("its host refused %d pages in a row%s, and is tried again at %s", h.Refusals, x.lastOfHost(),
+		x.say(contract.WhyHostRefuses,
+			"its host refused %d pages in a row%s, and is tried again at %s", h.Refusals, x.lastOfHost(),
 			instant(free))
 	case free > c.now:
-		x.say("its host is ready again at %s: its delay, a Retry-After, or a robots.txt that cannot be read%s",
+		x.say(contract.WhyHostResting,
+			"its host is ready again at %s: its delay, a Retry-After, or a robots.txt that cannot be read%s",
 			instant(free), x.sinceFault())
 	case h.Lease != 0:
 		x.state.State = contract.URLDue
-		x.say("a scraper has other pages of its host, until %s at the latest", instant(h.LeaseEnds))
+		x.say(contract.WhyHostLeased,
+			"a scraper has other pages of its host, until %s at the latest", instant(h.LeaseEnds))
 	case m.Closed(c.now) > 0:
 		x.state.State = contract.URLDue
-		x.say("a collection has its domain, or waits for it, until %s at the latest", instant(m.Closed(c.now)))
+		x.say(contract.WhyDomainCollected,
+			"a collection has its domain, or waits for it, until %s at the latest", instant(m.Closed(c.now)))
 	case c.availableHosts(m) <= 0:
 		x.state.State = contract.URLDue
-		x.say("scrapers have as many hosts of its domain as may be leased at once")
+		x.say(contract.WhyHostsLeased, "scrapers have as many hosts of its domain as may be leased at once")
 	default:
 		x.state.State = contract.URLDue
-		x.say("it is leased when its host's turn comes, to a scraper whose filter it passes; its host has %d pages",
+		x.say(contract.WhyDue,
+			"it is leased when its host's turn comes, to a scraper whose filter it passes; pages of its host: %d",
 			h.URLs)
 	}
 }
@@ -257,23 +268,30 @@ func (x *explainer) finished(k store.Known, visit *store.Page, scheduled bool) {
 	switch {
 	case k.Life == store.Fetched && scheduled && blocked > max(x.c.now, visit.Due.Millis()):
 		x.state.DueAt = blocked
-		x.say("it was fetched, and operators blocked its host until %s", instant(blocked))
+		x.say(contract.WhyFetchedBlocked,
+			"it was fetched, and operators blocked its host until %s", instant(blocked))
 	case k.Life == store.Fetched && scheduled:
 		x.state.DueAt = visit.Due.Millis()
-		x.say("it was fetched, and is fetched again from %s on, when that is worth more than other visits",
+		x.say(contract.WhyFetchedAgain,
+			"it was fetched, and is fetched again from %s on, when that is worth more than other visits",
 			instant(visit.Due.Millis()))
 	case k.Life == store.Fetched:
-		x.say("it was fetched, and is not worth another visit until its site gives it a newer date")
+		x.say(contract.WhyFetched,
+			"it was fetched, and is not worth another visit until its site gives it a newer date")
 	case k.Life == store.Gone && k.Disallowed:
-		x.say("a scraper read in robots.txt that it is disallowed; it comes back when it is put after the rules have "+
-			"changed, or after %s", instant(allowedAgain(x.host, k).Millis()))
+		x.say(contract.WhyDisallowed,
+			"a scraper read in robots.txt that it is disallowed; it comes back when it is put after the rules have "+
+				"changed, or after %s", instant(allowedAgain(x.host, k).Millis()))
 	case k.Life == store.Gone:
-		x.say("it does not exist, was refused, or was taken out%s; it comes back when its site lists it with a newer "+
-			"date, or when it is put after %s", x.last, instant(k.Until().Add(goneFor).Millis()))
+		x.say(contract.WhyGone,
+			"it does not exist, was refused, or was taken out%s; it comes back when its site lists it with a newer "+
+				"date, or when it is put after %s", x.last, instant(k.Until().Add(goneFor).Millis()))
 	case len(x.host.Domain.Backlogs) > 0:
-		x.say("better pages of its domain wait; it is put again when those are fetched, if the engine has stored it")
+		x.say(contract.WhyDisplaced,
+			"better pages of its domain wait; it is put again when those are fetched, if the engine has stored it")
 	default:
-		x.say("better pages of its domain waited when it was seen; the next collection may put it again")
+		x.say(contract.WhyDisplaced,
+			"better pages of its domain waited when it was seen; the next collection may put it again")
 	}
 }
 

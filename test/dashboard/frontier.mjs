@@ -135,6 +135,7 @@ class Frontier {
       url,
       state: state ?? "unknown",
       why: state === "waiting" ? "it is an entry point, which is asked again later" : "as its state says",
+      why_code: { waiting: "entry_point", unknown: "unnamed", known: "displaced" }[state ?? "unknown"] ?? state,
       stopped_by:
         state === "forbidden"
           ? { kind: "robots", rule: "Disallow: /news", by: `https://${host}/robots.txt`, ...nobody }

@@ -7,6 +7,7 @@ import Ajv2020 from "ajv/dist/2020.js";
 import { roundUp } from "../../dashboard/public/dashboard/charts.js";
 import * as i18n from "../../dashboard/public/dashboard/i18n.js";
 import en from "../../dashboard/public/dashboard/lang/en.js";
+import { why } from "../../dashboard/public/dashboard/why.js";
 import { readableHost, readableURL } from "../../dashboard/public/dashboard/names.js";
 import { Poller, wait } from "../../dashboard/public/dashboard/poll.js";
 import { languages } from "../../dashboard/public/dashboard/preferences.js";
@@ -158,6 +159,8 @@ describe("texts", () => {
         assert.ok(Object.hasOwn(en, `${kind}.${value}`), `${kind}.${value}`);
     for (const value of components.schemas.FrontierURL.properties.state.enum)
       for (const kind of ["state", "frontier.about"]) assert.ok(Object.hasOwn(en, `${kind}.${value}`), value);
+    for (const words of Object.values(why))
+      assert.deepEqual(Object.keys(words), components.schemas.FrontierURL.properties.why_code.enum);
     for (const value of components.schemas.DeadLetterState.enum) assert.ok(Object.hasOwn(en, `state.${value}`), value);
   });
 

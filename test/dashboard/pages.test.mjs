@@ -725,6 +725,15 @@ describe("the dashboard", { skip }, () => {
     await page.getByText("Nothing is excluded.").waitFor();
   });
 
+  test("why a URL is not given is said in the operator's language", async () => {
+    const engine = world();
+    await open(`#/frontier?url=https://${engine.frontier.hosts[0].host}/news/waiting`, { engine });
+    await page.getByText("it is an entry point, which is asked again later").waitFor();
+    await page.getByLabel("Language").selectOption("ko");
+    await page.getByText("진입점이며 다음 확인 시각을 기다립니다.").waitFor();
+    assert.equal(await page.getByText("it is an entry point").count(), 0);
+  });
+
   test("language and theme are chosen and kept", async () => {
     await open();
     await page.getByLabel("Language").selectOption("ko");

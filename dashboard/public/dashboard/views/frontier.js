@@ -5,6 +5,7 @@ import { foundChart, tile } from "../charts.js";
 import { ask } from "../dialog.js";
 import { h } from "../dom.js";
 import { choice, filterForm } from "../filters.js";
+import { why } from "../why.js";
 import { ago, date, duration, label, number, t } from "../i18n.js";
 import {
   actionButton,
@@ -23,6 +24,7 @@ import {
   urlText,
   yesNo,
 } from "../pieces.js";
+import { language } from "../preferences.js";
 import { pick, to, urlOf } from "../routes.js";
 import { pager, table } from "../table.js";
 
@@ -241,7 +243,7 @@ function urlCard(url, hosts, app) {
     h("p", null, stateBadge(url.state), " ", urlText(url.url)),
     h("p", { class: "muted" }, label("frontier.about", url.state)),
     properties(
-      url.why && [t("frontier.why"), h("span", { lang: "en" }, url.why)],
+      url.why && [t("frontier.why"), reasonOf(url)],
       url.stopped_by && [t("frontier.stoppedBy"), stopText(url.stopped_by)],
       url.score_why && [t("frontier.score"), [`${url.priority} = `, h("span", { lang: "en" }, url.score_why)]],
       url.attempts > 0 && [t("frontier.attempts"), number(url.attempts)],
@@ -259,6 +261,9 @@ function urlCard(url, hosts, app) {
     host && url.state !== "unknown" && h("div", { class: "actions" }, actions(row, app)),
   );
 }
+
+/** Why a URL is in its state: in the operator's language without the details, else in the engine's words. */
+const reasonOf = ({ why: said, why_code: code }) => why[language()]?.[code] ?? h("span", { lang: "en" }, said);
 
 /** What keeps a URL from being given, whose decision it is, and why. */
 const stopText = (stop) => [
@@ -353,7 +358,7 @@ function hostState(row) {
 const failureOf = ({ status, error }) => {
   if (status) return t("frontier.httpStatus", status);
   if (error === "robots_unknown") return label("error", error);
-  return [t("noAnswer"), error && [": ", foreign(error)]];
+  return [t("noAnswer"), error && [": ", foreign(label("reported", error))]];
 };
 
 /** How often a host failed or refused in a row, and how the last time. */
