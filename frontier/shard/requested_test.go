@@ -288,7 +288,7 @@ func TestWhy(t *testing.T) {
 		"nothing": {func(*site) {}, "unknown", "its domain was never collected"},
 		"another host": {func(s *site) {
 			s.put("a.example", articles("www.a.example", 0, 1))
-		}, "unknown", "but not its host"},
+		}, "unknown", "but not its host; it has www.a.example"},
 		"not named": {func(s *site) {
 			s.put("a.example", articles("a.example", 5, 1))
 		}, "unknown", "no collection, put or report"},
@@ -379,7 +379,8 @@ func TestWhy(t *testing.T) {
 			}
 			c.do(s)
 			got := s.state(page)
-			if got.State != c.state || !strings.Contains(got.Why, c.why) {
+			if got.State != c.state || !strings.Contains(got.Why, c.why) ||
+				strings.Contains(got.Why, " 1 pages") {
 				t.Errorf("%s: %s, want %s: %s", got.State, got.Why, c.state, c.why)
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -128,6 +129,13 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
+func pages(n int) string {
+	if n == 1 {
+		return "1 page"
+	}
+	return fmt.Sprintf("%d pages", n)
+}
+
 // instant formats an instant as in RFC 3339.
 func instant(at epoch.Millis) string { return at.Time().UTC().Format(time.RFC3339) }
 
@@ -152,7 +160,18 @@ func (x *explainer) noHost() error {
 		x.say(contract.WhyNoDomain, "its domain was never collected, and none of its URLs was put")
 	default:
 		x.state.Domain, x.state.Evidence = m.Name, m.Evidence
+		other, bare := strings.CutPrefix(x.link.Host, "www.")
+		if !bare {
+			other = "www." + other
+		}
+		h, err := x.c.hostNamed(other)
+		if err != nil {
+			return err
+		}
 		x.say(contract.WhyNoHost, "the frontier has its domain, but not its host")
+		if h != nil {
+			x.say(contract.WhyNoHost, "the frontier has its domain, but not its host; it has %s", other)
+		}
 	}
 	return nil
 }
@@ -206,7 +225,7 @@ func (x *explainer) waits(p *store.Page, due epoch.Seconds) {
 			instant(free))
 	case free > c.now && h.Refusals >= refusing:
 		x.say(contract.WhyHostRefuses,
-			"its host refused %d pages in a row%s, and is tried again at %s", h.Refusals, x.lastOfHost(),
+			"its host refused %s in a row%s, and is tried again at %s", pages(int(h.Refusals)), x.lastOfHost(),
 			instant(free))
 	case free > c.now:
 		x.say(contract.WhyHostResting,
@@ -227,7 +246,7 @@ func (x *explainer) waits(p *store.Page, due epoch.Seconds) {
 		x.state.State = contract.URLDue
 		x.say(contract.WhyDue,
 			"it is leased when its host's turn comes, to a scraper whose filter it passes; pages of its host: %d",
-			h.URLs)
+			pages(int(h.URLs)))
 	}
 }
 
