@@ -157,8 +157,9 @@ func dlqReplayCommand() *cobra.Command {
 		Short: "send dead letters to their queue again",
 		Long: `Sends the dead letters with these ids, or the stored ones that the flags select, or all stored ones.
 What was replayed or discarded before is skipped, so that a replay twice is harmless. A letter about
-an excluded domain stays: take the exclusion back first, or discard the letter. A message
-that fails again becomes a new dead letter that knows its history.
+an excluded domain stays: take the exclusion back first, or discard the letter. Items that the
+webhook skipped are not replayed: give them to its receiver in another way, and discard them. A
+message that fails again becomes a new dead letter that knows its history.
 
 With --json it prints {"done", "skipped", "failed": [{"id", "code", "message"}], "remaining"}. If
 one failed, or some remain, the exit code is 1.`,
@@ -198,6 +199,10 @@ func resolveCommand(done string, cmd *cobra.Command) *cobra.Command {
 		}
 		if chosen != 1 {
 			return usageError("name either ids, or flags that select, or --all")
+		}
+		if verb == "replay" && f.Queue == contract.WebhookQueue {
+			return usageError("items that the webhook skipped are not replayed; give them to the receiver in another " +
+				"way if it needs them, then \"seedctl dlq discard --queue webhook\"")
 		}
 		sum := contract.Resolved{Failed: []contract.Unresolved{}}
 		var err error

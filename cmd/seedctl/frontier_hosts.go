@@ -381,7 +381,8 @@ func frontierRestoreCommand() *cobra.Command {
 already stays, and hosts that exist get what they lack, so this may run while the pipeline does, and
 be repeated. Each host goes to the shard that its domain has now. With --live it moves what the
 shards have now, instead of what their snapshots have: after a change of FRONTIER_SHARDS, while the
-pipeline is paused. When it is interrupted it says the cursor with which to go on.
+pipeline is paused. Removed shards that have no snapshot yet are not known: name them. When it is
+interrupted it says the cursor with which to go on.
 
 With --json it prints {"snapshots": [{"shard", "date"}], "pages", "hosts", "done", "cursor"}, summed
 over the calls.`,
@@ -422,17 +423,27 @@ over the calls.`,
 			if sum.Done, sum.Cursor = one.Done, one.Cursor; one.Cursor != nil {
 				body.Cursor = *one.Cursor
 			}
-			r.progress.update(-1, restoredText(&sum))
+			r.progress.update(-1, restoredText(&sum, *live))
 		}
 		r.progress.clear()
-		return r.show(sum, func(w io.Writer) error {
-			_, err := fmt.Fprintln(w, restoredText(&sum))
+		if err := r.show(sum, func(w io.Writer) error {
+			_, err := fmt.Fprintln(w, restoredText(&sum, *live))
 			return err
-		})
+		}); err != nil {
+			return err
+		}
+		if *all && *live {
+			r.complain("removed shards that have no snapshot are not known; name each that had hosts, " +
+				"such as \"seedctl frontier restore shard-7 --live\"")
+		}
+		return nil
 	})
 }
 
-func restoredText(s *contract.Restored) string {
+func restoredText(s *contract.Restored, live bool) string {
+	if live {
+		return fmt.Sprintf("%s of shards read, %s moved", count(int(s.Pages), "page"), count(int(s.Hosts), "host"))
+	}
 	return fmt.Sprintf("%s read of %s, %s restored", count(int(s.Pages), "page"), count(len(s.Snapshots), "snapshot"),
 		count(int(s.Hosts), "host"))
 }

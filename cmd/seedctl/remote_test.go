@@ -620,6 +620,29 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// Items that the webhook skipped are not replayed, which the command says without a request.
+func TestDLQ_ReplayOfWebhook(t *testing.T) {
+	e := newEngine(t)
+	code, _, errOut := seedctl("", "dlq", "replay", "--queue", "webhook")
+	if asked := e.asked(); code != exitUsage || len(asked) != 0 ||
+		!strings.Contains(errOut, `"seedctl dlq discard --queue webhook"`) {
+		t.Error(code, asked, errOut)
+	}
+}
+
+// TestRestore_Live: only a move of all shards warns of those that it cannot know.
+func TestRestore_Live(t *testing.T) {
+	newEngine(t)
+	const warning = "removed shards that have no snapshot are not known"
+	for line, warned := range map[string]bool{"--all --live": true, "shard-3 --live": false, "--all": false} {
+		code, out, errOut := seedctl("", append([]string{"frontier", "restore"}, strings.Fields(line)...)...)
+		if code != exitOK || strings.Contains(errOut, warning) != warned ||
+			strings.Contains(line, "--live") == strings.Contains(out, "snapshot") {
+			t.Errorf("%s: %d, %q, %q", line, code, out, errOut)
+		}
+	}
+}
+
 // TestReconcile_GoesOn: the cursor of a call that failed is said, and taken.
 func TestReconcile_GoesOn(t *testing.T) {
 	e := newEngine(t)

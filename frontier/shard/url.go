@@ -246,7 +246,7 @@ func (x *explainer) waits(p *store.Page, due epoch.Seconds) {
 		x.state.State = contract.URLDue
 		x.say(contract.WhyDue,
 			"it is leased when its host's turn comes, to a scraper whose filter it passes; pages of its host: %d",
-			pages(int(h.URLs)))
+			h.URLs)
 	}
 }
 
