@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"slices"
 
 	"github.com/newsfork/seed-engine/classify/hosts"
 	"github.com/newsfork/seed-engine/classify/internal/lexicon"
@@ -114,13 +115,33 @@ type pageSettings struct {
 	penalty float64 // of weights, a page
 	dropout float64
 	least   int // pages that a feature must occur in
+	fits    int // whose mean is taken
+	written int // biographies beside the pages
 }
 
-var pageDefaults = pageSettings{rounds: 20, rate: 0.1, penalty: 2e-4, dropout: 0.35, least: 3}
+var pageDefaults = pageSettings{rounds: 20, rate: 0.1, penalty: 2e-4, dropout: 0.35, least: 3, fits: 5, written: 1000}
 
-// fitPages learns the weights of evidence, beside scores that stay as they are but for a factor that depends on how
-// sure they are. It is deterministic.
+// fitPages learns the weights of evidence: the mean of fits that differ by chance.
 func fitPages(all []*pageExample, set pageSettings) *linear.PageWeights {
+	mean := &linear.PageWeights{}
+	share := 1 / float64(set.fits)
+	for seed := range set.fits {
+		w := fitPagesOnce(all, set, uint64(seed))
+		for b := range w.Keep {
+			mean.Keep[b] += float64(share * w.Keep[b])
+		}
+		for f := range w.Rows {
+			for c := range w.Rows[f] {
+				mean.Rows[f][c] += float64(share * w.Rows[f][c])
+			}
+		}
+	}
+	return mean
+}
+
+// fitPagesOnce learns the weights of evidence, beside scores that stay as they are but for a factor that depends on how
+// sure they are. It is deterministic.
+func fitPagesOnce(all []*pageExample, set pageSettings, seed uint64) *linear.PageWeights {
 	w := &linear.PageWeights{}
 	for b := range w.Keep {
 		w.Keep[b] = 1
@@ -136,7 +157,7 @@ func fitPages(all []*pageExample, set pageSettings) *linear.PageWeights {
 	}
 	squares, keepSquares := make([]float64, pagetext.Size), [pagetext.Buckets]float64{}
 	order := append([]*pageExample(nil), all...)
-	x := expander{state: 7}
+	x := expander{state: 7 + seed}
 	out := uint64(set.dropout*(1<<32)) << 32
 	var features []uint32
 	steps, step := set.rounds*len(order), 0
@@ -212,11 +233,12 @@ func predictPages(data []byte, all []*pageExample) ([]*prediction, error) {
 	return predictions, nil
 }
 
-// crossValidatePages predicts each page by weights of evidence that were learnt without its fold.
-func crossValidatePages(all []*pageExample, set pageSettings) ([]*prediction, error) {
+// crossValidatePages predicts each page by weights of evidence that were learnt without its fold, but with the written
+// pages.
+func crossValidatePages(all, written []*pageExample, set pageSettings) ([]*prediction, error) {
 	var predictions []*prediction
 	for fold := range folds {
-		var training, measured []*pageExample
+		training, measured := slices.Clone(written), []*pageExample(nil)
 		for _, e := range all {
 			if e.fold == fold {
 				measured = append(measured, e)
@@ -283,11 +305,15 @@ func trainPages(dir fs.FS, weights []byte, set pageSettings) (data []byte, table
 	if held, err = prepare(held, weights, words); err != nil {
 		return nil, "", err
 	}
-	predictions, err := crossValidatePages(all, set)
+	written, err := prepare(biographies(set.written), weights, words)
 	if err != nil {
 		return nil, "", err
 	}
-	w := fitPages(all, set)
+	predictions, err := crossValidatePages(all, written, set)
+	if err != nil {
+		return nil, "", err
+	}
+	w := fitPages(slices.Concat(all, written), set)
 	calibratePages(w, predictions)
 	data = linear.QuantisePages(w)
 	predictedHeld, err := predictPages(data, held)

@@ -45,7 +45,7 @@ func TestPages_Learnt(t *testing.T) {
 	if all, err = prepare(all, weights, words); err != nil {
 		t.Fatal(err)
 	}
-	predictions, err := crossValidatePages(all, pageDefaults)
+	predictions, err := crossValidatePages(all, nil, pageDefaults)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package pagetext
 
 import (
 	"math/bits"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -50,7 +51,8 @@ const (
 type Extractor struct {
 	features []uint32
 	seen     [Size / 64]uint64
-	word     []byte
+	reader   wordReader
+	told     byte // concepts of a biography that the words name, a bit each
 }
 
 // Extract returns the features of ev, each once, valid until the next call. r has read the URL of the page.
@@ -58,7 +60,7 @@ func (x *Extractor) Extract(r *urltext.Reading, ev *page.Evidence, known Known) 
 	for _, f := range x.features {
 		x.seen[f/64] &^= 1 << (f % 64)
 	}
-	x.features = x.features[:0]
+	x.features, x.told = x.features[:0], 0
 	x.roles(r, titleField, ev.Title)
 	x.words(titleField, ev.Title)
 	x.roles(r, h1Field, ev.H1)
@@ -73,6 +75,7 @@ func (x *Extractor) Extract(r *urltext.Reading, ev *page.Evidence, known Known) 
 	}
 	x.words(textField, ev.Text)
 	x.counts(r, ev, known)
+	x.office(byte(r.HostKind()), ev, known)
 	return x.features
 }
 
@@ -112,29 +115,42 @@ func (x *Extractor) roles(r *urltext.Reading, field byte, text string) {
 	}
 }
 
-// words adds the words of a text. In scripts without spaces between words, each pair of characters counts as a word.
+// words adds the words of a text, and notes what they tell of an office-holder.
 func (x *Extractor) words(field byte, text string) {
-	x.word = x.word[:0]
+	known := biography()
+	x.reader.read(text, func(word []byte) {
+		x.addBytes(field, word)
+		x.addBytes(anyField, word)
+		x.told |= known[string(word)]
+	})
+}
+
+// wordReader reads the words of texts.
+type wordReader struct{ word []byte }
+
+// read calls yield with each word of at least two bytes, folded. In scripts without spaces between words, each pair of
+// characters counts as a word.
+func (w *wordReader) read(text string, yield func(word []byte)) {
+	w.word = w.word[:0]
 	var previous rune
 	end := func() {
-		if len(x.word) >= 2 {
-			x.addBytes(field, x.word)
-			x.addBytes(anyField, x.word)
+		if len(w.word) >= 2 {
+			yield(w.word)
 		}
-		x.word = x.word[:0]
+		w.word = w.word[:0]
 	}
 	for _, r := range text {
 		switch {
 		case isSpaceless(r):
 			end()
 			if isSpaceless(previous) {
-				x.word = utf8.AppendRune(utf8.AppendRune(x.word, previous), r)
+				w.word = utf8.AppendRune(utf8.AppendRune(w.word, previous), r)
 				end()
 			}
 		case unicode.IsLetter(r) || unicode.IsMark(r):
 			if a, b := lexicon.Fold(unicode.ToLower(r)); a >= 0 {
-				if x.word = utf8.AppendRune(x.word, a); b > 0 {
-					x.word = utf8.AppendRune(x.word, b)
+				if w.word = utf8.AppendRune(w.word, a); b > 0 {
+					w.word = utf8.AppendRune(w.word, b)
 				}
 			}
 		default:
@@ -181,6 +197,40 @@ func (x *Extractor) counts(r *urltext.Reading, ev *page.Evidence, known Known) {
 	x.add('M', known.Class, min(dates, 3))
 	x.add('Q', known.Class, perLink)
 	x.add('S', known.Class, text)
+}
+
+// office adds how much of what biographies of office-holders tell is on the page.
+func (x *Extractor) office(host byte, ev *page.Evidence, known Known) {
+	told := byte(bits.OnesCount8(x.told))
+	named := flags(isName(ev.H1), isName(ev.Title))
+	for i := range byte(concepts) {
+		if x.told&(1<<i) != 0 {
+			x.add('B', i)
+			for j := range i {
+				if x.told&(1<<j) != 0 {
+					x.add('B', i, j)
+				}
+			}
+		}
+	}
+	x.add('C', told)
+	x.add('E', told, host)
+	x.add('I', told, known.Class)
+	x.add('V', min(told, 4), named)
+}
+
+// isName reports whether a text, up to a bar or dash, has the form of a person's name: two to five words with capitals.
+func isName(text string) bool {
+	text, _, _ = strings.Cut(text, " | ")
+	text, _, _ = strings.Cut(text, " - ")
+	n := 0
+	for word := range strings.FieldsSeq(text) {
+		if r, _ := utf8.DecodeRuneInString(word); !unicode.IsUpper(r) {
+			return false
+		}
+		n++
+	}
+	return n >= 2 && n <= 5
 }
 
 // bucket is the logarithm of a count.
