@@ -426,17 +426,15 @@ over the calls.`,
 			r.progress.update(-1, restoredText(&sum, *live))
 		}
 		r.progress.clear()
-		if err := r.show(sum, func(w io.Writer) error {
-			_, err := fmt.Fprintln(w, restoredText(&sum, *live))
+		return r.show(sum, func(w io.Writer) error {
+			text := restoredText(&sum, *live)
+			if *all && *live {
+				text += "\nremoved shards that have no snapshot are not known; name each that had hosts, " +
+					"such as \"seedctl frontier restore shard-7 --live\""
+			}
+			_, err := fmt.Fprintln(w, text)
 			return err
-		}); err != nil {
-			return err
-		}
-		if *all && *live {
-			r.complain("removed shards that have no snapshot are not known; name each that had hosts, " +
-				"such as \"seedctl frontier restore shard-7 --live\"")
-		}
-		return nil
+		})
 	})
 }
 
