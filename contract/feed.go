@@ -66,7 +66,8 @@ type HeldDelivery struct {
 	Attempts     int      `json:"attempts"`
 	FailingSince *Time    `json:"failing_since"`
 	NextAttempt  *Time    `json:"next_attempt"`
-	URLs         []string `json:"urls"` // of its items
+	Error        string   `json:"error"` // of the last attempt; "" if it was one of an earlier version
+	URLs         []string `json:"urls"`  // of its items
 }
 
 // FeedSkipped answers POST /api/v1/feed/webhook/{id}/skip.

@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,7 +24,8 @@ var (
 func holdDelivery(t *testing.T, f *fixture) {
 	t.Helper()
 	saved, err := f.ledger.SaveFeedDelivery(t.Context(), &ledger.FeedDelivery{Cursor: heldFrom, Pending: heldTo,
-		Failures: 2, NextAt: f.now.Add(time.Minute), FailingSince: f.now.Add(-time.Minute), Batch: 50})
+		Failures: 2, NextAt: f.now.Add(time.Minute), FailingSince: f.now.Add(-time.Minute), Batch: 50,
+		Error: "the webhook answered 403"})
 	if err != nil || !saved {
 		t.Fatal(saved, err)
 	}
@@ -39,6 +41,7 @@ func TestFeedWebhook(t *testing.T) {
 	holdDelivery(t, f)
 	s := get[contract.FeedWebhook](t, f, "GET", path, "")
 	if s.BatchSize != 50 || *s.Cursor != heldFrom || s.Held == nil || s.Held.ID != heldID || s.Held.Attempts != 2 ||
+		s.Held.Error != "the webhook answered 403" ||
 		len(s.Held.URLs) != 1 || s.Held.URLs[0] != "https://www.a.sg/1" {
 		t.Errorf("%+v", s)
 	}
@@ -58,7 +61,8 @@ func TestFeedWebhook(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	letters := get[contract.DeadLetterPage](t, f, "GET", "/api/v1/dlq?queue=webhook&domain=a.sg", "").DeadLetters
-	if len(letters) != 1 || letters[0].Work != "https://www.a.sg/1" {
+	if len(letters) != 1 || letters[0].Work != "https://www.a.sg/1" ||
+		!strings.HasSuffix(letters[0].ErrorMessage, ": the webhook answered 403") {
 		t.Errorf("%+v", letters)
 	}
 	if s := get[contract.FeedWebhook](t, f, "GET", path, ""); s.Held != nil || *s.Cursor != heldTo {

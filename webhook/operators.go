@@ -21,7 +21,7 @@ func (s *Sender) State(ctx context.Context) (contract.FeedWebhook, error) {
 		return out, err
 	}
 	out.Held = &contract.HeldDelivery{ID: batch.ID, Attempts: d.Failures, FailingSince: contract.At(d.FailingSince),
-		NextAttempt: contract.At(d.NextAt), URLs: []string{}}
+		NextAttempt: contract.At(d.NextAt), Error: d.Error, URLs: []string{}}
 	for _, item := range batch.Items {
 		out.Held.URLs = append(out.Held.URLs, item.URL)
 	}
@@ -46,8 +46,15 @@ func (s *Sender) Skip(ctx context.Context, id, by string) (*contract.FeedSkipped
 	if err != nil || !saved {
 		return nil, err
 	}
-	reason := fmt.Sprintf("%s skipped the delivery after %d attempts since %s", by, attempts,
+	tried := "1 attempt"
+	if attempts > 1 {
+		tried = fmt.Sprintf("%d attempts", attempts)
+	}
+	reason := fmt.Sprintf("%s skipped the delivery after %s since %s", by, tried,
 		failing.UTC().Format("2006-01-02 15:04"))
+	if d.Error != "" {
+		reason += ": " + d.Error
+	}
 	if err := s.store(ctx, batch, contract.Network, reason, attempts-1); err != nil {
 		return nil, err
 	}

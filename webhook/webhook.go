@@ -238,8 +238,8 @@ func (r *drain) failed(ctx context.Context, batch *contract.FeedDelivery, cause 
 	if d.FailingSince.IsZero() {
 		d.FailingSince = now
 	}
-	r.Log.Error("feed_webhook_failed", "error_type", contract.KindOf(cause),
-		"error", cmp.Or(contract.MessageOf(cause), "the request to the webhook failed; check FEED_WEBHOOK_URL"),
+	d.Error = cmp.Or(contract.MessageOf(cause), "the request to the webhook failed; check FEED_WEBHOOK_URL")
+	r.Log.Error("feed_webhook_failed", "error_type", contract.KindOf(cause), "error", d.Error,
 		"id", batch.ID, "tries", d.Failures, "next_at", d.NextAt.UTC())
 	r.over, r.claimed = true, false
 	_, err := r.Ledger.SaveFeedDelivery(ctx, d)

@@ -41,6 +41,9 @@ func writeWebhook(w io.Writer, s *contract.FeedWebhook) error {
 		add("held", "%s", plain(s.Held.ID))
 		add("failing", "since %s, %s, next %s", moment(s.Held.FailingSince), count(s.Held.Attempts, "attempt"),
 			moment(s.Held.NextAttempt))
+		if s.Held.Error != "" { // of an earlier version's attempt it is not known
+			add("error", "%s", plain(s.Held.Error))
+		}
 		urls = lines{"URL"}
 		for _, url := range s.Held.URLs {
 			urls = append(urls, plain(url))

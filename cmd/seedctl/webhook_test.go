@@ -14,7 +14,8 @@ const heldID = "9f3c41d07a5be2680d1f4c7b9ae35812"
 func (e *playedEngine) webhook(*http.Request) (int, any) {
 	return 200, contract.FeedWebhook{Enabled: true, Cursor: ptr("AYC"), BatchSize: 1, Held: &contract.HeldDelivery{
 		ID: heldID, Attempts: 4, FailingSince: ptr(at("09:21:00")), NextAttempt: ptr(at("09:36:00")),
-		URLs: []string{"https://news.example/2026/story-1"}}}
+		Error: "the webhook answered 403",
+		URLs:  []string{"https://news.example/2026/story-1"}}}
 }
 
 func (e *playedEngine) skipDelivery(r *http.Request) (int, any) {

@@ -38,6 +38,7 @@ func feedDelivery(t T, db ledger.DB, _ string) {
 
 	third.Cursor, third.Pending, third.Failures = strings.Repeat("c", 8000), "", 3
 	third.NextAt, third.FailingSince = at(3600), at(-600)
+	third.Error = "the webhook answered 403"
 	third.Batch, third.SkipDebt = 25, 300
 	save(&third, true)
 	save(&fourth, false)
