@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -58,13 +59,19 @@ func directoryCommand() *cobra.Command {
 		Short: "check the published keys of a bot as a registrar does",
 		Long: `Fetches the key directory of a host, and verifies its media type, its digest, and for each key
 the proof that the host has the private one. URL is the value of SIGNATURE_AGENT.`,
-		Example: `  seedctl directory https://bot.example.com`,
+		Example: `  seedctl directory https://bot.example.com
+  seedctl directory --connect 127.0.0.1:8787 https://bot.example.com`,
 	}
+	address := cmd.Flags().String("connect", "", "ask the engine at `HOST:PORT` by http, as if the host were there")
 	cmd.RunE = func(cmd *cobra.Command, targets []string) error {
 		if len(targets) != 1 {
 			return usageError("name one URL")
 		}
-		ids, err := checkDirectory(cmd, targets[0], fetch.NewTransport())
+		web := fetch.NewTransport()
+		if *address != "" {
+			web = connected(*address)
+		}
+		ids, err := checkDirectory(cmd, targets[0], web)
 		for _, id := range ids {
 			fmt.Fprintf(cmd.OutOrStdout(), "key %s: proof valid\n", id)
 		}
@@ -105,6 +112,34 @@ func checkDirectory(cmd *cobra.Command, target string, web fetch.Transport) ([]s
 	}
 	return botauth.CheckDirectory(u.Host, resp.Header, body, time.Now())
 }
+
+// connected is the web of a host that is not public yet: the engine at an address.
+type connected string
+
+// Do implements fetch.Transport.
+func (c connected) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL, nil)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	req.Host, req.URL.Scheme, req.URL.Host = req.URL.Host, "http", string(c)
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	body := struct {
+		io.Reader
+		io.Closer
+	}{resp.Body, closeFunc(func() error { defer cancel(); return resp.Body.Close() })}
+	return &fetch.Response{Status: resp.StatusCode, Header: resp.Header, Body: body}, nil
+}
+
+type closeFunc func() error
+
+func (f closeFunc) Close() error { return f() }
 
 // signingFlags are the flags of commands that sign their requests.
 type signingFlags struct {

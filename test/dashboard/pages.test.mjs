@@ -700,7 +700,7 @@ describe("the dashboard", { skip }, () => {
     const since = new Date(Date.now() - 7_200_000).toISOString();
     engine.refused = { since, attempts: 12, waiting: 2, error: "the webhook answered 500" };
     await open("#/alarms", { engine });
-    await page.getByText(/did not take 12 posts \(the webhook answered 500\).*2 hours ago/).waitFor();
+    await page.getByText(/does not take 2 changes \(attempts: 12; the webhook answered 500\).*2 hours ago/).waitFor();
   });
 
   test("exclusions are added and removed", async () => {

@@ -130,7 +130,7 @@ class Frontier:
     item, or None for a robots.txt, and returns an Answer or raises one of FAILURES."""
 
     def __init__(self, url=None, token=None, *, hosts=16, per_host=5, lease_seconds=300, robots_seconds=DAY,
-                 until_idle=False, verify=True, fetch=None, scraper=None, log=to_stderr, **wanted):
+                 until_idle=False, verify=None, fetch=None, scraper=None, log=to_stderr, **wanted):
         if unknown := set(wanted) - WANTED:
             raise TypeError(f"Frontier has no option {unknown.pop()!r}")
         self._engine, self._log = Engine(url, token, log, scraper), log

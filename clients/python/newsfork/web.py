@@ -3,6 +3,7 @@ of the environment."""
 
 import base64
 import http.client
+import os
 import socket
 import ssl
 import threading
@@ -89,10 +90,12 @@ class Answer:
 
 class Web:
     """Sends requests to websites. A proxy looks names up itself, and has to refuse private addresses itself. Without
-    verify, certificates are not checked."""
+    verify, by default with NEWSFORK_VERIFY=0 in the environment, certificates are not checked."""
 
-    def __init__(self, verify=True):
+    def __init__(self, verify=None):
         self._tls = ssl.create_default_context()
+        if verify is None:
+            verify = os.environ.get("NEWSFORK_VERIFY") != "0"
         if not verify:
             self._tls.check_hostname, self._tls.verify_mode = False, ssl.CERT_NONE
 

@@ -339,8 +339,8 @@ export default {
   "alarms.webhook.unsigned": "웹훅이 설정되어 있습니다. ALERT_WEBHOOK_SECRET이 없어 서명하지 않습니다.",
   "alarms.webhook.signed": "웹훅이 설정되어 있고 서명하여 보냅니다.",
   "alarms.webhook.refused": {
-    other: (times, error) =>
-      `웹훅이 알림 ${times}건을 받지 않았습니다(${error}). 1분마다 다시 보냅니다. 처음 실패한 시각:`,
+    other: (waiting, attempts, error) =>
+      `웹훅이 변경 ${waiting}건을 받지 않습니다(시도 ${attempts}회, ${error}). 1분마다 다시 보냅니다. 처음 실패한 시각:`,
   },
   "alarms.try": "웹훅 시험…",
   "alarms.try.title": "시험 알림을 보낼까요?",
@@ -561,6 +561,7 @@ export default {
     "스크레이퍼가 처음 확인된 이후의 URL 수입니다. 가져옴: 서버가 응답함(404, 429 포함). 실패: 응답이 없거나 서버 오류. 임대된 나머지는 반납되었거나, robots.txt가 금지하거나, 아직 보고되지 않은 것입니다.",
   "frontier.scraper.nameless": "이름 없음 (X-Scraper 없음)",
   "frontier.scraper": "스크레이퍼",
+  "frontier.scraper.leased": "임대한 수",
   "frontier.scraper.fetched": "가져옴",
   "frontier.scraper.failed": "실패",
   "frontier.scraper.last": "마지막 활동",

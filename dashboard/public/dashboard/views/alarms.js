@@ -42,11 +42,11 @@ const posting = ({ enabled, signed }, app) =>
   );
 
 /** What the webhook does not take, and since when. */
-const refusal = ({ since: first, attempts, error }) =>
+const refusal = ({ since: first, waiting, attempts, error }) =>
   h(
     "div",
     { class: "banner bad", key: "refused" },
-    h("p", null, t("alarms.webhook.refused", attempts, error), " ", since(first)),
+    h("p", null, t("alarms.webhook.refused", waiting, attempts, error), " ", since(first)),
   );
 
 const tryWebhook = async (app) =>

@@ -128,7 +128,7 @@ const scrapers = (rows) =>
       key: (row) => row.name,
       columns: [
         { head: t("frontier.scraper"), cell: (row) => (row.name ? foreign(row.name) : t("frontier.scraper.nameless")) },
-        { head: t("frontier.leased"), number: true, cell: (row) => number(row.leased) },
+        { head: t("frontier.scraper.leased"), number: true, cell: (row) => number(row.leased) },
         { head: t("frontier.scraper.fetched"), number: true, cell: (row) => number(row.fetched) },
         { head: t("frontier.scraper.failed"), number: true, cell: (row) => number(row.failed) },
         { head: t("frontier.scraper.last"), cell: (row) => since(row.last_seen_at) },
