@@ -170,7 +170,10 @@ function answerOf(fake, request, url, body, token, { tokens, reader, limit, rows
       ? orMissing(world.domain(domain, url.searchParams))
       : fail(400, "validation_error", `"${last}" is not a registrable domain`, "domain");
   }
-  if (method === "GET" && path.startsWith("/api/v1/frontier/hosts/")) return orMissing(world.frontier.detail(last));
+  if (method === "GET" && path.startsWith("/api/v1/frontier/hosts/"))
+    return last.includes(".")
+      ? orMissing(world.frontier.detail(last))
+      : fail(400, "validation_error", `"${last}" is not a host`, "host");
   if (method === "POST" && path.startsWith("/api/v1/frontier/hosts/"))
     return orMissing(world.frontier.change(last, body));
   if (path.startsWith("/api/v1/dlq/")) return orMissing(world.letter(last));

@@ -35,7 +35,7 @@ const valuesOf = (text) =>
 
 /** The values of texts that are counts, and those that are words. */
 const counts = new Set(
-  "n found sent skipped total done failed part whole seconds rate replayed discarded articles inserted succeeded".split(
+  "n found sent skipped total done failed part whole seconds rate replayed discarded articles inserted succeeded attempts".split(
     " ",
   ),
 );

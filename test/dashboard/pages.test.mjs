@@ -700,7 +700,7 @@ describe("the dashboard", { skip }, () => {
     const since = new Date(Date.now() - 7_200_000).toISOString();
     engine.refused = { since, attempts: 12, waiting: 2, error: "the webhook answered 500" };
     await open("#/alarms", { engine });
-    await page.getByText(/does not take 2 changes \(attempts: 12; the webhook answered 500\).*2 hours ago/).waitFor();
+    await page.getByText(/has not taken 2 changes \(attempts: 12; the webhook answered 500\).*2 hours ago/).waitFor();
   });
 
   test("exclusions are added and removed", async () => {
@@ -777,6 +777,7 @@ describe("the dashboard", { skip }, () => {
       const scrapers = card("Scrapers").locator("tbody tr");
       assert.match(await said(scrapers.nth(0)), /^without a name \(no X-Scraper\) 12 10 0 /);
       assert.match(await said(scrapers.nth(1)), /^reader-1 270 255 9 /);
+      await card("Scrapers").getByRole("columnheader", { name: "Leased in all" }).waitFor();
       assert.match(
         await said(card("Scrapers")),
         /Fetched: the server answered, also with 404 or 429\. Failed: no answer/,
@@ -888,6 +889,9 @@ describe("the dashboard", { skip }, () => {
       await find.fill("www.elsewhere.example");
       await page.keyboard.press("Enter");
       await found.getByText("The frontier does not know www.elsewhere.example.").waitFor();
+      await find.fill("bigmap");
+      await page.keyboard.press("Enter");
+      await found.getByText("bigmap is not a whole host name. Type it as in the table below").waitFor();
       await page.getByRole("link", { name: "Clear" }).click();
       await found.waitFor({ state: "detached" });
     });

@@ -70,9 +70,9 @@ export class Frontier {
 
   /**
    * Fetches what it leases, and calls the handler with each page that was received with 200. Resolves when it was stopped, or
-   * with untilIdle when nothing is left: no domain is being collected, nobody paused the pipeline, and two leases ten seconds
-   * apart are empty and expect nothing within 50 s. Both are needed: the first also comes while pages are being put, or a
-   * host has a short rest.
+   * with untilIdle when no domain is being collected, nobody paused the pipeline, and two leases ten seconds apart are empty
+   * and expect nothing within 50 s; more pages of a large site may come later. Two are needed: one also comes while pages are
+   * being put, or a host has a short rest.
    * Rejects with an EngineError when the engine refuses a call, for want of a token, say, or is not there.
    */
   async run(handler) {

@@ -3,6 +3,7 @@
 import hashlib
 import math
 import signal
+import ssl
 import sys
 import threading
 import time
@@ -28,6 +29,7 @@ SOON = 50  # seconds: an engine that expects nothing so soon may have nothing le
 QUIET = 10  # seconds later it still expects nothing so soon
 STOP = 5  # seconds for which the pages under way are waited for when the program is stopped
 ENDED = "ended, for nothing is left now; of a site with more pages than wait at once the next come within minutes"
+UNCERTIFIED = "every request failed for its certificate; NEWSFORK_VERIFY=0 accepts any, for the sample web alone"
 WANTED = {"country", "category", "types", "kinds", "domain", "host", "min_score"}
 
 
@@ -140,16 +142,17 @@ class Frontier:
         self._robots_age = min(robots_seconds, DAY)
         self._robots, self._asked, self._texts = Cache(), Cache(), Cache()
         self._leases, self._visits, self._failure = set(), set(), None
+        self._uncertified = self._others = 0  # requests that failed for the certificate, and all others
         self._lock = threading.Lock()  # of what the visits share
         self._handling = threading.Lock()
         self._changed, self._stopping = threading.Event(), threading.Event()
 
     def run(self, handler=lambda page: None):
         """Calls the handler with each page that was received with 200, one at a time. Returns when the program was
-        stopped (SIGINT, SIGTERM, or stop()), or with until_idle when nothing is left: no domain is being collected,
-        and two leases ten seconds apart are empty and expect nothing within 50 s. Both are needed: the first also
-        comes while pages are being put, or a host has a short rest. Raises an EngineError when the engine refuses a
-        call, for want of a token, say, or is not there."""
+        stopped (SIGINT, SIGTERM, or stop()), or with until_idle when no domain is being collected, nobody paused the
+        pipeline, and two leases ten seconds apart are empty and expect nothing within 50 s; more pages of a large site
+        may come later. Two are needed: one also comes while pages are being put, or a host has a short rest. Raises an
+        EngineError when the engine refuses a call, for want of a token, say, or is not there."""
         # A signal interrupts this thread. It must hold no lock that stop() needs, so another one works.
         worker = threading.Thread(target=self._work, args=(handler,), daemon=True)
         before = self._catch_signals()
@@ -158,6 +161,8 @@ class Frontier:
             while worker.is_alive() and not self._stopping.is_set():
                 worker.join(0.2)
             self._finish()
+            if self._uncertified and not self._others:
+                self._log(UNCERTIFIED)
         finally:
             for number, old in before.items():
                 signal.signal(number, old)
@@ -387,10 +392,16 @@ class Frontier:
         """Sends a request when the host's delay is over."""
         if self._stopping.wait(self._wait(visit)):
             raise Stopped
+        uncertified = False
         try:
             return self._fetch(url, headers, item)
+        except ssl.SSLCertVerificationError:
+            uncertified = True
+            raise
         finally:
             with self._lock:
+                self._uncertified += uncertified
+                self._others += not uncertified
                 self._asked.keep(visit.host, time.monotonic())
 
     def _wait(self, visit):

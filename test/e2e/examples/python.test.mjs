@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
+import { json } from "node:stream/consumers";
 import { before, describe, test } from "node:test";
 import { answerOf } from "../../../sample/web/origin.mjs";
+import { startProxy } from "../../../sample/web/proxy.mjs";
 import { sites } from "../../../sample/web/sites.mjs";
 import { root } from "../engine.mjs";
 import { assertItems, assertObedient, crawl } from "./crawl.mjs";
 import { assertPatient, assertVisits } from "./played.mjs";
-import { buildWheel, commands, hasPython, printedItems, python, readLines, scratch, wheel } from "./run.mjs";
+import { buildWheel, commands, hasPython, printedItems, python, readLines, run, scratch, wheel } from "./run.mjs";
 
 describe(
   "examples/python, with the package as it is published",
@@ -21,11 +24,51 @@ describe(
     test("fetches what there is, nothing forbidden, nothing early", { timeout: 480_000 }, async () => {
       copyFileSync(join(root, "examples/python/news.py"), join(directory, "news.py"));
       const command = commands("python").find((line) => line.includes("> news.jsonl"));
-      const unsigned = { ...env, NEWSFORK_VERIFY: "0" }; // nobody has signed the certificate of the sample web
-      const result = await crawl({ example: directory, command: command.replace("python3", python), env: unsigned });
+      const unverified = { ...env, NEWSFORK_VERIFY: "0" }; // nobody has signed the certificate of the sample web
+      const result = await crawl({ example: directory, command: command.replace("python3", python), env: unverified });
       assertObedient(result);
       assertItems(readLines(join(directory, "news.jsonl")), result);
     });
+
+    test(
+      "checks certificates unless NEWSFORK_VERIFY is 0, and says so if all failed",
+      { timeout: 60_000 },
+      async () => {
+        const page = {
+          id: "1",
+          url: "https://everyday-news.sg/en",
+          host: "everyday-news.sg",
+          domain: "everyday-news.sg",
+        };
+        const item = { ...page, kind: "page", crawl_delay_seconds: 0, user_agent: "NewsforkBot/1.0", etag: null };
+        const scrape = async (more) => {
+          const items = [{ ...item, last_modified: null }];
+          const engine = createServer(async (request, response) => {
+            const answer = (data) => response.end(JSON.stringify({ success: true, data }));
+            if (request.method === "GET") return answer({ processing_stats: { domains_pending: 0 } });
+            await json(request);
+            if (!request.url.endsWith("/lease")) return answer({ accepted: 1, added: 0 });
+            const expires_at = new Date(Date.now() + 300_000).toISOString();
+            answer({ lease_id: "1", expires_at, items: items.splice(0), retry_after_seconds: 60 });
+          });
+          await new Promise((listening) => engine.listen(0, "127.0.0.1", listening));
+          const proxy = await startProxy(async (url) => new Response(url.endsWith("/robots.txt") ? "" : "a page"));
+          try {
+            const url = `http://127.0.0.1:${engine.address().port}`;
+            const web = { https_proxy: proxy.url, no_proxy: "127.0.0.1", SEED_API_URL: url };
+            const program = "import newsfork; newsfork.Frontier(until_idle=True).run(lambda page: print(page.status))";
+            return (await run(`${python} -c "${program}"`, directory, { ...env, ...web, ...more })).output;
+          } finally {
+            engine.close();
+            proxy.stop();
+          }
+        };
+        const [checked, unchecked] = await Promise.all([scrape({}), scrape({ NEWSFORK_VERIFY: "0" })]);
+        assert.match(checked, /^every request failed for its certificate; NEWSFORK_VERIFY=0 accepts any/m);
+        assert.match(unchecked, /^200$/m);
+        assert.doesNotMatch(unchecked, /certificate/);
+      },
+    );
 
     test("repeats what gets lost, reads robots.txt again, and stops in time", { timeout: 180_000 }, async () => {
       const commandOf = ({ short }) => {

@@ -364,10 +364,10 @@ export default {
   "alarms.webhook.unsigned": "A webhook is set. Posts are not signed: ALERT_WEBHOOK_SECRET is not set.",
   "alarms.webhook.signed": "A webhook is set, and posts are signed.",
   "alarms.webhook.refused": {
-    one: (waiting, attempts, error) =>
-      `The webhook does not take ${waiting} change (attempts: ${attempts}; ${error}). It is tried again every minute, since`,
-    other: (waiting, attempts, error) =>
-      `The webhook does not take ${waiting} changes (attempts: ${attempts}; ${error}). It is tried again every minute, since`,
+    one: (n, attempts, error) =>
+      `The webhook has not taken ${n} change (attempts: ${attempts}; ${error}). It is tried again every minute, since`,
+    other: (n, attempts, error) =>
+      `The webhook has not taken ${n} changes (attempts: ${attempts}; ${error}). It is tried again every minute, since`,
   },
   "alarms.try": "Try the webhook…",
   "alarms.try.title": "Post a trial?",
@@ -594,7 +594,7 @@ export default {
     "URLs since each scraper was seen first. Fetched: the server answered, also with 404 or 429. Failed: no answer, or a server error. The other leased ones were given back, forbidden by robots.txt, or are not reported.",
   "frontier.scraper.nameless": "without a name (no X-Scraper)",
   "frontier.scraper": "Scraper",
-  "frontier.scraper.leased": "Leased",
+  "frontier.scraper.leased": "Leased in all",
   "frontier.scraper.fetched": "Fetched",
   "frontier.scraper.failed": "Failed",
   "frontier.scraper.last": "Last seen",
@@ -619,6 +619,8 @@ export default {
   "frontier.url": "State of a URL",
   "frontier.url.do": "Look up",
   "frontier.findHost": "Find a host",
+  "frontier.host.whole": (text) =>
+    `${text} is not a whole host name. Type it as in the table below, such as www.example.com.`,
   "frontier.host.unknown": (host) => `The frontier does not know ${host}.`,
   "frontier.done": "Fetched",
   "frontier.failed": "Failed",

@@ -339,8 +339,8 @@ export default {
   "alarms.webhook.unsigned": "웹훅이 설정되어 있습니다. ALERT_WEBHOOK_SECRET이 없어 서명하지 않습니다.",
   "alarms.webhook.signed": "웹훅이 설정되어 있고 서명하여 보냅니다.",
   "alarms.webhook.refused": {
-    other: (waiting, attempts, error) =>
-      `웹훅이 변경 ${waiting}건을 받지 않습니다(시도 ${attempts}회, ${error}). 1분마다 다시 보냅니다. 처음 실패한 시각:`,
+    other: (n, attempts, error) =>
+      `웹훅이 변경 ${n}건을 받지 않았습니다(시도 ${attempts}회, ${error}). 1분마다 다시 보냅니다. 처음 실패한 시각:`,
   },
   "alarms.try": "웹훅 시험…",
   "alarms.try.title": "시험 알림을 보낼까요?",
@@ -586,6 +586,8 @@ export default {
   "frontier.url": "URL 상태",
   "frontier.url.do": "조회",
   "frontier.findHost": "호스트 찾기",
+  "frontier.host.whole": (text) =>
+    `호스트의 전체 이름이 아닙니다: ${text}. www.example.com처럼 아래 표에 있는 이름을 입력하세요.`,
   "frontier.host.unknown": (host) => `프론티어가 모르는 호스트입니다: ${host}`,
   "frontier.done": "수집함",
   "frontier.failed": "실패",

@@ -42,7 +42,7 @@ const posting = ({ enabled, signed }, app) =>
   );
 
 /** What the webhook does not take, and since when. */
-const refusal = ({ since: first, waiting, attempts, error }) =>
+const refusal = ({ since: first, attempts, waiting, error }) =>
   h(
     "div",
     { class: "banner bad", key: "refused" },

@@ -194,8 +194,14 @@ const hostIn = (text) => hostOf(urlOf(text)) || text.trim();
 function hostCard(name, host, app) {
   const title = t("frontier.host");
   if (!host) return card(title, muted(t("loading")));
-  if (host.failure)
-    return card(title, host.failure.status === 404 ? empty(t("frontier.host.unknown", name)) : failed(host.failure));
+  if (host.failure) {
+    const { status, field } = host.failure;
+    if (status === 404) return card(title, empty(t("frontier.host.unknown", name)));
+    return card(
+      title,
+      status === 400 && field === "host" ? empty(t("frontier.host.whole", name)) : failed(host.failure),
+    );
+  }
   return card(
     title,
     h("p", null, h("strong", null, hostText(host.host)), " ", hostState(host)),
