@@ -340,7 +340,7 @@ export default {
   "alarms.webhook.signed": "웹훅이 설정되어 있고 서명하여 보냅니다.",
   "alarms.webhook.refused": {
     other: (n, attempts, error) =>
-      `웹훅이 변경 ${n}건을 받지 않았습니다(시도 ${attempts}회, ${error}). 1분마다 다시 보냅니다. 처음 실패한 시각:`,
+      `웹훅이 변경 ${n}건을 받지 않았습니다(시도 ${attempts}회, ${error}). 매분 다시 보냅니다. 처음 실패한 시각:`,
   },
   "alarms.try": "웹훅 시험…",
   "alarms.try.title": "시험 알림을 보낼까요?",
