@@ -75,11 +75,7 @@ func (w *Watch) Run(ctx context.Context) error {
 
 func (w *Watch) reporter() *Reporter {
 	return &Reporter{Records: w.Ledger, Webhook: w.Webhook, URL: w.URL, Secret: w.Secret, Page: w.Page,
-		Environment: w.Environment, Log: w.Log, Now: w.Now, Refused: w.refused}
-}
-
-func (w *Watch) refused(ctx context.Context, id, cause string, at time.Time) error {
-	return w.Ledger.NoteRefusedAlarm(ctx, id, cause, at)
+		Environment: w.Environment, Log: w.Log, Now: w.Now, Refused: w.Ledger.NoteRefusedAlarm}
 }
 
 // Trial posts a trial to the webhook; see Reporter.

@@ -118,28 +118,20 @@ type connected string
 
 // Do implements fetch.Transport.
 func (c connected) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
 	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL, nil)
 	if err != nil {
-		cancel()
 		return nil, err
 	}
 	req.Host, req.URL.Scheme, req.URL.Host = req.URL.Host, "http", string(c)
-	resp, err := http.DefaultTransport.RoundTrip(req)
+	client := http.Client{Timeout: r.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
+	resp, err := client.Do(req)
 	if err != nil {
-		cancel()
 		return nil, err
 	}
-	body := struct {
-		io.Reader
-		io.Closer
-	}{resp.Body, closeFunc(func() error { defer cancel(); return resp.Body.Close() })}
-	return &fetch.Response{Status: resp.StatusCode, Header: resp.Header, Body: body}, nil
+	return &fetch.Response{Status: resp.StatusCode, Header: resp.Header, Body: resp.Body}, nil
 }
-
-type closeFunc func() error
-
-func (f closeFunc) Close() error { return f() }
 
 // signingFlags are the flags of commands that sign their requests.
 type signingFlags struct {

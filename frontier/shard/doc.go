@@ -11,9 +11,9 @@
 // one of four bands, and is stored in the back queue of its host. A host with pages is in the front queue of its best
 // page's band, at the second at which it becomes ready. Lease takes hosts from the front queues by turns: 8, 4, 2 and
 // 1 of 15, so that higher bands are chosen more often and none starves. Hosts that have been ready longest come first,
-// and the same turns choose among the bands of a host's pages. The lease's row keeps them
-// meanwhile, as they are then (store/journal.go). Report ends the lease, sets the host's next ready time, and puts the
-// host back into a queue. Later operations (sweep) take back leases that expired without a report.
+// and the same turns choose among the bands of a host's pages. The lease's row keeps them meanwhile, as
+// they are then (store/journal.go). Report ends the lease, sets the host's next ready time, and puts the host back into
+// a queue. Later operations (sweep) take back leases that expired without a report.
 //
 // Entry points (feeds, sitemaps, listing pages) are fetched again and again, at an interval that follows how often
 // they change. The engine refreshes them (schedule.go, refresh.go), or else scrapers lease them from a queue of their

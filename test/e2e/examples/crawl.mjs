@@ -9,7 +9,6 @@ import { sites } from "../../../sample/web/sites.mjs";
 import { partition, quick, root, startEngine, until } from "../engine.mjs";
 import { HOUR, run } from "./run.mjs";
 
-const AT_ONCE = HOUR ? 80 : 6; // pages of a domain that wait
 const INTERVAL = 300; // ms between two requests to a host
 // Why a page waits when a scraper is done: its site refuses or fails, or the engine fetches it itself.
 const kept = ["entry_point", "host_broken", "host_refuses", "host_resting", "refreshing", "retried"];
@@ -62,7 +61,7 @@ export async function crawlTogether(scrapers) {
     vars: {
       ...quick,
       REQUEST_INTERVAL_MS: String(INTERVAL),
-      FRONTIER_URLS_PER_DOMAIN: String(AT_ONCE),
+      FRONTIER_URLS_PER_DOMAIN: HOUR ? "80" : "6",
       API_TOKEN: "operator",
       SCRAPER_TOKEN: "reader",
     },
@@ -117,6 +116,7 @@ export async function crawlTogether(scrapers) {
       return { ...ended, received, robots };
     };
     const runs = await Promise.all(scrapers.map(scrape));
+    // The pages that were put first; the next are put a minute later, maybe when the scrapers have ended.
     const missed = [];
     for (const domain of collected) {
       const { urls } = await ok("GET", `/api/v1/seeds/domains/${domain}/urls`);
@@ -128,7 +128,6 @@ export async function crawlTogether(scrapers) {
     const { requests } = await engine.control("GET", "/log");
     const state = async (url) => (await ok("GET", `/api/v1/frontier/url?url=${encodeURIComponent(url)}`)).state;
     const states = Object.fromEntries(await Promise.all(put.map(async (url) => [url, await state(url)])));
-    // Of each site the pages that were put first; the next are put a minute later, maybe when the scrapers have ended.
     return { runs, requests, scraped: requests.slice(before), states, missed };
   } finally {
     for (const proxy of proxies) proxy.stop();
