@@ -70,12 +70,14 @@ func (w *Watch) Run(ctx context.Context) error {
 	if err := w.Ledger.MarkAlarms(ctx, at, calm, restless); err != nil {
 		return err
 	}
-	return w.reporter().Report(ctx, current, reading.Saved)
+	r := w.reporter()
+	r.Refused = w.Ledger.NoteRefusedAlarm // a trial is not noted, and needs no ledger
+	return r.Report(ctx, current, reading.Saved)
 }
 
 func (w *Watch) reporter() *Reporter {
 	return &Reporter{Records: w.Ledger, Webhook: w.Webhook, URL: w.URL, Secret: w.Secret, Page: w.Page,
-		Environment: w.Environment, Log: w.Log, Now: w.Now, Refused: w.Ledger.NoteRefusedAlarm}
+		Environment: w.Environment, Log: w.Log, Now: w.Now}
 }
 
 // Trial posts a trial to the webhook; see Reporter.
