@@ -39,7 +39,8 @@
 // # Where to change what
 //
 //   - delays, slowing down, attempts: politeness.go, expiry.go; who may fetch from a host: access.go, acquire.go
-//   - the order in which hosts are chosen: lease.go, select.go; where they are queued: placement.go
+//   - the order in which hosts are chosen: lease.go, select.go; where they are queued: host_queues.go; a lease of one
+//     domain or host: lease_hosts.go
 //   - what is refused: put.go, trap.go, sections.go, patterns.go, robots.go, best.go; mirrors: mirror.go
 //   - what a report changes: report.go, correct.go, visit.go; ids of leases: seal.go; their renewal: renew.go
 //   - stored pages that wait for room: backlog.go; another list of public suffixes: suffixes.go
