@@ -80,14 +80,14 @@ func (b *Batch) model(ctx context.Context) (*classify.Model, error) {
 const maxHosts = 64
 
 // Hosts returns what this event learned about the hosts of a registrable domain, for the frontier.
-func (b *Batch) Hosts(domain string) (visits []frontier.Visit) {
+func (b *Batch) Hosts(domain string) (visits []frontier.HostFindings) {
 	now := b.collector.Clock.Now()
 	for _, v := range b.limiter.Visits(func(host string) bool {
 		return contract.WithinDomain(host, domain) &&
 			contract.CheckDomain("", host) == nil
 	}) {
 		retry := v.RetryAt.Sub(now)
-		visits = append(visits, frontier.Visit{
+		visits = append(visits, frontier.HostFindings{
 			Host: v.Host, Delay: v.Delay.Milliseconds(), AskedAt: epoch.MillisOf(v.AskedAt),
 			RetryAfter: int64(max(0, (retry+time.Second-1)/time.Second)),
 			Throttled:  v.Throttled, RobotsExpires: epoch.MillisOf(v.RobotsExpires), Unresolved: v.Unresolved,

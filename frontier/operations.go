@@ -26,7 +26,7 @@ type Put struct {
 
 	// What the collector has learned. It counts only while Owner has the domain; repeated visits cost nothing.
 	Owner    string
-	Visits   []Visit
+	Visits   []HostFindings
 	MirrorOf string // while set, new pages are refused and waiting ones are not leased; see MirrorRequest
 
 	Found  bool `json:",omitempty"` // by scrapers, who can add only a few hosts
@@ -171,7 +171,7 @@ type Item struct {
 	RobotsPartial bool         `json:",omitempty"` // they are not all, see PartialRules
 
 	Signals string `json:",omitempty"` // the Content-Signal of the host's rules
-	Usage   string `json:",omitempty"` // of the host, see Visit
+	Usage   string `json:",omitempty"` // of the host, see HostFindings
 }
 
 // Kinds of items.
@@ -376,7 +376,7 @@ type HostState struct {
 	RobotsExpires epoch.Millis // 0 if robots.txt was never fetched
 	Unresolved    epoch.Millis // its name did not resolve; no request before
 	Excluded      bool
-	Usage         string `json:",omitempty"` // see Visit
+	Usage         string `json:",omitempty"` // see HostFindings
 }
 
 // Evidence names the last complete collection of a domain. Collections for other partitions can reuse it.
@@ -389,7 +389,7 @@ type Evidence struct {
 type ReleaseRequest struct {
 	Domain string
 	Owner  string
-	Hosts  []Visit
+	Hosts  []HostFindings
 
 	// Returns reserves the domain for a collector that found a host not ready, until shortly after this instant:
 	// scrapers get none of its hosts. 0 and instants further away than MaxReserved reserve nothing.
@@ -401,8 +401,8 @@ type ReleaseRequest struct {
 	Changes []Change `json:",omitempty"`
 }
 
-// Visit reports what a collector has learned of a host.
-type Visit struct {
+// HostFindings are what a collector has learned of a host.
+type HostFindings struct {
 	Host          string
 	Delay         int64        // ms, by its robots.txt; 0 is the default. Only a robots.txt shortens it.
 	AskedAt       epoch.Millis // of the last request; 0 if there was none. A repeated visit counts once.
@@ -417,7 +417,7 @@ type Visit struct {
 	Usage *string `json:",omitempty"`
 }
 
-// MaxUsage caps Visit.Usage, in bytes.
+// MaxUsage caps HostFindings.Usage, in bytes.
 const MaxUsage = 4096
 
 // MaxRules caps the rules of a host's robots.txt that are kept, in bytes.
@@ -499,8 +499,8 @@ type RefreshResult struct {
 	Status       int  // 0 if there was none
 	ETag         string
 	LastModified string
-	SHA256       string // of the body, in hexadecimal
-	Visit        Visit  // of the host
+	SHA256       string       // of the body, in hexadecimal
+	Visit        HostFindings // of the host
 
 	Pages []NewPage // listed there for the first time, at most 1,000
 
@@ -782,7 +782,7 @@ type HostDetail struct {
 	Limit      int64 // of DomainURLs
 
 	Visits VisitBudget // of the shard
-	Rules  string      `json:",omitempty"` // of its robots.txt, see Visit
+	Rules  string      `json:",omitempty"` // of its robots.txt, see HostFindings
 
 	TrapExample string `json:",omitempty"` // the last URL that was refused as a trap
 }

@@ -372,9 +372,9 @@ func (f *fixture) readRobots(t *testing.T, domain string, expires time.Time, rul
 		Seconds: 9}); err != nil || !a.Granted {
 		t.Fatal(a, err)
 	}
-	visit := frontier.Visit{Host: domain, RobotsExpires: epoch.MillisOf(expires), Rules: &rules}
+	visit := frontier.HostFindings{Host: domain, RobotsExpires: epoch.MillisOf(expires), Rules: &rules}
 	if _, err := shard.Release(t.Context(), frontier.ReleaseRequest{Domain: domain, Owner: "collector",
-		Hosts: []frontier.Visit{visit}}); err != nil {
+		Hosts: []frontier.HostFindings{visit}}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -326,7 +326,7 @@ func TestLease_Usage(t *testing.T) {
 		t.Fatal(a, err)
 	}
 	if _, err := shard.Release(t.Context(), frontier.ReleaseRequest{Domain: "b.example", Owner: "c",
-		Hosts: []frontier.Visit{{Host: "b.example", Usage: &said}}}); err != nil {
+		Hosts: []frontier.HostFindings{{Host: "b.example", Usage: &said}}}); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{

@@ -147,7 +147,7 @@ func (a frontierRoutes) endVisit(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	now := a.Now()
-	visit := frontier.Visit{Host: body.Host, RetryAfter: body.RetryAfter, Throttled: body.Throttled,
+	visit := frontier.HostFindings{Host: body.Host, RetryAfter: body.RetryAfter, Throttled: body.Throttled,
 		Unresolved: body.Unresolved}
 	if body.AskedAt != nil {
 		visit.AskedAt = max(epoch.MillisOf(earliest(*body.AskedAt, now)), 0)
@@ -157,7 +157,7 @@ func (a frontierRoutes) endVisit(w http.ResponseWriter, r *http.Request) error {
 		visit.Delay = int64(body.CrawlDelay * 1000)
 	}
 	released, err := a.Frontier.Of(domain).Release(r.Context(),
-		frontier.ReleaseRequest{Domain: domain, Owner: owner, Hosts: []frontier.Visit{visit}})
+		frontier.ReleaseRequest{Domain: domain, Owner: owner, Hosts: []frontier.HostFindings{visit}})
 	if err != nil {
 		return shardAway(w, err)
 	}

@@ -44,7 +44,7 @@ type Batch interface {
 	// Visit starts the visit to a domain, once a batch.
 	Visit(domain string) Visit
 	// Hosts returns what the event learned about the hosts of a registrable domain.
-	Hosts(domain string) []frontier.Visit
+	Hosts(domain string) []frontier.HostFindings
 	// BeginRefreshes requests the hosts of the refreshes that follow, all at once.
 	BeginRefreshes(ctx context.Context, list []*contract.Refresh)
 	// Refresh looks at one entry point again.

@@ -62,7 +62,7 @@ type steps struct {
 	excluded func(link string) bool
 	runs     []contract.Continuation
 	readyAt  time.Time
-	visits   []frontier.Visit
+	visits   []frontier.HostFindings
 	begun    []string          // domains
 	changes  []frontier.Change // reported at the end of each visit
 	reuse    collector.Evidence
@@ -114,7 +114,7 @@ func (s *steps) Refresh(_ context.Context, r *contract.Refresh) (collector.Refre
 	return s.refresh(r)
 }
 
-func (s *steps) Hosts(string) []frontier.Visit { return s.visits }
+func (s *steps) Hosts(string) []frontier.HostFindings { return s.visits }
 
 func (s *steps) Visit(domain string) queues.Visit { return visit{s, domain} }
 

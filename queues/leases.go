@@ -63,14 +63,14 @@ type eventLeases struct {
 	*Leases
 	ctx    context.Context // of the event
 	owner  string
-	visits func(domain string) []frontier.Visit
+	visits func(domain string) []frontier.HostFindings
 
 	mu     sync.Mutex
 	leases map[string]*lease // by registrable domain
 }
 
 // begin starts the leases of an event. visits returns what the event learned about the hosts of a domain.
-func (l *Leases) begin(ctx context.Context, visits func(domain string) []frontier.Visit) *eventLeases {
+func (l *Leases) begin(ctx context.Context, visits func(domain string) []frontier.HostFindings) *eventLeases {
 	return &eventLeases{Leases: l, ctx: ctx, owner: rand.Text(), visits: visits, leases: map[string]*lease{}}
 }
 

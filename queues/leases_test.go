@@ -204,7 +204,7 @@ func TestLease_CollectedDomainIsForced(t *testing.T) {
 // The next collector or scraper respects what this one learned about the hosts.
 func TestLease_ReleaseReportsHosts(t *testing.T) {
 	f := newFixture(t)
-	f.steps.visits = []frontier.Visit{{Host: "www.a.sg", AskedAt: epoch.Now(), RetryAfter: 300, Delay: 5000,
+	f.steps.visits = []frontier.HostFindings{{Host: "www.a.sg", AskedAt: epoch.Now(), RetryAfter: 300, Delay: 5000,
 		RobotsExpires: 1}}
 	f.steps.collect = func(*contract.DomainMessage, bool) error { return errors.New("as the test wants it") }
 	f.handle(t, domainQueue, &message{id: "1", body: domainBody("a.sg"), attempts: 1})
@@ -226,9 +226,10 @@ func TestLease_CarriesEvidence(t *testing.T) {
 		}
 		f.steps.gathered = collector.Evidence{Partition: earlier, At: at}
 		// The lease's owner may put into its own domain.
-		visit := frontier.Visit{Host: "a.sg", Delay: 7000, RobotsExpires: 1}
+		visit := frontier.HostFindings{Host: "a.sg", Delay: 7000, RobotsExpires: 1}
 		_, err := f.shards.remotes().Of(m.Domain).Put(t.Context(),
-			frontier.Put{Domain: m.Domain, Partition: earlier, Owner: f.steps.owner, Visits: []frontier.Visit{visit}})
+			frontier.Put{Domain: m.Domain, Partition: earlier, Owner: f.steps.owner,
+				Visits: []frontier.HostFindings{visit}})
 		return err
 	}
 	f.handle(t, domainQueue, &message{id: "1", body: domainBody("a.sg"), attempts: 1})
@@ -252,15 +253,15 @@ func TestLease_CarriesEvidence(t *testing.T) {
 func TestLease_HostsNotReady(t *testing.T) {
 	for _, c := range []struct {
 		name      string
-		visit     frontier.Visit
+		visit     frontier.HostFindings
 		collected int
 		wait      time.Duration
 	}{
-		{"short wait", frontier.Visit{Host: "a.sg", RetryAfter: 20}, 1, 0},
-		{"long wait", frontier.Visit{Host: "a.sg", RetryAfter: 600}, 0, 10 * time.Minute},
-		{"the fallback host", frontier.Visit{Host: "www.a.sg", RetryAfter: 600}, 1, 0},
-		{"another host of the domain", frontier.Visit{Host: "other.a.sg", RetryAfter: 600}, 1, 0},
-		{"unresolved name", frontier.Visit{Host: "a.sg", Unresolved: true}, 1, 0},
+		{"short wait", frontier.HostFindings{Host: "a.sg", RetryAfter: 20}, 1, 0},
+		{"long wait", frontier.HostFindings{Host: "a.sg", RetryAfter: 600}, 0, 10 * time.Minute},
+		{"the fallback host", frontier.HostFindings{Host: "www.a.sg", RetryAfter: 600}, 1, 0},
+		{"another host of the domain", frontier.HostFindings{Host: "other.a.sg", RetryAfter: 600}, 1, 0},
+		{"unresolved name", frontier.HostFindings{Host: "a.sg", Unresolved: true}, 1, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t)
@@ -299,7 +300,7 @@ func TestLease_ExcludedHosts(t *testing.T) {
 	until := epoch.Now().Add(3 * time.Hour)
 	for _, domain := range []string{"blocked.sg", "host.sg", "domain.sg"} {
 		f.lease(t, domain)
-		f.shards.release(t, domain, frontier.Visit{Host: domain, AskedAt: 1})
+		f.shards.release(t, domain, frontier.HostFindings{Host: domain, AskedAt: 1})
 	}
 	_, err := r.SetHost(t.Context(), "blocked.sg", frontier.HostChange{BlockUntil: &until})
 	err = errors.Join(err, r.Exclude(t.Context(), frontier.Exclusion{Kind: "host", Value: "host.sg"}, true),
@@ -475,9 +476,9 @@ func TestLease_HostsOfOtherDomains(t *testing.T) {
 	f := newFixture(t)
 	f.lease(t, "busy.sg")
 	f.lease(t, "slow.sg")
-	f.shards.release(t, "slow.sg", frontier.Visit{Host: "www.slow.sg", RetryAfter: 600},
-		frontier.Visit{Host: "gone.slow.sg", Unresolved: true})
-	f.steps.visits = []frontier.Visit{}
+	f.shards.release(t, "slow.sg", frontier.HostFindings{Host: "www.slow.sg", RetryAfter: 600},
+		frontier.HostFindings{Host: "gone.slow.sg", Unresolved: true})
+	f.steps.visits = []frontier.HostFindings{}
 	f.steps.collect = func(*contract.DomainMessage, bool) error {
 		ask := func(host string) error {
 			_, err := f.steps.ask("a.sg", host)

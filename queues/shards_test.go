@@ -78,7 +78,7 @@ func (s *shards) acquire(t *testing.T, domain string, hosts ...string) frontier.
 }
 
 // release releases a domain leased by acquire.
-func (s *shards) release(t *testing.T, domain string, visits ...frontier.Visit) {
+func (s *shards) release(t *testing.T, domain string, visits ...frontier.HostFindings) {
 	t.Helper()
 	if _, err := s.remotes().Of(domain).Release(t.Context(),
 		frontier.ReleaseRequest{Domain: domain, Owner: "another event", Hosts: visits}); err != nil {

@@ -274,7 +274,7 @@ func (d *day) collect(s *site) error {
 	}
 	d.schedule(d.now+collectionTime, func() error {
 		rules := domainRules
-		visit := frontier.Visit{Host: www, Delay: 1000, AskedAt: d.now, RobotsExpires: d.now.Add(epoch.Day),
+		visit := frontier.HostFindings{Host: www, Delay: 1000, AskedAt: d.now, RobotsExpires: d.now.Add(epoch.Day),
 			Rules: &rules}
 		mirror := frontier.MirrorRequest{Domain: s.domain, Digest: digest(s.domain)}
 		if _, err := d.shard.Mirror(ctx, mirror); err != nil {
@@ -285,7 +285,7 @@ func (d *day) collect(s *site) error {
 				Interval: interval, Status: 200}
 		}
 		if _, err := d.shard.Put(ctx, frontier.Put{Domain: s.domain, Partition: partition, Owner: owner,
-			Since: s.looked, Visits: []frontier.Visit{visit}, Pages: d.articles(s, urlsPerDomain, 0),
+			Since: s.looked, Visits: []frontier.HostFindings{visit}, Pages: d.articles(s, urlsPerDomain, 0),
 			Entries: []frontier.NewEntry{entry("/feed", "rss", 5400),
 				entry("/sitemap.xml", "sitemap", 43_200)},
 			Stored: &frontier.StoredPages{Collected: true}}); err != nil {
@@ -294,7 +294,7 @@ func (d *day) collect(s *site) error {
 		s.looked = d.now
 		d.collected++
 		_, err := d.shard.Release(ctx, frontier.ReleaseRequest{Domain: s.domain, Owner: owner,
-			Hosts: []frontier.Visit{visit}, Evidence: frontier.Evidence{Partition: partition, At: d.now},
+			Hosts: []frontier.HostFindings{visit}, Evidence: frontier.Evidence{Partition: partition, At: d.now},
 			Changes: []frontier.Change{{Partition: partition, Revision: 1, ChangedAt: d.now}}})
 		return err
 	})
@@ -403,7 +403,7 @@ func (d *day) refresh(list []contract.Refresh) error {
 func (d *day) endRefresh(s *site, url, owner string, g *frontier.RefreshGrant) error {
 	next := fmt.Sprint(d.now, url, "next")
 	r := frontier.RefreshResult{Domain: s.domain, URL: url, Owner: owner, Status: 304, Next: next,
-		Visit: frontier.Visit{AskedAt: d.now}}
+		Visit: frontier.HostFindings{AskedAt: d.now}}
 	if r.Pages = d.articles(s, 20, g.Since); len(r.Pages) > 0 {
 		r.Status, r.ETag = 200, fmt.Sprint(d.now)
 	}

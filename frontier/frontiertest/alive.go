@@ -366,7 +366,8 @@ func refresh(t T, db DB) {
 	expect(t, "granted", []any{r.Granted, r.Entry.ETag, r.SHA256, r.Since, r.Host.Host, r.Partition},
 		[]any{true, `"1"`, digest("1")[:32], epoch.Millis(noon), "a.example", kr})
 	s.wait(1000)
-	end := s.end(frontier.RefreshResult{URL: feedURL, Owner: "one", Status: 304, Visit: frontier.Visit{AskedAt: s.now}})
+	end := s.end(frontier.RefreshResult{URL: feedURL, Owner: "one", Status: 304,
+		Visit: frontier.HostFindings{AskedAt: s.now}})
 	expect(t, "unchanged", []any{end.Accepted, end.Changed, end.Interval, end.DueAt},
 		[]any{true, false, int64(31_019), s.now + 31_019_000})
 	expect(t, "over", s.begin(feedURL, "two").Over, true)
@@ -382,7 +383,7 @@ func refresh(t T, db DB) {
 		{URL: "https://a.example/2", LastMod: s.now.Seconds() - 3600, FoundBy: "feed"},
 		{URL: "https://a.example/3", LastMod: noon/1000 - 86_400*9}}
 	end = s.end(frontier.RefreshResult{URL: feedURL, Owner: "three", Status: 200, ETag: `"2"`, SHA256: digest("2"),
-		Pages: pages, Visit: frontier.Visit{AskedAt: s.now}})
+		Pages: pages, Visit: frontier.HostFindings{AskedAt: s.now}})
 	expect(t, "changed", []any{end.Changed, end.Interval, end.Added, end.Announced}, []any{true, int64(22_038), 3, 2})
 	expect(t, "in the feed", urlsOf(s.feed(frontier.FeedRequest{}).Items),
 		[]string{"https://a.example/1", "https://a.example/2"})
@@ -462,7 +463,8 @@ func refreshExcludes(t T, db DB) {
 	expect(t, "granted", s.begin(feedURL, "four").Granted, true)
 	expect(t, "skipped", s.end(frontier.RefreshResult{URL: feedURL, Owner: "four", Skipped: true}).Accepted, true)
 	expect(t, "which stays due", s.begin(feedURL, "five").Granted, true)
-	s.end(frontier.RefreshResult{URL: feedURL, Owner: "five", Status: 304, Visit: frontier.Visit{AskedAt: s.now}})
+	s.end(frontier.RefreshResult{URL: feedURL, Owner: "five", Status: 304,
+		Visit: frontier.HostFindings{AskedAt: s.now}})
 	s.wait(5000)
 	expect(t, "then a scraper", len(s.lease(1).Items), 1)
 }

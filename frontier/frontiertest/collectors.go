@@ -23,7 +23,8 @@ func collectorExcludes(t T, db DB) {
 	expect(t, "another host of the domain", len(s.lease(5).Items), 0)
 	s.wait(60_000)
 	expect(t, "released by another", s.release("a.example", "second"), false)
-	expect(t, "released", s.release("a.example", "first", frontier.Visit{Host: "a.example", AskedAt: s.now}), true)
+	expect(t, "released", s.release("a.example", "first", frontier.HostFindings{Host: "a.example",
+		AskedAt: s.now}), true)
 	expect(t, "released twice", s.release("a.example", "first"), false)
 	expect(t, "the one that waits goes first", len(s.lease(5).Items), 0)
 	expect(t, "by another", s.acquire("a.example", "second", 120).Granted, true)
@@ -107,10 +108,11 @@ func collectorLearned(t T, db DB) {
 	s.acquire("a.example", "c", 60)
 	s.wait(10_000)
 	s.release("a.example", "c",
-		frontier.Visit{Host: "a.example", Delay: 45_000, AskedAt: s.now - 2000, RobotsExpires: s.now + 86_400_000},
-		frontier.Visit{Host: "gone.a.example", Unresolved: true},
-		frontier.Visit{Host: "busy.a.example", AskedAt: s.now, RetryAfter: 300},
-		frontier.Visit{Host: "hot.a.example", AskedAt: s.now, Throttled: true})
+		frontier.HostFindings{Host: "a.example", Delay: 45_000, AskedAt: s.now - 2000,
+			RobotsExpires: s.now + 86_400_000},
+		frontier.HostFindings{Host: "gone.a.example", Unresolved: true},
+		frontier.HostFindings{Host: "busy.a.example", AskedAt: s.now, RetryAfter: 300},
+		frontier.HostFindings{Host: "hot.a.example", AskedAt: s.now, Throttled: true})
 	a := s.acquire("a.example", "d", 60, "a.example", "gone.a.example", "busy.a.example", "hot.a.example")
 	expect(t, "states", a.Hosts, []frontier.HostState{
 		{Host: "a.example", Delay: 45_000, ReadyAt: s.now + 43_000, RobotsExpires: s.now + 86_400_000},
@@ -119,7 +121,7 @@ func collectorLearned(t T, db DB) {
 		{Host: "hot.a.example", Delay: 2000, ReadyAt: s.now + 2000},
 	})
 	s.wait(5000)
-	s.release("a.example", "d", frontier.Visit{Host: "gone.a.example", AskedAt: s.now})
+	s.release("a.example", "d", frontier.HostFindings{Host: "gone.a.example", AskedAt: s.now})
 	a = s.acquire("a.example", "e", 60, "gone.a.example")
 	expect(t, "one that resolves again", a.Hosts[0].Unresolved, epoch.Millis(0))
 }
@@ -162,7 +164,7 @@ func usage(t T, db DB) {
 	s.acquire("a.example", "c", 60, "a.example")
 	said := "1764340000\nheader noai"
 	visit := func(rules string, said *string) {
-		s.putAs(frontier.Put{Domain: "a.example", Partition: kr, Owner: "c", Visits: []frontier.Visit{
+		s.putAs(frontier.Put{Domain: "a.example", Partition: kr, Owner: "c", Visits: []frontier.HostFindings{
 			{Host: "a.example", RobotsExpires: s.now + 86_400_000, Rules: &rules, Usage: said}}})
 	}
 	page := frontier.NewPage{URL: "https://a.example/news/1", Type: "news", Priority: 0.5}
@@ -179,7 +181,7 @@ func usage(t T, db DB) {
 	var err error
 	s.do(func() error {
 		_, err = s.s.Put(ctx, frontier.Put{Domain: "b.example", Partition: kr, Owner: "c",
-			Visits: []frontier.Visit{{Host: "b.example", Usage: &long}}})
+			Visits: []frontier.HostFindings{{Host: "b.example", Usage: &long}}})
 		return nil
 	})
 	expect(t, "too long", contract.KindOf(err), contract.Validation)
@@ -226,7 +228,7 @@ func forbidden(t T, db DB) {
 	s := newShard(t, db)
 	s.acquire("a.example", "c", 60, "a.example")
 	rule := func(rules string) {
-		s.putAs(frontier.Put{Domain: "a.example", Partition: kr, Owner: "c", Visits: []frontier.Visit{
+		s.putAs(frontier.Put{Domain: "a.example", Partition: kr, Owner: "c", Visits: []frontier.HostFindings{
 			{Host: "a.example", RobotsExpires: s.now + 86_400_000, Rules: &rules}}})
 	}
 	page := func(path string) frontier.NewPage {
@@ -260,10 +262,10 @@ func forbidden(t T, db DB) {
 	expect(t, "waiting", s.stats().URLs, int64(3))
 	expect(t, "rules", s.host("a.example").Rules, "")
 	rule("User-agent:*\nDisallow:/private/\n")
-	s.release("a.example", "c", frontier.Visit{Host: "a.example", RobotsExpires: s.now + 86_400_000})
+	s.release("a.example", "c", frontier.HostFindings{Host: "a.example", RobotsExpires: s.now + 86_400_000})
 	expect(t, "with the same robots.txt", s.host("a.example").Rules, "User-agent:*\nDisallow:/private/\n")
 	s.acquire("a.example", "c", 60, "a.example")
-	s.release("a.example", "c", frontier.Visit{Host: "a.example", RobotsExpires: s.now + 86_400_001})
+	s.release("a.example", "c", frontier.HostFindings{Host: "a.example", RobotsExpires: s.now + 86_400_001})
 	expect(t, "when another one was read", s.host("a.example").Rules,
 		frontier.PartialRules+"User-agent:*\nDisallow:/private/\n")
 	s.wait(5000)
@@ -278,7 +280,7 @@ func learnedWithPut(t T, db DB) {
 	s := newShard(t, db)
 	hosts := []string{"a.example", "hot.a.example", "gone.a.example"}
 	state := func() []frontier.HostState { return s.acquire("a.example", "c", 60, hosts...).Hosts }
-	put := frontier.Put{Domain: "a.example", Partition: kr, Owner: "c", Visits: []frontier.Visit{
+	put := frontier.Put{Domain: "a.example", Partition: kr, Owner: "c", Visits: []frontier.HostFindings{
 		{Host: "a.example", Delay: 3000, AskedAt: s.now, RetryAfter: 100},
 		{Host: "hot.a.example", AskedAt: s.now, Throttled: true},
 		{Host: "gone.a.example", Unresolved: true},
@@ -305,7 +307,7 @@ func learnedWithPut(t T, db DB) {
 	expect(t, "when it is too late", s.acquire("a.example", "d", 60, hosts...).Hosts[1].Delay, int64(4000))
 	expectInvalid(t, "a host of another domain", db.Transaction(func() error {
 		_, err := s.s.Put(ctx, frontier.Put{Domain: "a.example", Partition: kr, Owner: "d",
-			Visits: []frontier.Visit{{Host: "b.example"}}})
+			Visits: []frontier.HostFindings{{Host: "b.example"}}})
 		return err
 	}))
 }
@@ -452,7 +454,7 @@ func operators(t T, db DB) {
 	set("a.example", frontier.HostChange{Delay: number(30_000)})
 	s.settle(l, 200)
 	s.acquire("a.example", "c", 60)
-	s.release("a.example", "c", frontier.Visit{Host: "a.example", Delay: 2000}) // the operator's is more
+	s.release("a.example", "c", frontier.HostFindings{Host: "a.example", Delay: 2000}) // the operator's is more
 	s.wait(29_000)
 	expect(t, "within the operator's delay", len(s.lease(1).Items), 0)
 	s.wait(4000)

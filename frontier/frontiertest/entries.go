@@ -61,7 +61,7 @@ func entriesTakeTurns(t T, db DB) {
 			owner := fmt.Sprint(s.now)
 			if begun := s.begin(m.URL, owner); begun.Granted && m.URL != stuck {
 				s.end(frontier.RefreshResult{URL: m.URL, Owner: owner, Status: 200, SHA256: fmt.Sprintf("%064x", s.now),
-					Visit: frontier.Visit{AskedAt: s.now}})
+					Visit: frontier.HostFindings{AskedAt: s.now}})
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func refreshGoesOn(t T, db DB) {
 		asked[url] = true
 		s.wait(2000)
 		end := s.end(frontier.RefreshResult{URL: url, Owner: fmt.Sprint("owner-", i), Status: 304,
-			Visit: frontier.Visit{AskedAt: s.now}, Next: fmt.Sprint("owner-", i+1)})
+			Visit: frontier.HostFindings{AskedAt: s.now}, Next: fmt.Sprint("owner-", i+1)})
 		expect(t, "accepted", end.Accepted, true)
 		expect(t, "ended twice", s.end(frontier.RefreshResult{URL: url, Owner: fmt.Sprint("owner-", i),
 			Status: 304}).Accepted, false)
@@ -120,8 +120,9 @@ func refreshGoesOnWithin(t T, db DB) {
 				return err
 			})
 		}
-		end := s.end(frontier.RefreshResult{URL: url, Owner: owner, Status: 304, Visit: frontier.Visit{AskedAt: s.now},
-			Next: owner + "'"})
+		end := s.end(frontier.RefreshResult{URL: url, Owner: owner, Status: 304,
+			Visit: frontier.HostFindings{AskedAt: s.now},
+			Next:  owner + "'"})
 		expect(t, what, end.Next != nil, want)
 	}
 	again := func(s *testShard, what string, minutes int) {

@@ -232,7 +232,7 @@ func (s *testShard) acquire(domain, owner string, seconds int64, hosts ...string
 	return a
 }
 
-func (s *testShard) release(domain, owner string, visits ...frontier.Visit) (released bool) {
+func (s *testShard) release(domain, owner string, visits ...frontier.HostFindings) (released bool) {
 	s.t.Helper()
 	s.do(func() (err error) {
 		released, err = s.s.Release(ctx, frontier.ReleaseRequest{Domain: domain, Owner: owner, Hosts: visits})

@@ -124,7 +124,7 @@ func throttled(t T, db DB) {
 	}
 	a := s.acquire("a.example", "c", 60, "a.example")
 	expect(t, "for a collector", a.Hosts[0].Delay, int64(8000))
-	s.release("a.example", "c", frontier.Visit{Host: "a.example", AskedAt: s.now, RetryAfter: 1})
+	s.release("a.example", "c", frontier.HostFindings{Host: "a.example", AskedAt: s.now, RetryAfter: 1})
 	a = s.acquire("a.example", "c", 60, "a.example")
 	expect(t, "after a collector met it", []int64{a.Hosts[0].Delay, int64(a.Hosts[0].ReadyAt - s.now)},
 		[]int64{16_000, 16_000})

@@ -68,11 +68,12 @@ func rowsOfADomain(t T, db DB) {
 	mirror := c.written()
 	feed := []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://www.a.example/feed"}, Method: "feed",
 		Interval: 7200}}
-	visit := frontier.Visit{Host: "www.a.example", Delay: 2000, AskedAt: s.now, RobotsExpires: s.now + 86_400_000}
+	visit := frontier.HostFindings{Host: "www.a.example", Delay: 2000, AskedAt: s.now,
+		RobotsExpires: s.now + 86_400_000}
 	s.putAs(frontier.Put{Domain: "a.example", Partition: kr, Pages: Articles("www.a.example", 0, 500), Entries: feed,
-		Owner: "c", Visits: []frontier.Visit{visit}})
+		Owner: "c", Visits: []frontier.HostFindings{visit}})
 	put := c.written()
-	s.releaseWith(frontier.ReleaseRequest{Domain: "a.example", Owner: "c", Hosts: []frontier.Visit{visit},
+	s.releaseWith(frontier.ReleaseRequest{Domain: "a.example", Owner: "c", Hosts: []frontier.HostFindings{visit},
 		Evidence: frontier.Evidence{Partition: kr, At: s.now},
 		Changes:  []frontier.Change{{Partition: kr, Revision: 1, ChangedAt: s.now}}})
 	release := c.written()
@@ -123,7 +124,7 @@ func rowsOfRefreshes(t T, db DB) {
 						return fmt.Errorf("%+v", r)
 					}
 					if _, err := s.s.EndRefresh(ctx, frontier.RefreshResult{Domain: list[i].Domain, URL: list[i].URL,
-						Owner: begin[i].Owner, Status: 304, Visit: frontier.Visit{AskedAt: s.now}}); err != nil {
+						Owner: begin[i].Owner, Status: 304, Visit: frontier.HostFindings{AskedAt: s.now}}); err != nil {
 						return err
 					}
 				}

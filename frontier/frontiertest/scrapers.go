@@ -121,7 +121,7 @@ func severalOfAHost(t T, db DB) {
 	expect(t, "after the delay", len(s.lease(1).Items), 1)
 	// A host that is asked every 20 s gives no more than can be fetched within the lease.
 	s.acquire("slow.example", "c", 60)
-	s.release("slow.example", "c", frontier.Visit{Host: "slow.example", Delay: 20_000})
+	s.release("slow.example", "c", frontier.HostFindings{Host: "slow.example", Delay: 20_000})
 	s.put("slow.example", pages("slow.example", 40, 0.5)...)
 	expect(t, "items of a slow host", len(s.request(frontier.LeaseRequest{Max: 100, PerHost: 5, Seconds: 60}).Items), 3)
 }
@@ -158,7 +158,7 @@ func delay(t T, db DB) {
 func longDelay(t T, db DB) {
 	s := newShard(t, db)
 	s.acquire("a.example", "c", 60)
-	s.release("a.example", "c", frontier.Visit{Host: "a.example", Delay: 120_000, AskedAt: s.now})
+	s.release("a.example", "c", frontier.HostFindings{Host: "a.example", Delay: 120_000, AskedAt: s.now})
 	s.put("a.example", pages("a.example", 3, 0.5)...)
 	for range 2 {
 		s.wait(119_999)
@@ -202,7 +202,7 @@ func delayChanges(t T, db DB) {
 	reported(1e12)
 	expect(t, "a mistake in robots.txt", interval(), int64(86_400_000))
 	s.acquire("a.example", "c", 60)
-	s.release("a.example", "c", frontier.Visit{Host: "a.example", Delay: 1e12, RobotsExpires: s.now + 1000})
+	s.release("a.example", "c", frontier.HostFindings{Host: "a.example", Delay: 1e12, RobotsExpires: s.now + 1000})
 	expect(t, "which a collector reads too", interval(), int64(86_400_000))
 	five := int64(5000)
 	s.do(func() error {

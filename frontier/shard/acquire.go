@@ -196,7 +196,7 @@ func (s *Shard) Release(now epoch.Millis, r frontier.ReleaseRequest) (released b
 func crawlDelay(ms int64) time.Duration { return min(millis(ms), contract.MaxObeyed) }
 
 // recordVisit updates a host with what a collector or a refresh learned about it.
-func (c *call) recordVisit(m *store.Domain, v *frontier.Visit) error {
+func (c *call) recordVisit(m *store.Domain, v *frontier.HostFindings) error {
 	if !link.ValidHost(v.Host) || !link.Within(v.Host, m.Name) {
 		return contract.Invalid("hosts", "%.80q is not a host of %s", v.Host, m.Name)
 	}

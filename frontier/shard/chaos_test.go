@@ -111,15 +111,15 @@ func (x *chaos) entries(host string) (list []frontier.NewEntry) {
 	return list
 }
 
-func (x *chaos) visits(domain, host string) (list []frontier.Visit) {
+func (x *chaos) visits(domain, host string) (list []frontier.HostFindings) {
 	for range x.random.IntN(3) {
 		rules := []string{"", "User-agent:*\nDisallow:/1\n",
 			"User-agent:*\nDisallow:/*5\nDisallow:/2\n"}[x.random.IntN(3)]
-		list = append(list, frontier.Visit{Host: host, Rules: &rules, Delay: x.random.Int64N(3000),
+		list = append(list, frontier.HostFindings{Host: host, Rules: &rules, Delay: x.random.Int64N(3000),
 			AskedAt: x.now - epoch.Millis(x.random.Int64N(10_000)), Throttled: x.random.IntN(4) == 0,
 			RetryAfter: x.random.Int64N(3) * 40, Unresolved: x.random.IntN(9) == 0, RobotsExpires: x.now + 1000})
 	}
-	return append(list, frontier.Visit{Host: domain})
+	return append(list, frontier.HostFindings{Host: domain})
 }
 
 func (x *chaos) put() error {
@@ -329,7 +329,7 @@ func (x *chaos) refresh() error {
 		m := x.messages[x.random.IntN(len(x.messages))]
 		r := frontier.RefreshResult{Domain: m.Domain, URL: m.URL, Owner: fmt.Sprint("r", x.random.IntN(1000)),
 			Status:  []int{304, 200, 500, 0}[x.random.IntN(4)],
-			Skipped: x.random.IntN(5) == 0, Visit: frontier.Visit{AskedAt: x.now, Delay: x.random.Int64N(2000)}}
+			Skipped: x.random.IntN(5) == 0, Visit: frontier.HostFindings{AskedAt: x.now, Delay: x.random.Int64N(2000)}}
 		begin := x.shard.BeginRefresh
 		if x.random.IntN(4) > 0 {
 			begin = x.beginTogether

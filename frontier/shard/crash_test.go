@@ -110,7 +110,8 @@ func TestCrash(t *testing.T) {
 		{"renew", 1000, func() error { _, err := w.shard.Renew(w.now, "a.example", "c", 100); return err }},
 		{"put of a mirror", 0, func() error {
 			_, err := w.shard.Put(w.now, frontier.Put{Domain: "a.example", Partition: partition, Owner: "c",
-				MirrorOf: "b.example", Visits: []frontier.Visit{{Host: "new.a.example", Delay: 3000, AskedAt: w.now}}})
+				MirrorOf: "b.example", Visits: []frontier.HostFindings{{Host: "new.a.example", Delay: 3000,
+					AskedAt: w.now}}})
 			return err
 		}},
 		{"put when it is none", 0, func() error {
@@ -146,7 +147,7 @@ func TestCrash(t *testing.T) {
 		}},
 		{"release", 1000, func() error {
 			_, err := w.shard.Release(w.now, frontier.ReleaseRequest{Domain: "a.example", Owner: "c",
-				Hosts: []frontier.Visit{{Host: "h0.a.example", Delay: 3000, AskedAt: w.now}}})
+				Hosts: []frontier.HostFindings{{Host: "h0.a.example", Delay: 3000, AskedAt: w.now}}})
 			return err
 		}},
 		{"exclude", 0, func() error {
@@ -205,7 +206,7 @@ func TestCrash(t *testing.T) {
 				{URL: "https://h0.a.example/dated", LastMod: w.now.Seconds()}}
 			ended, err := w.shard.EndRefresh(w.now,
 				frontier.RefreshResult{Domain: "a.example", URL: entry.URL, Owner: "r",
-					Status: 200, ETag: "2", Pages: pages, Visit: frontier.Visit{AskedAt: w.now}})
+					Status: 200, ETag: "2", Pages: pages, Visit: frontier.HostFindings{AskedAt: w.now}})
 			if err == nil && ended.Announced != 2 {
 				err = fmt.Errorf("%+v", ended)
 			}

@@ -204,7 +204,7 @@ func refreshed(w *world, m *contract.Refresh, r rhythm, begun frontier.RefreshGr
 		next := &frontier.NextRefresh{URL: m.URL, RefreshGrant: begun}
 		for owner := m.URL; err == nil && next != nil; owner = "next" {
 			result := frontier.RefreshResult{Domain: m.Domain, URL: next.URL, Owner: owner, Status: 304,
-				Visit: frontier.Visit{AskedAt: w.now}, Next: "next"}
+				Visit: frontier.HostFindings{AskedAt: w.now}, Next: "next"}
 			if r.gap > 0 {
 				for n := w.now.Seconds() / r.gap; (n*r.gap).Millis() > next.Since && len(result.Pages) < 20; n-- {
 					result.Pages = append(result.Pages,

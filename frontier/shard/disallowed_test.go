@@ -17,7 +17,7 @@ func (s *site) reads(host, rules string) {
 			return err
 		}
 		_, err := s.shard.Release(s.now, frontier.ReleaseRequest{Domain: "a.example", Owner: "c",
-			Hosts: []frontier.Visit{{Host: host, RobotsExpires: s.now + 24*hour, Rules: &rules}}})
+			Hosts: []frontier.HostFindings{{Host: host, RobotsExpires: s.now + 24*hour, Rules: &rules}}})
 		return err
 	})
 	s.now += minute
@@ -119,7 +119,7 @@ func TestDisallowed_StoredPages(t *testing.T) {
 						return err
 					}
 					_, err := l.shard.Release(l.now, frontier.ReleaseRequest{Domain: "lib.example", Owner: "c",
-						Hosts: []frontier.Visit{{Host: host, RobotsExpires: l.now + 24*hour, Rules: &rules}}})
+						Hosts: []frontier.HostFindings{{Host: host, RobotsExpires: l.now + 24*hour, Rules: &rules}}})
 					return err
 				})
 			}

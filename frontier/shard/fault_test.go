@@ -128,7 +128,7 @@ func TestFault_UnreadableRobots(t *testing.T) {
 			t.Errorf("%s: %t, %+v", what, d.NoRobots, d.Fault)
 		}
 	}
-	collect := func(v frontier.Visit, unreadable bool) {
+	collect := func(v frontier.HostFindings, unreadable bool) {
 		t.Helper()
 		w.now += 2 * minute
 		v.Host, v.AskedAt = "a.example", w.now
@@ -140,13 +140,13 @@ func TestFault_UnreadableRobots(t *testing.T) {
 			entry := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://a.example/robots.txt"},
 				Method: frontier.MethodCollect, Interval: 7200, Status: 200, NoRobots: unreadable}
 			_, err = w.shard.Put(w.now, frontier.Put{Domain: "a.example", Partition: partition, Owner: "c",
-				Visits: []frontier.Visit{v}, Entries: []frontier.NewEntry{entry}})
+				Visits: []frontier.HostFindings{v}, Entries: []frontier.NewEntry{entry}})
 			return err
 		})
 	}
-	collect(frontier.Visit{}, true)
+	collect(frontier.HostFindings{}, true)
 	unread("a collection could not read it", true)
-	collect(frontier.Visit{RobotsExpires: w.now + 86_400_000}, false)
+	collect(frontier.HostFindings{RobotsExpires: w.now + 86_400_000}, false)
 	unread("a collection has read it", false)
 
 	w.put("a.example", articles("a.example", 0, 2))
@@ -191,7 +191,7 @@ func TestFault_OfARefresh(t *testing.T) {
 	if s := w.state(feed); s.Fault == nil || *s.Fault != want {
 		t.Errorf("%+v", s.Fault)
 	}
-	refresh(frontier.RefreshResult{Visit: frontier.Visit{Unresolved: true}})
+	refresh(frontier.RefreshResult{Visit: frontier.HostFindings{Unresolved: true}})
 	want = frontier.Fault{At: w.now.Seconds(), Error: "unresolved"}
 	if d := w.detail("a.example"); d.Fault == nil || *d.Fault != want {
 		t.Errorf("%+v", d.Fault)
@@ -214,7 +214,7 @@ func TestForbidden_EverythingAtAHost(t *testing.T) {
 		})
 		w.do(func() error {
 			_, err := w.shard.Release(w.now, frontier.ReleaseRequest{Domain: "a.example", Owner: "c",
-				Hosts: []frontier.Visit{{Host: "a.example", RobotsExpires: w.now + 3_600_000, Rules: &rules}}})
+				Hosts: []frontier.HostFindings{{Host: "a.example", RobotsExpires: w.now + 3_600_000, Rules: &rules}}})
 			return err
 		})
 		if d := w.detail("a.example"); d.Rules != rules || d.Forbidden != want {

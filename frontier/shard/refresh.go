@@ -229,7 +229,7 @@ func (s *Shard) EndRefresh(now epoch.Millis, r frontier.RefreshResult) (answer f
 }
 
 // endClaim ends the claim of a refresh, and updates the host with what the refresh learned about it.
-func endClaim(c *call, h *store.Host, v *frontier.Visit) error {
+func endClaim(c *call, h *store.Host, v *frontier.HostFindings) error {
 	h.ReleaseClaim(c.now)
 	h.Change()
 	m := h.Domain

@@ -70,7 +70,8 @@ func TestRestore_Rules(t *testing.T) {
 		})
 		s.do(func() error {
 			_, err := s.shard.Release(s.now, frontier.ReleaseRequest{Domain: "a.example", Owner: "c",
-				Hosts: []frontier.Visit{{Host: "a.example", Delay: delay, RobotsExpires: expires, Rules: &rules}}})
+				Hosts: []frontier.HostFindings{{Host: "a.example", Delay: delay, RobotsExpires: expires,
+					Rules: &rules}}})
 			return err
 		})
 	}
@@ -235,7 +236,7 @@ func TestRestore_SeenOnly(t *testing.T) {
 	})
 	s.do(func() error {
 		_, err := s.shard.Release(s.now, frontier.ReleaseRequest{Domain: "a.example", Owner: "c",
-			Hosts: []frontier.Visit{{Host: "a.example", RobotsExpires: s.now + 24*hour, Rules: &rules}}})
+			Hosts: []frontier.HostFindings{{Host: "a.example", RobotsExpires: s.now + 24*hour, Rules: &rules}}})
 		return err
 	})
 	waiting := s.stats().URLs

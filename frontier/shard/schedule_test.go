@@ -148,7 +148,7 @@ func TestSchedule_Forbidden(t *testing.T) {
 				return err
 			}
 			_, err := s.shard.Release(s.now, frontier.ReleaseRequest{Domain: "a.example", Owner: "c",
-				Hosts: []frontier.Visit{{Host: "a.example", RobotsExpires: s.now + 24*hour, Rules: rules}}})
+				Hosts: []frontier.HostFindings{{Host: "a.example", RobotsExpires: s.now + 24*hour, Rules: rules}}})
 			return err
 		})
 	}

@@ -72,14 +72,14 @@ func newSimulation(t testing.TB, urls, hosts, scrapers int) *simulation {
 			n = 10
 		}
 		domain := fmt.Sprintf("d%d.example", i)
-		var visits []frontier.Visit
+		var visits []frontier.HostFindings
 		var pages []frontier.NewPage
 		for range n {
 			host := fmt.Sprintf("h%d.%s", i, domain)
 			h := &simulatedHost{domain: domain, delay: []int64{1000, 1000, 1000, 2000, 5000, 500, 0, 30_000}[i%8]}
 			s.hosts[host] = h
 			pages = append(pages, articles(host, 0, urls/hosts)...)
-			visits = append(visits, frontier.Visit{Host: host, Delay: h.delay})
+			visits = append(visits, frontier.HostFindings{Host: host, Delay: h.delay})
 			i++
 		}
 		s.shard.Settings.Delay = 0
@@ -95,7 +95,7 @@ func newSimulation(t testing.TB, urls, hosts, scrapers int) *simulation {
 }
 
 // collect does what a collector does with a domain.
-func (s *simulation) collect(domain string, visits []frontier.Visit, pages []frontier.NewPage) {
+func (s *simulation) collect(domain string, visits []frontier.HostFindings, pages []frontier.NewPage) {
 	s.do(func() error {
 		_, err := s.shard.Acquire(s.now, frontier.AcquireRequest{Domain: domain, Owner: "c", Seconds: 60})
 		return err

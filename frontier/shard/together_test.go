@@ -49,7 +49,7 @@ func (w *together) end(r frontier.RefreshRequest) (ended frontier.RefreshEnd, ro
 	w.Helper()
 	rows = w.do(func() (err error) {
 		ended, err = w.shard.EndRefresh(w.now, frontier.RefreshResult{Domain: r.Domain, URL: r.URL, Owner: r.Owner,
-			Status: 304, Visit: frontier.Visit{AskedAt: w.now}})
+			Status: 304, Visit: frontier.HostFindings{AskedAt: w.now}})
 		return err
 	})
 	return ended, rows
@@ -135,7 +135,7 @@ func TestTogether_Later(t *testing.T) {
 	w := newTogether(t, 1)
 	w.begin(0, 1)
 	r := frontier.RefreshResult{Domain: "a0.example", URL: feedOf(0).URL, Owner: "owner0", Status: 304, Next: "next",
-		Visit: frontier.Visit{AskedAt: w.now}}
+		Visit: frontier.HostFindings{AskedAt: w.now}}
 	var ended frontier.RefreshEnd
 	w.do(func() (err error) {
 		ended, err = w.shard.EndRefresh(w.now, r) // at the same instant

@@ -181,9 +181,9 @@ type hostEntries struct {
 
 // hostRules decide which new URLs of a host are worth fetching.
 type hostRules struct {
-	Rules    string        // of its robots.txt, see frontier.Visit
+	Rules    string        // of its robots.txt, see frontier.HostFindings
 	RulesAt  epoch.Seconds // when Rules changed last; 0 if they never did
-	Usage    string        // of its content, see frontier.Visit
+	Usage    string        // of its content, see frontier.HostFindings
 	Traps    int64         // URLs that were refused as traps: by their shape, their pattern or their section
 	Texts    Texts
 	Copies   Copies
