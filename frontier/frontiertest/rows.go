@@ -80,6 +80,8 @@ func rowsOfADomain(t T, db DB) {
 	expect(t, "something was counted", acquire > 0 && mirror > 0 && put > 0 && release > 0, true)
 	ceiling(t, "a put of 500 URLs", float64(put), 10)
 	ceiling(t, "a domain's collection", float64(acquire+mirror+put+release), 10)
+	s.put("b.example", Articles("www.b.example", 0, 200)...)
+	ceiling(t, "a put of 200 URLs", float64(c.written()), 5)
 	s.put("a.example", Articles("www.a.example", 0, 500)...)
 	ceiling(t, "the same put again", float64(c.written()), 0)
 	s.put("a.example", Articles("www.a.example", 500, 500)...)

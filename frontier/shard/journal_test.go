@@ -26,9 +26,9 @@ func newJournal(t *testing.T) (w *world, l frontier.Lease, rows int) {
 	return w, l, rows
 }
 
-func (w *world) run(sql string) {
+func (w *world) run(sql string, args ...any) {
 	w.Helper()
-	w.do(func() error { _, err := w.db.Run(sql); return err })
+	w.do(func() error { _, err := w.db.Run(sql, args...); return err })
 }
 
 // finish fetches what is left, and checks that all pages of newJournal and some more were.

@@ -232,6 +232,19 @@ func TestRows_NoIndexes(t *testing.T) {
 	}
 }
 
+// TestRows_OfTheState: a lease and its report write what the shard has once in one row each, where pages are to be
+// fetched again, too.
+func TestRows_OfTheState(t *testing.T) {
+	s := newScheduled(t)
+	s.put("a.example", articles("a.example", 0, 20))
+	s.now += 10_000
+	l, lease := s.lease(frontier.LeaseRequest{Max: 5, PerHost: 5})
+	s.now += 1000
+	report := s.report(l, 200)
+	s.ceiling("rows of a lease: its own, of the queue and of the state", float64(lease), 3)
+	s.ceiling("rows of a report: of the lease, the host, the queue twice and of the state", float64(report), 5)
+}
+
 // TestRows_VisitsWithoutBudget: hosts whose visits are due cost a lease no rows once the budget is used up.
 func TestRows_VisitsWithoutBudget(t *testing.T) {
 	s := newLooks(t, 4) // a lease after a long time has one of them

@@ -286,3 +286,67 @@ func TestStored_OtherSpelling(t *testing.T) {
 	}
 	s.invariants()
 }
+
+// TestStored_VisitsBefore4: the counters of visits move from their own row into that of the others, once.
+func TestStored_VisitsBefore4(t *testing.T) {
+	s := newScheduled(t)
+	data := s.stateRow(0)
+	at := len(data)
+	for n := 0; n < 7 || int(data[at]) != len(data)-at-1; at-- { // seven numbers, and before them their length
+		if data[at-1] < 0x80 {
+			n++
+		}
+	}
+	visits := data[at+1:]
+	before := append([]byte{3, 3}, data[2:at]...)
+	s.run("UPDATE state SET data = ?1 WHERE key = 0", before)
+	s.run("INSERT INTO state (key, data) VALUES (12, ?1)", visits)
+	s.invariants()
+	if got := s.stats().Scheduled; got != scheduledPages {
+		t.Errorf("%d pages are scheduled, want %d", got, scheduledPages)
+	}
+	s.now += 30 * 24 * hour
+	if l, _ := s.lease(frontier.LeaseRequest{Max: 1}); len(l.Items) != 1 || l.Items[0].Reason != "revisit" {
+		t.Errorf("leased %+v", l.Items)
+	}
+	if row := s.stateRow(12); row != nil {
+		t.Errorf("the row is still there: %x", row)
+	}
+	s.invariants()
+}
+
+// TestStored_VisitsOfDamagedCounters: pages that were to be fetched again still are.
+func TestStored_VisitsOfDamagedCounters(t *testing.T) {
+	s := newScheduled(t)
+	s.run("UPDATE state SET data = X'FF' WHERE key = 0")
+	if got := s.stats().Scheduled; got != scheduledPages {
+		t.Errorf("%d pages are scheduled, want %d", got, scheduledPages)
+	}
+	s.now += 30 * 24 * hour
+	if l, _ := s.lease(frontier.LeaseRequest{Max: 1}); len(l.Items) != 1 || l.Items[0].Reason != "revisit" {
+		t.Errorf("leased %+v", l.Items)
+	}
+}
+
+const scheduledPages = 130
+
+// newScheduled returns a shard of which all pages were fetched, and are to be again.
+func newScheduled(t *testing.T) *looks {
+	s := newLooks(t, 1000)
+	for site := range scheduledPages {
+		host := fmt.Sprintf("old%d.example", site)
+		s.put(host, []frontier.NewPage{{URL: "https://" + host + "/", Type: "archive", Priority: 0.9}})
+	}
+	s.fetchAll()
+	return s
+}
+
+// stateRow returns a row of the table state.
+func (w *world) stateRow(key int) (data []byte) {
+	w.Helper()
+	if err := w.db.Query(fmt.Sprint("SELECT data FROM state WHERE key = ", key),
+		func(r *store.Rows) { data = slices.Clone(r.Blob()) }); err != nil {
+		w.Fatal(err)
+	}
+	return data
+}

@@ -121,10 +121,10 @@ func (d *DB) Run(sql string, args ...any) (*store.Rows, error) {
 	return d.step(stmt)
 }
 
-// Size implements frontier.DB.
+// Size implements frontier.DB. Free pages do not count, as on the platform.
 func (d *DB) Size() (int64, error) {
-	rows, err := d.Run("SELECT (SELECT page_count FROM pragma_page_count()) * (SELECT page_size FROM " +
-		"pragma_page_size())")
+	rows, err := d.Run("SELECT ((SELECT page_count FROM pragma_page_count()) - (SELECT freelist_count FROM " +
+		"pragma_freelist_count())) * (SELECT page_size FROM pragma_page_size())")
 	if err != nil || !rows.Next() {
 		return 0, err
 	}

@@ -14,7 +14,7 @@ import (
 // that were never fetched, the oldest first. A host with a hundred thousand URLs takes another for one of them with a
 // probability of 2^-31.
 const (
-	maxRecent   = 64
+	maxRecent   = 256
 	maxUnmerged = 1024 // of one transaction
 	maxChunk    = 2048 // URLs: 16 KiB
 	maxBits     = 10   // the chunks are parts 0 to 1023 of a host
@@ -235,7 +235,7 @@ func (s *knownURLs) Remember(hash uint64, k Known) error {
 
 // crowded reports whether the host's row has more recent URLs than it may keep.
 func (s *knownURLs) crowded() bool {
-	return len(s.recent) > maxRecent<<min(s.bits, 3) // the more chunks, the more of them a merge writes
+	return len(s.recent) > maxRecent<<min(s.bits, 1) // the more chunks, the more of them a merge writes
 }
 
 // End notes what became now of a URL that waited. LoadKnown need not have loaded it.

@@ -249,7 +249,7 @@ func (c *quarantine) replaceState(key int64, data []byte) error {
 		for _, v := range s.counters() {
 			*v = 0
 		}
-		s.lately, s.Tail = nil, ""
+		s.lately, s.Tail, s.Visits = nil, "", VisitCounters{}
 		s.Version, s.Reader, s.Lease = Version, oldestReader, int64(c.tx.now)
 		if err := c.tx.leases.rebuild(); err != nil {
 			return err
@@ -286,7 +286,30 @@ FROM hosts`)
 	if rows.Next() {
 		c.tx.state.Hosts, c.tx.state.URLs, c.tx.state.FirstEnd = rows.Int(), rows.Int(), epoch.Millis(rows.Int())
 	}
-	return rows.Err()
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	return c.recountVisits()
+}
+
+// recountVisits counts the pages that are to be fetched again: without any, no lease would look for them.
+func (c *quarantine) recountVisits() error {
+	for last, more := int64(-1), true; more; {
+		rows, err := c.tx.db.Run(`SELECT id, record FROM hosts WHERE id > ?1 ORDER BY id LIMIT 100`, last)
+		if err != nil {
+			return err
+		}
+		for more = false; rows.Next(); {
+			last, more = rows.Int(), true
+			if h, err := decodeHost(last, "", 0, rows.Blob()); err == nil {
+				c.tx.state.Visits.Scheduled += h.Scheduled
+			}
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *quarantine) recountQuarantine() error {

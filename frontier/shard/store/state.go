@@ -12,14 +12,14 @@ import (
 
 // Version is the version of the tables and records that this program writes. Migrations only add, so during a deploy
 // the previous program can read the records of the next.
-const Version = 3
+const Version = 4
 
 // latestVersion is a version that will never be reached.
 const latestVersion = 100
 
 // oldestReader is the least version of a program that can work with what this one writes. Version 1 would take what is
-// remembered of URLs for hashes, version 2 the rows of leased hosts for what they are.
-const oldestReader = 3
+// remembered of URLs for hashes, version 2 the rows of leased hosts for what they are, version 3 would find no visits.
+const oldestReader = 4
 
 // migrations are the statements by which version i becomes version i+1. No table has an index
 // besides its integer key: an index entry costs as much as a row.
@@ -37,6 +37,7 @@ var migrations = [Version][]string{{
 },
 	{}, // version 2 remembers what became of URLs
 	{}, // version 3 has the records of leased hosts in the rows of their leases
+	{}, // version 4 has the counters of visits in the row of the others, since a lease changes both
 }
 
 // Keys of the table state.
@@ -53,7 +54,7 @@ const (
 	stateSecret     // State.Secret
 	stateWithheld   // State.Withheld
 	stateUnderway   // State.Underway
-	stateVisits     // State.Visits
+	stateVisits     // State.Visits before version 4, which deletes the row
 	stateWanting    // State.Wanting
 	stateBorn       // State.Born and State.Ordered
 	stateClaims     // State.claims
@@ -172,6 +173,11 @@ func (s *State) encode() (rows [stateRows][]byte) {
 	rows[stateCounters] = appendString(rows[stateCounters], string(appendScrapers(nil, s.Scrapers)))
 	rows[stateCounters] = appendUint(appendUint(rows[stateCounters], s.AnswerDay), s.AnsweredToday)
 	rows[stateCounters] = appendString(rows[stateCounters], string(s.journal.append(nil)))
+	var visits []byte
+	for _, v := range s.Visits.counters() {
+		visits = appendUint(visits, *v)
+	}
+	rows[stateCounters] = appendString(rows[stateCounters], string(visits))
 	rows[stateCounters] = append(rows[stateCounters], s.Tail...)
 	for _, class := range s.Classes {
 		rows[stateClasses] = appendString(appendString(rows[stateClasses], class.Country), class.Category)
@@ -191,11 +197,6 @@ func (s *State) encode() (rows [stateRows][]byte) {
 	if s.Refreshing != (RefreshCounters{}) {
 		for _, v := range s.Refreshing.counters() {
 			rows[stateRefreshing] = appendUint(rows[stateRefreshing], *v)
-		}
-	}
-	if s.Visits != (VisitCounters{}) {
-		for _, v := range s.Visits.counters() {
-			rows[stateVisits] = appendUint(rows[stateVisits], *v)
 		}
 	}
 	for _, w := range s.Wanting {
@@ -265,6 +266,13 @@ func (s *State) decode(key int64, data []byte) error {
 				return err
 			}
 		}
+		if d.at < len(d.text) && s.Version >= 4 {
+			visits := decode([]byte(d.string()))
+			s.Visits.decode(visits)
+			if visits.err != nil {
+				return visits.err
+			}
+		}
 		s.Tail = d.text[d.at:]
 	case stateClasses:
 		for d.at < len(d.text) {
@@ -296,11 +304,7 @@ func (s *State) decode(key int64, data []byte) error {
 			}
 		}
 	case stateVisits:
-		for _, v := range s.Visits.counters() {
-			if d.at < len(d.text) { // later versions append
-				*v = d.int()
-			}
-		}
+		s.Visits.decode(d)
 	case stateWanting:
 		for d.at < len(d.text) {
 			s.Wanting = append(s.Wanting, Wanting{d.string(), d.millis()})

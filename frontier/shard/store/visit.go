@@ -111,6 +111,14 @@ func (v *VisitCounters) counters() []*int64 {
 	return []*int64{&v.Scheduled, &v.Made, &v.Threshold, &v.Hour, &v.Demand, &v.Allowed, (*int64)(&v.AllowedAt)}
 }
 
+func (v *VisitCounters) decode(d *decoder) {
+	for _, n := range v.counters() {
+		if d.at < len(d.text) { // later versions append
+			*n = d.int()
+		}
+	}
+}
+
 // ScheduleVisit queues a page that was fetched to be fetched again at its due date. The schedule of a host is bounded:
 // a page that finds it full comes back when its site dates it anew.
 func (h *Host) ScheduleVisit(p Page) {
