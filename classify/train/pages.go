@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/newsfork/seed-engine/classify/hosts"
 	"github.com/newsfork/seed-engine/classify/internal/lexicon"
@@ -115,7 +116,7 @@ type pageSettings struct {
 	penalty float64 // of weights, a page
 	dropout float64
 	least   int // pages that a feature must occur in
-	fits    int // whose mean is taken
+	fits    int // whose mean is taken; cross-validation has one a fold
 	written int // biographies beside the pages
 }
 
@@ -123,10 +124,15 @@ var pageDefaults = pageSettings{rounds: 20, rate: 0.1, penalty: 2e-4, dropout: 0
 
 // fitPages learns the weights of evidence: the mean of fits that differ by chance.
 func fitPages(all []*pageExample, set pageSettings) *linear.PageWeights {
+	parts := make([]*linear.PageWeights, set.fits)
+	var wait sync.WaitGroup
+	for seed := range parts {
+		wait.Go(func() { parts[seed] = fitPagesOnce(all, set, uint64(seed)) })
+	}
+	wait.Wait()
 	mean := &linear.PageWeights{}
 	share := 1 / float64(set.fits)
-	for seed := range set.fits {
-		w := fitPagesOnce(all, set, uint64(seed))
+	for _, w := range parts {
 		for b := range w.Keep {
 			mean.Keep[b] += float64(share * w.Keep[b])
 		}
@@ -181,8 +187,9 @@ func fitPagesOnce(all []*pageExample, set pageSettings, seed uint64) *linear.Pag
 				s[c] *= w.Keep[bucket]
 			}
 			for _, f := range features {
+				row := &w.Rows[f]
 				for c := range s {
-					s[c] += w.Rows[f][c]
+					s[c] += row[c]
 				}
 			}
 			linear.Softmax(&s)
@@ -198,8 +205,9 @@ func fitPagesOnce(all []*pageExample, set pageSettings, seed uint64) *linear.Pag
 			for _, f := range features {
 				squares[f] += norm
 				r := rate / math.Sqrt(squares[f]+firstSquares)
+				row, penalty := &w.Rows[f], set.penalty*float64(counts[f])
 				for c := range s {
-					w.Rows[f][c] -= float64(r * (s[c] + float64(set.penalty*float64(counts[f])*w.Rows[f][c])))
+					row[c] -= float64(r * (s[c] + float64(penalty*row[c])))
 				}
 			}
 		}
@@ -234,25 +242,26 @@ func predictPages(data []byte, all []*pageExample) ([]*prediction, error) {
 }
 
 // crossValidatePages predicts each page by weights of evidence that were learnt without its fold, but with the written
-// pages.
+// pages: by one fit, as a mean of five in each fold takes half a minute.
 func crossValidatePages(all, written []*pageExample, set pageSettings) ([]*prediction, error) {
-	var predictions []*prediction
+	var parts [folds][]*prediction
+	var failed [folds]error
+	var wait sync.WaitGroup
 	for fold := range folds {
-		training, measured := slices.Clone(written), []*pageExample(nil)
-		for _, e := range all {
-			if e.fold == fold {
-				measured = append(measured, e)
-			} else {
-				training = append(training, e)
+		wait.Go(func() {
+			training, measured := slices.Clone(written), []*pageExample(nil)
+			for _, e := range all {
+				if e.fold == fold {
+					measured = append(measured, e)
+				} else {
+					training = append(training, e)
+				}
 			}
-		}
-		part, err := predictPages(linear.QuantisePages(fitPages(training, set)), measured)
-		if err != nil {
-			return nil, err
-		}
-		predictions = append(predictions, part...)
+			parts[fold], failed[fold] = predictPages(linear.QuantisePages(fitPagesOnce(training, set, 0)), measured)
+		})
 	}
-	return predictions, nil
+	wait.Wait()
+	return slices.Concat(parts[:]...), errors.Join(failed[:]...)
 }
 
 // transfer is the share of what pages teach that holds for the pages of authorities, of which few are labelled: it
