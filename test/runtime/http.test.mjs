@@ -133,11 +133,19 @@ test("an unread body does no harm", async () => {
   assert.deepEqual((await fixture.stats()).dropped, before.dropped);
 });
 
+/** What a reader still has, as text. */
+async function rest(reader) {
+  const chunks = [];
+  for (let part; !(part = await reader.read()).done; ) chunks.push(part.value);
+  return Buffer.concat(chunks).toString();
+}
+
 test("a later response does not change one still being sent", async () => {
   const letters = ["a", "b", "c", "d"];
   const answers = [];
-  for (const letter of letters) answers.push(await fixture.get(`/fill?letter=${letter}`));
-  for (const letter of letters) assert.equal(await answers.shift().text(), letter.repeat(900_000));
+  // A locked body: undici may otherwise cancel that of an answer whose first object was collected as garbage.
+  for (const letter of letters) answers.push((await fixture.get(`/fill?letter=${letter}`)).body.getReader());
+  for (const letter of letters) assert.equal(await rest(answers.shift()), letter.repeat(900_000));
 });
 
 test("an upload goes to R2 without passing through Go", async () => {
