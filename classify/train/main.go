@@ -47,6 +47,7 @@ func main() {
 	flag.IntVar(&pageSet.written, "page-written", pageSet.written, "biographies that are written to learn from")
 	flag.IntVar(&pageSet.fits, "page-fits", pageSet.fits, "fits of it whose mean is taken")
 	flag.IntVar(&pageSet.least, "page-least", pageSet.least, "pages that a feature must occur in")
+	flag.Float64Var(&pageSet.balance, "page-balance", pageSet.balance, "how much more pages of rare types count")
 	pagesOnly := flag.Bool("pages", false, "measure the evidence of pages by the stored model; write nothing")
 	flag.Parse()
 	if *pagesOnly {

@@ -118,9 +118,27 @@ type pageSettings struct {
 	least   int // pages that a feature must occur in
 	fits    int // whose mean is taken; cross-validation has one a fold
 	written int // biographies beside the pages
+	balance float64
 }
 
-var pageDefaults = pageSettings{rounds: 20, rate: 0.1, penalty: 2e-4, dropout: 0.35, least: 3, fits: 5, written: 1000}
+var pageDefaults = pageSettings{rounds: 20, rate: 0.1, penalty: 2e-4, dropout: 0.35, least: 3, fits: 5, written: 1000,
+	balance: 0.5}
+
+// mostWeight bounds the weight of a page of a rare type.
+const mostWeight = 3
+
+// weights returns the weight of a page of each type: the rarer the type, the more, by a power of its share.
+func (set pageSettings) weights(all []*pageExample) (weights [linear.Classes]float64) {
+	var counts [linear.Classes]int
+	for _, e := range all {
+		counts[e.label]++
+	}
+	even := float64(len(all)) / float64(linear.Classes)
+	for c, n := range counts {
+		weights[c] = min(math.Pow(even/float64(max(n, 1)), set.balance), mostWeight)
+	}
+	return weights
+}
 
 // fitPages learns the weights of evidence: the mean of fits that differ by chance.
 func fitPages(all []*pageExample, set pageSettings) *linear.PageWeights {
@@ -162,6 +180,7 @@ func fitPagesOnce(all []*pageExample, set pageSettings, seed uint64) *linear.Pag
 		}
 	}
 	squares, keepSquares := make([]float64, pagetext.Size), [pagetext.Buckets]float64{}
+	weights := set.weights(all)
 	order := append([]*pageExample(nil), all...)
 	x := expander{state: 7 + seed}
 	out := uint64(set.dropout*(1<<32)) << 32
@@ -194,6 +213,9 @@ func fitPagesOnce(all []*pageExample, set pageSettings, seed uint64) *linear.Pag
 			}
 			linear.Softmax(&s)
 			e.subtractTarget(&s)
+			for c := range s {
+				s[c] *= weights[e.label]
+			}
 			norm, slope := 0.0, 0.0
 			for c := range s {
 				norm += float64(s[c] * s[c])
