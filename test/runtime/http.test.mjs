@@ -136,7 +136,7 @@ test("an unread body does no harm", async () => {
 /** What a reader still has, as text. */
 async function rest(reader) {
   const chunks = [];
-  for (let part; !(part = await reader.read()).done; ) chunks.push(part.value);
+  for (let part; !(part = await reader.read()).done;) chunks.push(part.value);
   return Buffer.concat(chunks).toString();
 }
 
