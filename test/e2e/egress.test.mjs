@@ -1,8 +1,10 @@
 // examples/egress: hosts that its Worker lists are asked through the forwarder, which runs as a program of its own.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
+import { promisify } from "node:util";
 import { domainMessage, prod, quick, root, startEngine } from "./engine.mjs";
 
 const token = "a token of the forwarder";
@@ -17,6 +19,8 @@ const pages = {
 before(async () => {
   site = createServer((request, answer) => {
     asked.push({ host: request.headers.host, path: request.url, headers: request.headers });
+    const status = /^\/status-(.*)/.exec(request.url)?.[1];
+    if (status) return request.socket.end(`HTTP/1.1 ${decodeURI(status)}\r\ncontent-length: 2\r\n\r\nhi`);
     if (request.headers.host === "moved.paper.example")
       return answer.writeHead(301, { location: "https://elsewhere.example/" }).end();
     const page = pages[request.url];
@@ -80,6 +84,32 @@ test("names and addresses of private networks are refused", async () => {
     assert.deepEqual([answer.status, answer.headers.get("x-forward-failed")], [502, "private"], to);
   }
   assert.equal(asked.length, before);
+});
+
+test("a website's broken answer is that website's failure, not the forwarder's end", async () => {
+  for (const status of ["099", "000", "101", "101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x"]) {
+    const answer = await forward(`http://paper.example/status-${encodeURI(status)}`);
+    assert.deepEqual([answer.status, answer.headers.get("x-forward-failed")], [502, "failed"], status);
+  }
+  assert.equal((await forward("http://paper.example/")).status, 200);
+});
+
+test("the command of docs/egress.md shows what the forwarder hands on", async () => {
+  const document = readFileSync(`${root}/docs/egress.md`, "utf8");
+  const command = /^ +(curl -i .*)$/m.exec(document)[1];
+  const shown = (to) =>
+    promisify(execFile)(
+      "sh",
+      ["-c", command.replace("https://example.com/", to).replace("http://127.0.0.1:8080/", address)],
+      { env: { ...process.env, FORWARDER_TOKEN: token, no_proxy: "127.0.0.1" } },
+    ).then(({ stdout }) => stdout);
+  assert.match(
+    await shown("http://paper.example/"),
+    /^HTTP\/1.1 200 OK\r\n[^]*x-forwarded-by: newsfork-egress[^]*Home of/,
+  );
+  assert.match(await shown("http://missing.example/"), /^HTTP\/1.1 502 [^]*x-forward-failed: unresolved/);
+  const reasons = /const FAILURES = \{(.*)\}/.exec(readFileSync(`${root}/examples/egress/forwarder.mjs`, "utf8"))[1];
+  for (const [, reason] of reasons.matchAll(/"(\w+)"/g)) assert.ok(document.includes(`\`${reason}\``), reason);
 });
 
 test("nobody else can use it", async () => {
