@@ -103,8 +103,9 @@ async function main() {
     engine.everyFew(cronSeconds);
     const token = tokens.API_TOKEN ? "with one of the tokens" : "without a token";
     step("dashboard", `${engine.url}/dashboard, ${token}; Ctrl-C ends it`);
-    await new Promise((asked) => (leave = asked));
+    const lost = await Promise.race([new Promise((asked) => (leave = () => asked())), engine.lost()]);
     proxy?.stop();
+    if (lost) throw new Unexpected(`the engine has ended: ${lost}; the next run begins anew`);
     return;
   }
   if (live) return;

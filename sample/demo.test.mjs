@@ -1,6 +1,6 @@
 // The demo is what people run first, so it is run here as they do.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { get } from "node:http";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -217,3 +217,30 @@ test("LIVE=1 says what to send when the raw files are missing", async () => {
     assert.match(output, message);
   }
 });
+
+// The last one: the demo begins anew after it.
+test("KEEP=1 ends with a message when its engine has ended", { timeout: 600_000 }, async () => {
+  let killed;
+  const { code, output } = await demo({ KEEP: "1" }, (child, printed) => {
+    if (!killed && printed.includes("Ctrl-C ends it")) killed = killRuntimes(child.pid);
+  });
+  assert.equal(code, 1, output);
+  assert.ok(killed > 0);
+  assert.match(output, /^failed +the engine has ended: .+; the next run begins anew$/m);
+});
+
+/** Kills the workerd processes under a process; returns how many. */
+function killRuntimes(ancestor) {
+  const rows = execFileSync("ps", ["-e", "-o", "pid=,ppid=,comm="], { encoding: "utf8" })
+    .trim()
+    .split("\n")
+    .map((row) => row.trim().split(/\s+/));
+  const below = new Set([String(ancestor)]);
+  for (let size = 0; size < below.size;) {
+    size = below.size;
+    for (const [pid, parent] of rows) if (below.has(parent)) below.add(pid);
+  }
+  const runtimes = rows.filter(([pid, , name]) => below.has(pid) && name === "workerd");
+  for (const [pid] of runtimes) process.kill(Number(pid), "SIGKILL");
+  return runtimes.length;
+}

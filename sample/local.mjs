@@ -102,6 +102,21 @@ class Engine {
     this.#crons = setInterval(() => runCron(this.url), seconds * 1000);
   }
 
+  /** Waits until the engine has ended by itself, or hangs as when wrangler starts a new runtime; returns what it saw. */
+  async lost() {
+    for (let failures = 0; ; await sleep(2000, null, { ref: false })) {
+      const { exitCode, signalCode } = this.#dev;
+      if (exitCode !== null || signalCode !== null)
+        return `wrangler dev ended with ${signalCode ?? `exit code ${exitCode}`}`;
+      try {
+        await (await fetch(`${this.url}/health/live`, { signal: AbortSignal.timeout(20_000) })).arrayBuffer();
+        failures = 0;
+      } catch {
+        if (++failures === 3) return "it does not answer any more";
+      }
+    }
+  }
+
   /** All objects under a prefix: {key, etag, size, last_modified, custom_metadata}, in order of keys. */
   async list(prefix) {
     const objects = [];
