@@ -74,7 +74,8 @@ class Engine {
   async ready() {
     for (const began = Date.now(); ;) {
       if (Date.now() - began > 60_000) throw new Error("wrangler dev did not answer within a minute");
-      if (this.#dev.exitCode !== null) throw new Error(`wrangler dev ended with exit code ${this.#dev.exitCode}`);
+      const ended = this.#ended();
+      if (ended) throw new Error(ended);
       try {
         if ((await this.#fetch("/health")).ok) return;
       } catch {
@@ -82,6 +83,13 @@ class Engine {
       }
       await sleep(200);
     }
+  }
+
+  /** How wrangler dev has ended, if it has. */
+  #ended() {
+    const { exitCode, signalCode } = this.#dev;
+    if (exitCode === null && signalCode === null) return undefined;
+    return `wrangler dev ended with ${signalCode ?? `exit code ${exitCode}`}`;
   }
 
   /** Calls the API; the answer's status and its JSON. */
@@ -105,9 +113,8 @@ class Engine {
   /** Waits until the engine has ended by itself, or hangs as when wrangler starts a new runtime; returns what it saw. */
   async lost() {
     for (let failures = 0; ; await sleep(2000, null, { ref: false })) {
-      const { exitCode, signalCode } = this.#dev;
-      if (exitCode !== null || signalCode !== null)
-        return `wrangler dev ended with ${signalCode ?? `exit code ${exitCode}`}`;
+      const ended = this.#ended();
+      if (ended) return ended;
       try {
         await (await fetch(`${this.url}/health/live`, { signal: AbortSignal.timeout(20_000) })).arrayBuffer();
         failures = 0;

@@ -115,10 +115,10 @@ type pageSettings struct {
 	rate    float64
 	penalty float64 // of weights, a page
 	dropout float64
-	least   int // pages that a feature must occur in
-	fits    int // whose mean is taken; cross-validation has one a fold
-	written int // biographies beside the pages
-	balance float64
+	least   int     // pages that a feature must occur in
+	fits    int     // whose mean is taken; cross-validation has one a fold
+	written int     // biographies beside the pages
+	balance float64 // power of a type's rarity by which its pages count more, see weights
 }
 
 var pageDefaults = pageSettings{rounds: 20, rate: 0.1, penalty: 2e-4, dropout: 0.35, least: 3, fits: 5, written: 1000,

@@ -46,7 +46,10 @@ const server = createServer((asked, answer) => {
   const sent = send(url, { method: asked.method, headers, lookup: lookupPublic, timeout: TIMEOUT });
   sent.on("timeout", () => sent.destroy(Object.assign(new Error("timeout"), { code: "ETIMEDOUT" })));
   sent.on("error", fail);
-  sent.on("upgrade", (received, socket) => socket.destroy(fail({}))); // nobody asked for another protocol
+  sent.on("upgrade", (received, socket) => {
+    socket.destroy(); // nobody asked for another protocol
+    fail({});
+  });
   sent.on("response", (received) => {
     if (received.statusCode < 200) return sent.destroy(new Error("no status that can be passed on"));
     const kept = Object.entries(received.headers).filter(([name]) => !OURS.test(name));

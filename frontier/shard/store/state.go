@@ -173,11 +173,7 @@ func (s *State) encode() (rows [stateRows][]byte) {
 	rows[stateCounters] = appendString(rows[stateCounters], string(appendScrapers(nil, s.Scrapers)))
 	rows[stateCounters] = appendUint(appendUint(rows[stateCounters], s.AnswerDay), s.AnsweredToday)
 	rows[stateCounters] = appendString(rows[stateCounters], string(s.journal.append(nil)))
-	var visits []byte
-	for _, v := range s.Visits.counters() {
-		visits = appendUint(visits, *v)
-	}
-	rows[stateCounters] = appendString(rows[stateCounters], string(visits))
+	rows[stateCounters] = appendString(rows[stateCounters], string(s.Visits.append(nil)))
 	rows[stateCounters] = append(rows[stateCounters], s.Tail...)
 	for _, class := range s.Classes {
 		rows[stateClasses] = appendString(appendString(rows[stateClasses], class.Country), class.Category)

@@ -111,6 +111,13 @@ func (v *VisitCounters) counters() []*int64 {
 	return []*int64{&v.Scheduled, &v.Made, &v.Threshold, &v.Hour, &v.Demand, &v.Allowed, (*int64)(&v.AllowedAt)}
 }
 
+func (v *VisitCounters) append(b []byte) []byte {
+	for _, n := range v.counters() {
+		b = appendUint(b, *n)
+	}
+	return b
+}
+
 func (v *VisitCounters) decode(d *decoder) {
 	for _, n := range v.counters() {
 		if d.at < len(d.text) { // later versions append
