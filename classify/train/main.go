@@ -44,10 +44,10 @@ func main() {
 	flag.Float64Var(&pageSet.rate, "page-rate", pageSet.rate, "rate of it")
 	flag.Float64Var(&pageSet.penalty, "page-penalty", pageSet.penalty, "penalty of its weights")
 	flag.Float64Var(&pageSet.dropout, "page-dropout", pageSet.dropout, "share of features that a step of it leaves out")
-	flag.IntVar(&pageSet.written, "page-written", pageSet.written, "biographies that are written to learn from")
 	flag.IntVar(&pageSet.fits, "page-fits", pageSet.fits, "fits of it whose mean is taken")
 	flag.IntVar(&pageSet.least, "page-least", pageSet.least, "pages that a feature must occur in")
 	flag.Float64Var(&pageSet.balance, "page-balance", pageSet.balance, "how much more pages of rare types count")
+	flag.Float64Var(&pageSet.written, "page-written", pageSet.written, "weight of written pages")
 	pagesOnly := flag.Bool("pages", false, "measure the evidence of pages by the stored model; write nothing")
 	flag.Parse()
 	if *pagesOnly {

@@ -20,10 +20,12 @@ import (
 
 // Labelled pages with their evidence: lines like those of the other files, with "page" beside "url", as "seedctl
 // inspect --page --json" prints it. Their domains are in no other file of labelled URLs, so what the model says about
-// their URLs is what it says about unseen ones. Neither file has to exist.
+// their URLs is what it says about unseen ones. Written pages are like those of authorities, of which few are saved, on
+// hosts that do not exist. None of the files has to exist.
 const (
 	pagesSet     = "testdata/pages.jsonl"
 	pagesHeldOut = "testdata/pages_heldout.jsonl"
+	pagesWritten = "train/written/pages.jsonl"
 )
 
 // pageExample is a page with its label.
@@ -117,11 +119,11 @@ type pageSettings struct {
 	dropout float64
 	least   int     // pages that a feature must occur in
 	fits    int     // whose mean is taken; cross-validation has one a fold
-	written int     // biographies beside the pages
+	written float64 // weight of written pages
 	balance float64 // power of a type's rarity by which its pages count more, see weights
 }
 
-var pageDefaults = pageSettings{rounds: 20, rate: 0.1, penalty: 2e-4, dropout: 0.35, least: 3, fits: 5, written: 1000,
+var pageDefaults = pageSettings{rounds: 20, rate: 0.1, penalty: 5e-5, dropout: 0.35, least: 3, fits: 5, written: 2,
 	balance: 0.5}
 
 // mostWeight bounds the weight of a page of a rare type.
@@ -213,8 +215,12 @@ func fitPagesOnce(all []*pageExample, set pageSettings, seed uint64) *linear.Pag
 			}
 			linear.Softmax(&s)
 			e.subtractTarget(&s)
+			share := weights[e.label]
+			if e.set == pagesWritten {
+				share *= set.written
+			}
 			for c := range s {
-				s[c] *= weights[e.label]
+				s[c] *= share
 			}
 			norm, slope := 0.0, 0.0
 			for c := range s {
@@ -286,12 +292,7 @@ func crossValidatePages(all, written []*pageExample, set pageSettings) ([]*predi
 	return slices.Concat(parts[:]...), errors.Join(failed[:]...)
 }
 
-// transfer is the share of what pages teach that holds for the pages of authorities, of which few are labelled: it
-// weakens the evidence, and keeps that much more of what URLs say. See NOTES.md, "Pages".
-const transfer = 0.75
-
-// calibratePages divides weights by the temperature that fits predictions for domains that they were not learnt from,
-// and applies transfer.
+// calibratePages divides weights by the temperature that fits predictions for domains that they were not learnt from.
 func calibratePages(w *linear.PageWeights, predictions []*prediction) {
 	if len(predictions) == 0 {
 		return
@@ -307,11 +308,11 @@ func calibratePages(w *linear.PageWeights, predictions []*prediction) {
 		}
 	}
 	for b := range w.Keep {
-		w.Keep[b] = 1 - transfer*(1-w.Keep[b]/best)
+		w.Keep[b] /= best
 	}
 	for f := range w.Rows {
 		for c := range w.Rows[f] {
-			w.Rows[f][c] *= transfer / best
+			w.Rows[f][c] /= best
 		}
 	}
 }
@@ -336,8 +337,11 @@ func trainPages(dir fs.FS, weights []byte, set pageSettings) (data []byte, table
 	if held, err = prepare(held, weights, words); err != nil {
 		return nil, "", err
 	}
-	written, err := prepare(biographies(set.written), weights, words)
+	written, err := readPages(dir, pagesWritten)
 	if err != nil {
+		return nil, "", err
+	}
+	if written, err = prepare(written, weights, words); err != nil {
 		return nil, "", err
 	}
 	predictions, err := crossValidatePages(all, written, set)
@@ -351,9 +355,12 @@ func trainPages(dir fs.FS, weights []byte, set pageSettings) (data []byte, table
 	if err != nil {
 		return nil, "", err
 	}
-	return data, "| pages | known of the page | accuracy | with secondary | macro-F1 |\n| --- | --- | --- " +
-		"| --- | --- |\n" +
-		pageRows("cross-validated", all, predictions) + pageRows("held out", held, predictedHeld), nil
+	return data, "| pages | known of the page | accuracy | with secondary | macro-F1 | calibration error |\n" +
+		"| --- | --- | --- | --- | --- | --- |\n" +
+		pageRows("cross-validated", all, predictions) + pageRows("held out", held, predictedHeld) +
+		pageRows("of these, other than news", held, filter(predictedHeld, func(p *prediction) bool {
+			return p.label != lexicon.News
+		})), nil
 }
 
 // pageRows are the rows of a table that show what evidence adds to URLs.
@@ -367,9 +374,26 @@ func pageRows(name string, all []*pageExample, predictions []*prediction) string
 	}
 	row := func(known string, guess func(*prediction) lexicon.Role) string {
 		f := measure(predictions, guess)
-		return fmt.Sprintf("| %s (%d) | %s | %.3f | %.3f | %.3f |\n", name, f.n, known, f.accuracy, f.secondary,
+		return fmt.Sprintf("| %s (%d) | %s | %.3f | %.3f | %.3f |", name, f.n, known, f.accuracy, f.secondary,
 			f.macroF1)
 	}
-	return row("URL", func(p *prediction) lexicon.Role { return by[p.example].alone }) +
-		row("URL and evidence", (*prediction).best)
+	return row("URL", func(p *prediction) lexicon.Role { return by[p.example].alone }) + " |\n" +
+		row("URL and evidence", (*prediction).best) + fmt.Sprintf(" %.3f |\n", calibrationError(predictions))
+}
+
+// calibrationError is the mean difference between confidence and share of right answers, in ten ranges of confidence.
+func calibrationError(predictions []*prediction) (sum float64) {
+	var difference [10]float64
+	for _, p := range predictions {
+		confidence := p.confidence()
+		bin := min(int(confidence*10), 9)
+		difference[bin] += confidence
+		if p.best() == p.label {
+			difference[bin]--
+		}
+	}
+	for _, d := range difference {
+		sum += math.Abs(d)
+	}
+	return sum / float64(len(predictions))
 }

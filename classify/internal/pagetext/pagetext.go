@@ -52,7 +52,7 @@ type Extractor struct {
 	features []uint32
 	seen     [Size / 64]uint64
 	reader   wordReader
-	told     byte // concepts of a biography that the words name, a bit each
+	cued     [places][maxCues]uint8 // words that tell of each cue, at most 3
 }
 
 // Extract returns the features of ev, each once, valid until the next call. r has read the URL of the page.
@@ -60,7 +60,8 @@ func (x *Extractor) Extract(r *urltext.Reading, ev *page.Evidence, known Known) 
 	for _, f := range x.features {
 		x.seen[f/64] &^= 1 << (f % 64)
 	}
-	x.features, x.told = x.features[:0], 0
+	x.features = x.features[:0]
+	clear(x.cued[:])
 	x.roles(r, titleField, ev.Title)
 	x.words(titleField, ev.Title)
 	x.roles(r, h1Field, ev.H1)
@@ -76,6 +77,7 @@ func (x *Extractor) Extract(r *urltext.Reading, ev *page.Evidence, known Known) 
 	x.words(textField, ev.Text)
 	x.counts(r, ev, known)
 	x.office(byte(r.HostKind()), ev, known)
+	x.cues(known)
 	return x.features
 }
 
@@ -115,13 +117,13 @@ func (x *Extractor) roles(r *urltext.Reading, field byte, text string) {
 	}
 }
 
-// words adds the words of a text, and notes what they tell of an office-holder.
+// words adds the words of a text, and counts the cues that they tell of.
 func (x *Extractor) words(field byte, text string) {
-	known := biography()
+	table, told := cues(), &x.cued[placeOf(field)]
 	x.reader.read(text, func(word []byte) {
 		x.addBytes(field, word)
 		x.addBytes(anyField, word)
-		x.told |= known[string(word)]
+		table.each(word, func(cue uint8) { told[cue] = min(told[cue]+1, 3) })
 	})
 }
 
@@ -201,15 +203,17 @@ func (x *Extractor) counts(r *urltext.Reading, ev *page.Evidence, known Known) {
 
 // office adds how much of what biographies of office-holders tell is on the page.
 func (x *Extractor) office(host byte, ev *page.Evidence, known Known) {
-	told := byte(bits.OnesCount8(x.told))
 	named := flags(isName(ev.H1), isName(ev.Title))
-	for i := range byte(concepts) {
-		if x.told&(1<<i) != 0 {
-			x.add('B', i)
-			for j := range i {
-				if x.told&(1<<j) != 0 {
-					x.add('B', i, j)
-				}
+	told := byte(0)
+	for i := range byte(biographyCues) {
+		if !x.tells(i) {
+			continue
+		}
+		told++
+		x.add('B', i)
+		for j := range i {
+			if x.tells(j) {
+				x.add('B', i, j)
 			}
 		}
 	}
@@ -217,6 +221,11 @@ func (x *Extractor) office(host byte, ev *page.Evidence, known Known) {
 	x.add('E', told, host)
 	x.add('I', told, known.Class)
 	x.add('V', min(told, 4), named)
+}
+
+// tells reports whether a word of the page tells of a cue.
+func (x *Extractor) tells(cue byte) bool {
+	return x.cued[inTitles][cue]|x.cued[inHeadings][cue]|x.cued[inText][cue] > 0
 }
 
 // isName reports whether a text, up to a bar or dash, has the form of a person's name: two to five words with capitals.
@@ -243,4 +252,46 @@ func flags(all ...bool) (f byte) {
 		}
 	}
 	return f
+}
+
+// The places where a cue is told.
+const (
+	inTitles = iota
+	inHeadings
+	inText
+	places
+)
+
+func placeOf(field byte) int {
+	switch field {
+	case titleField, h1Field:
+		return inTitles
+	case textField:
+		return inText
+	}
+	return inHeadings
+}
+
+// cues adds which cues the page has, where, and how many words tell of them.
+func (x *Extractor) cues(known Known) {
+	for cue := range byte(maxCues) {
+		all := byte(0)
+		for place := range x.cued {
+			n := x.cued[place][cue]
+			if n > 0 {
+				x.add('T', byte(place), cue)
+			}
+			if n > 1 {
+				x.add('U', byte(place), cue)
+			}
+			all += n
+		}
+		if all > 0 {
+			x.add('X', cue)
+			x.add('Y', cue, known.Class)
+		}
+		if all > 2 {
+			x.add('Z', cue)
+		}
+	}
 }
