@@ -80,9 +80,28 @@ export default {
           ),
         );
       case "/read": {
-        // Reads a whole object, as a JavaScript Worker that works on its bytes would.
+        // Reads a whole object, as a JavaScript Worker that works on its bytes would, and if asked sends as many batches
+        // meanwhile.
+        const [batches, messages, characters] = ["batches", "messages", "characters"].map((name) =>
+          Number(searchParams.get(name)),
+        );
+        const batch = Array.from({ length: Math.round(messages / batches || 0) }, () => ({
+          body: "x".repeat(characters / messages),
+          contentType: "text",
+        }));
+        const { size, body } = await bucket.get(searchParams.get("key"));
         let bytes = 0;
-        for await (const chunk of (await bucket.get(searchParams.get("key"))).body) bytes += chunk.length;
+        let sent = 0;
+        const sending = new Set();
+        for await (const chunk of body) {
+          bytes += chunk.length;
+          for (; sent < batches * (bytes / size); sent++) {
+            if (sending.size === 6) await Promise.race(sending);
+            const send = env.QUEUE.sendBatch(batch).finally(() => sending.delete(send));
+            sending.add(send);
+          }
+        }
+        await Promise.all(sending);
         return Response.json(bytes);
       }
       case "/finished": {

@@ -30,6 +30,7 @@ export async function start({ mains, latency, vars = {}, others = [] }) {
       compatibility_flags: ["service_binding_extra_handlers"],
       r2_buckets: ["engine", "peer"].map((name) => ({ binding: `${name}_BUCKET`, bucket_name: `bench-${name}` })),
       services: sides("engine", "peer"),
+      queues: { producers: [{ binding: "QUEUE", queue: "driver" }] },
     }),
     worker("web", "test/workers/anysite.mjs", { vars: { LATENCY_MS: String(latency) } }),
     ...others,
