@@ -122,10 +122,10 @@ func (g *Group) Match(url string) (Rule, bool) {
 	return *rule, true
 }
 
-// MaxSteps bounds Group.Cost for the URLs of one domain: some 0.9 s in WebAssembly. Of real sites not even 50,000 URLs
-// of 1,000 bytes take more than three quarters of it. Only rules made to be slow take more, with many parts that URLs
+// MaxSteps bounds Group.Cost for the URLs of one domain: at most a second in WebAssembly. Of real sites not even 50,000
+// URLs of 1,000 bytes take more than nine tenths of it. Only rules made to be slow take more, with many parts that URLs
 // contain in almost the right order.
-const MaxSteps = 39_000_000
+const MaxSteps = 33_000_000
 
 // Cost is Allowed with what it took, in steps of some 24 ns each in WebAssembly: about half the length of the
 // URL for the files of real sites, and up to 400,000 for one made to be slow.
