@@ -127,7 +127,7 @@ func (g *Group) Match(url string) (Rule, bool) {
 // contain in almost the right order.
 const MaxSteps = 33_000_000
 
-// Cost is Allowed with what it took, in steps of some 24 ns each in WebAssembly: about half the length of the
+// Cost is Allowed with what it took, in steps of 24 to 29 ns each in WebAssembly: about half the length of the
 // URL for the files of real sites, and up to 400,000 for one made to be slow.
 func (g *Group) Cost(url string) (allowed bool, steps int) {
 	rule, steps := g.decide(url)

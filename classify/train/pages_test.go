@@ -71,6 +71,29 @@ func oneUnseen() *fstest.MapFile {
 	return &fstest.MapFile{Data: fmt.Appendf(nil, "%x\n", sum[:8])}
 }
 
+// TestPages_Written: the hosts of written pages are made up, so none is among those of labelled pages.
+func TestPages_Written(t *testing.T) {
+	dir, domains := os.DirFS(".."), map[string]string{}
+	for _, name := range []string{pagesSet, pagesHeldOut} {
+		pages, err := readPages(dir, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range pages {
+			domains[domainOf(e.url)] = name
+		}
+	}
+	written, err := readPages(dir, pagesWritten)
+	if err != nil || len(written) < 1000 {
+		t.Fatalf("%d written pages, %v", len(written), err)
+	}
+	for _, e := range written {
+		if name := domains[domainOf(e.url)]; name != "" {
+			t.Errorf("%s is of a domain of %s", e.url, name)
+		}
+	}
+}
+
 func TestPages_Refused(t *testing.T) {
 	for name, line := range map[string]string{
 		"no page": `{"url":"https://a.example/x","label":"news"}`,

@@ -9,12 +9,12 @@ import (
 )
 
 // A cue is a concept that pages of a type tell of, in whatever language: that a fee is due, that something enters into
-// force, that a field must be filled in. What is learnt of a cue from pages in one language holds for the others.
+// force, that a field must be filled in. What pages in one language teach about a cue holds for the others.
 
 const (
 	maxCues = 128
 
-	// The first cues are what biographies of office-holders tell: office, group, constituency, birth, career, family.
+	// The first cues are those of biographies of office-holders: office, group, constituency, birth, career, family.
 	biographyCues = 6
 )
 
@@ -75,7 +75,7 @@ const (
 
 func nextHash(hash uint64, c byte) uint64 { return (hash ^ uint64(c)) * 1099511628211 }
 
-// each calls yield with the cues of a word.
+// each calls yield with the cues of a word, with a cue more than once if several of its stems fit.
 func (t *cueTable) each(word []byte, yield func(cue uint8)) {
 	hash := firstHash
 	for i, c := range word {

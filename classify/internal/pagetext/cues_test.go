@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/newsfork/seed-engine/classify/internal/urltext"
 	"github.com/newsfork/seed-engine/page"
@@ -74,6 +75,39 @@ func TestCues(t *testing.T) {
 		if x.tells(cue) {
 			t.Errorf("a walk tells of [%s", name)
 		}
+	}
+}
+
+// TestCues_Words: each entry is one word for the reader, as a piece of a word may be another word. Of Chinese, Japanese
+// and Korean an entry of three characters is two pairs.
+func TestCues_Words(t *testing.T) {
+	var w wordReader
+	for line := range strings.Lines(cueText) {
+		if line[0] == '#' || line[0] == '[' {
+			continue
+		}
+		for entry := range strings.FieldsSeq(line) {
+			first, _ := utf8.DecodeRuneInString(entry)
+			words := 0
+			w.read(entry, func([]byte) { words++ })
+			if words != 1 && !isSpaceless(first) {
+				t.Errorf("%s is %d words", entry, words)
+			}
+		}
+	}
+}
+
+// TestCues_Once: a word that fits a cue in two ways is one word of it.
+func TestCues_Once(t *testing.T) {
+	var x Extractor
+	x.words(textField, "pieteikums")
+	for cue, n := range x.told[inText] {
+		if n > 1 {
+			t.Errorf("cue %d is counted %d times", cue, n)
+		}
+	}
+	if !slices.Contains(x.told[inText][:], 1) {
+		t.Error("no cue is counted")
 	}
 }
 

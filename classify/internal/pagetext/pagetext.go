@@ -52,7 +52,9 @@ type Extractor struct {
 	features []uint32
 	seen     [Size / 64]uint64
 	reader   wordReader
-	cued     [places][maxCues]uint8 // words that tell of each cue, at most 3
+	told     [places][maxCues]uint8 // words of each cue, at most 3
+	word     int                    // number of the word that is read
+	counted  [maxCues]int           // number of the last word of each cue, which may be one of it in several ways
 }
 
 // Extract returns the features of ev, each once, valid until the next call. r has read the URL of the page.
@@ -61,7 +63,7 @@ func (x *Extractor) Extract(r *urltext.Reading, ev *page.Evidence, known Known) 
 		x.seen[f/64] &^= 1 << (f % 64)
 	}
 	x.features = x.features[:0]
-	clear(x.cued[:])
+	clear(x.told[:])
 	x.roles(r, titleField, ev.Title)
 	x.words(titleField, ev.Title)
 	x.roles(r, h1Field, ev.H1)
@@ -117,13 +119,19 @@ func (x *Extractor) roles(r *urltext.Reading, field byte, text string) {
 	}
 }
 
-// words adds the words of a text, and counts the cues that they tell of.
+// words adds the words of a text, and counts those of each cue.
 func (x *Extractor) words(field byte, text string) {
-	table, told := cues(), &x.cued[placeOf(field)]
+	table, told := cues(), &x.told[placeOf(field)]
 	x.reader.read(text, func(word []byte) {
 		x.addBytes(field, word)
 		x.addBytes(anyField, word)
-		table.each(word, func(cue uint8) { told[cue] = min(told[cue]+1, 3) })
+		x.word++
+		table.each(word, func(cue uint8) {
+			if x.counted[cue] != x.word {
+				x.counted[cue] = x.word
+				told[cue] = min(told[cue]+1, 3)
+			}
+		})
 	})
 }
 
@@ -142,15 +150,15 @@ func (w *wordReader) read(text string, yield func(word []byte)) {
 		w.word = w.word[:0]
 	}
 	for _, r := range text {
-		switch {
+		switch lower, isLetter := small(r); {
 		case isSpaceless(r):
 			end()
 			if isSpaceless(previous) {
 				w.word = utf8.AppendRune(utf8.AppendRune(w.word, previous), r)
 				end()
 			}
-		case unicode.IsLetter(r) || unicode.IsMark(r):
-			if a, b := lexicon.Fold(unicode.ToLower(r)); a >= 0 {
+		case isLetter:
+			if a, b := lexicon.Fold(lower); a >= 0 {
 				if w.word = utf8.AppendRune(w.word, a); b > 0 {
 					w.word = utf8.AppendRune(w.word, b)
 				}
@@ -161,6 +169,18 @@ func (w *wordReader) read(text string, yield func(word []byte)) {
 		previous = r
 	}
 	end()
+}
+
+// small returns a letter or mark in lower case. The first cases are frequent, and the look-up of others takes long.
+func small(r rune) (lower rune, isLetter bool) {
+	switch {
+	case r < utf8.RuneSelf:
+		lower = r | 0x20
+		return lower, 'a' <= lower && lower <= 'z'
+	case 'а' <= r && r <= 'я' || 'à' <= r && r <= 'ö':
+		return r, true
+	}
+	return unicode.ToLower(r), unicode.IsLetter(r) || unicode.IsMark(r)
 }
 
 func isSpaceless(r rune) bool {
@@ -223,9 +243,9 @@ func (x *Extractor) office(host byte, ev *page.Evidence, known Known) {
 	x.add('V', min(told, 4), named)
 }
 
-// tells reports whether a word of the page tells of a cue.
+// tells reports whether the page has a word of a cue.
 func (x *Extractor) tells(cue byte) bool {
-	return x.cued[inTitles][cue]|x.cued[inHeadings][cue]|x.cued[inText][cue] > 0
+	return x.told[inTitles][cue]|x.told[inHeadings][cue]|x.told[inText][cue] > 0
 }
 
 // isName reports whether a text, up to a bar or dash, has the form of a person's name: two to five words with capitals.
@@ -254,7 +274,7 @@ func flags(all ...bool) (f byte) {
 	return f
 }
 
-// The places where a cue is told.
+// The places of the words of a cue.
 const (
 	inTitles = iota
 	inHeadings
@@ -272,12 +292,12 @@ func placeOf(field byte) int {
 	return inHeadings
 }
 
-// cues adds which cues the page has, where, and how many words tell of them.
+// cues adds the cues of the page, each with its place and whether several words are of it.
 func (x *Extractor) cues(known Known) {
 	for cue := range byte(maxCues) {
 		all := byte(0)
-		for place := range x.cued {
-			n := x.cued[place][cue]
+		for place := range x.told {
+			n := x.told[place][cue]
 			if n > 0 {
 				x.add('T', byte(place), cue)
 			}
