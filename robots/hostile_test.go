@@ -53,7 +53,7 @@ func TestHostile(t *testing.T) {
 		if size > limit {
 			t.Errorf("%s: %d bytes", c.name, size)
 		}
-		if urls := MaxSteps / (steps + 1); urls < 80 || urls < 50_000 && !slow[c.name] {
+		if urls := MaxSteps / (steps + 1); urls < 90 || urls < 50_000 && !slow[c.name] {
 			t.Errorf("%s: %d URLs are matched", c.name, urls)
 		}
 		if few[c.name] && steps > 5*len(c.url) {

@@ -21,7 +21,7 @@ import (
 // Labelled pages with their evidence: lines like those of the other files, with "page" beside "url", as "seedctl
 // inspect --page --json" prints it. Their domains are in no other file of labelled URLs, so what the model says about
 // their URLs is what it says about unseen ones. Written pages are like those of authorities, of which few are saved, on
-// hosts that do not exist. None of the files has to exist.
+// made-up hosts. None of the files has to exist.
 const (
 	pagesSet     = "testdata/pages.jsonl"
 	pagesHeldOut = "testdata/pages_heldout.jsonl"
