@@ -1,6 +1,8 @@
 package processor
 
 import (
+	"iter"
+	"math"
 	"runtime"
 	"slices"
 
@@ -11,7 +13,15 @@ import (
 )
 
 const (
-	maxBuffered = 12 << 20 // bytes of URLs that are sent as a part; domains count half
+	// maxBuffered caps the bytes of URLs that wait to be sent; domains count half. Hashes that find duplicates take up
+	// to 2 MiB more.
+	maxBuffered = 14 << 20
+
+	// maxWaiting caps the URLs of a domain that wait, as JSON. Whoever collects the domain reads a list at once.
+	maxWaiting = 12 << 20
+
+	// mostBlocks are the blocks up to which domains are told apart by their size. All with more are large.
+	mostBlocks = 1 << 10
 
 	// Rough bytes of a domain and of a host besides their names.
 	domainCost = 256
@@ -20,19 +30,19 @@ const (
 
 func init() { gjson.SetEscapeHTML(false) } // messages are not HTML
 
-// group is one registrable domain of the file.
+// group is one registrable domain of the file, and its URLs that wait to be sent.
 type group struct {
 	domain    string
 	id        string // of the first record with an id whose domain matches its URL
 	authority string // of the first record with an authority
-	sent      bool   // in a part, so that id and authority are fixed
-	head      ref    // its URLs, in the order of the file
-	tail      ref
-	urls      int // number of URLs
-	size      int // bytes of the URLs as JSON array
+	sent      bool   // in a message, so that id and authority are fixed
+	pattern   pattern
+	entries   chain // in the order of the file
+	urls      int   // number of URLs
+	size      int   // bytes of the URLs as JSON array
 }
 
-// groups collects the URLs of a file, or of a part of it, by registrable domain.
+// groups collects the URLs of a file by registrable domain.
 type groups struct {
 	limit         int // see maxBuffered
 	country       string
@@ -42,10 +52,14 @@ type groups struct {
 	problems      []problem        // without repetition
 	counted       int              // domains that newDomains has counted
 	disagreements int
+	overlong      bool // a domain has maxWaiting
 
-	entries entries
-	tables  int // bytes of domains and hosts
-	escaped []byte
+	blocks       blocks
+	seen         seen
+	descriptions descriptions
+	tables       int // bytes of domains and hosts
+	escaped      []byte
+	entry        []byte
 }
 
 // start begins a file of a partition of country.
@@ -55,23 +69,61 @@ func (g *groups) start(country string) {
 	}
 	g.country, g.disagreements = country, 0
 	g.forgetDomains()
-	g.forgetURLs()
+	g.descriptions.start()
 }
 
 // full reports whether it is time to send a part. Domains count half, because their messages cost as much however few
 // URLs they have.
-func (g *groups) full() bool { return g.entries.memory+g.tables/2 > g.limit }
+func (g *groups) full() bool { return g.overlong || g.blocks.taken*blockSize+g.tables/2 > g.limit }
 
-// forgetURLs removes the URLs after they were sent. The domains stay, so that every part describes them alike and
-// looks none up again, unless they take too much memory.
-func (g *groups) forgetURLs() {
-	if g.tables > g.limit/3*2 {
-		g.forgetDomains()
+// due returns the domains to send: at the end of the file all, and when the groups are full those with the most URLs,
+// an eighth of the memory. Where domains take turns in a file, a message has almost twice as many URLs then as if all
+// domains were sent at once.
+func (g *groups) due(last bool) iter.Seq[*group] {
+	size, left := int32(1), math.MaxInt
+	if !last && !g.crowded() {
+		size, left = g.largest(g.limit / 8 / blockSize)
 	}
+	return func(yield func(*group) bool) {
+		for i := range g.list {
+			d := &g.list[i]
+			if d.urls == 0 {
+				continue
+			}
+			waits := d.entries.blocks < size
+			if min(d.entries.blocks, mostBlocks) == size {
+				waits = left <= 0
+				left -= int(d.entries.blocks)
+			}
+			if (!waits || d.size >= maxWaiting) && !yield(d) {
+				return
+			}
+		}
+	}
+}
+
+// largest finds the domains with the most blocks, which have a number of blocks together: all that are larger than a
+// size, and such of that size as have left blocks together.
+func (g *groups) largest(together int) (size int32, left int) {
+	var domains [mostBlocks + 1]int
 	for i := range g.list {
-		g.list[i].urls, g.list[i].size = 0, 0
+		domains[min(g.list[i].entries.blocks, mostBlocks)]++
 	}
-	g.entries.reset()
+	left = together
+	for size = mostBlocks; size > 1 && left > int(size)*domains[size]; size-- {
+		left -= int(size) * domains[size]
+	}
+	return size, left
+}
+
+// crowded reports whether the domains take most of the memory.
+func (g *groups) crowded() bool { return g.tables > g.limit/3*2 }
+
+// forgetURLs removes the URLs of a domain after they were sent. The domain stays, so that every part describes it alike
+// and looks nothing up again.
+func (g *groups) forgetURLs(d *group) {
+	g.blocks.release(&d.entries)
+	d.urls, d.size = 0, 0
 }
 
 func (g *groups) forgetDomains() {
@@ -79,15 +131,15 @@ func (g *groups) forgetDomains() {
 	g.list, g.problems = g.list[:0], g.problems[:0]
 	g.byDomain = map[string]int32{}
 	g.byAuthority.reset()
-	g.tables, g.counted = 0, 0
+	g.tables, g.counted, g.overlong = 0, 0, false
 }
 
 // release ends a file. The next file reuses small buffers. Large ones are freed at once: a WASM instance never
 // shrinks, so they must be free before anything else is allocated.
 func (g *groups) release() {
 	g.forgetDomains()
-	g.forgetURLs()
-	if g.entries.release() {
+	g.seen.reset()
+	if g.blocks.reset() {
 		g.list, g.byAuthority = nil, hosts{}
 		runtime.GC()
 	}
@@ -139,21 +191,32 @@ func (g *groups) add(r *dataset.Record) (added bool, why problem) {
 		g.escaped = gjson.AppendJSONString(g.escaped[:0], view(u))
 		u = g.escaped[1 : len(g.escaped)-1]
 	}
-	entry, size, added := g.entries.add(u, split, r)
-	if !added {
+	if !g.seen.add(u) {
 		return false, ""
 	}
-	if d.urls == 0 {
-		d.head = entry
-		d.size = len("[]")
-	} else {
-		g.entries.link(d.tail, entry)
-		d.size += len(",")
-	}
-	d.tail = entry
-	d.urls++
-	d.size += size
+	g.append(d, u, &split, r)
 	return true, ""
+}
+
+// append adds a URL to a group.
+func (g *groups) append(d *group, u []byte, split *parts, r *dataset.Record) {
+	title := r.JSON(dataset.Title)
+	if title == nil {
+		title = noTitle
+	}
+	if d.pattern.text == "" {
+		d.pattern = newPattern(u, title, split)
+		g.tables += len(d.pattern.text)
+	}
+	g.descriptions.of(r)
+	g.entry = appendEntry(g.entry[:0], &d.pattern, &g.descriptions, u, title, split)
+	g.blocks.append(&d.entries, g.entry)
+	d.urls++
+	d.size += len(",") + sizeOf(&g.descriptions, u, title, split)
+	if d.urls == 1 {
+		d.size += len("[]") - len(",")
+	}
+	g.overlong = g.overlong || d.size >= maxWaiting
 }
 
 // lookUp finds the group of an authority that is new in the file.
@@ -194,15 +257,25 @@ func canonical(host []byte) string {
 	return name
 }
 
+// read returns a reader of the URLs of a group, which is not empty.
+func (g *groups) read(d *group) entryReader {
+	return entryReader{g.blocks.read(d.entries), &d.pattern, g.descriptions.first}
+}
+
 // appendURLs appends the URLs of a group, which is not empty, as a JSON array.
 func (g *groups) appendURLs(b []byte, d *group) []byte {
 	b = append(b, '[')
-	for e := range g.entries.chain(d.head, d.urls) {
-		b = append(g.entries.appendEntry(b, e), ',')
+	r := g.read(d)
+	for range d.urls {
+		b = append(r.appendJSON(b), ',')
 	}
 	b[len(b)-1] = ']'
 	return b
 }
 
-// firstURL returns the first URL of a group, JSON-escaped.
-func (g *groups) firstURL(d *group) []byte { return urlOf(g.entries.at(d.head)) }
+// appendFirstURL appends the first URL of a group, JSON-escaped.
+func (g *groups) appendFirstURL(b []byte, d *group) []byte {
+	r := g.read(d)
+	_, b = r.appendURL(b)
+	return b
+}

@@ -73,23 +73,24 @@ func (o *outbox) start(ctx context.Context, store Store, sender Sender, m *contr
 	}{m.Partition, m.FilePath, m.Force, m.RequestedAt})[1:]
 }
 
-// flush sends all collected URLs and empties the groups. A file with a single flush has no parts.
+// flush sends the URLs of the domains that are due, in the end of all, and removes them from the groups. A file with a
+// single flush has no parts.
 func (o *outbox) flush(g *groups, last bool) error {
 	part := o.parts + 1
 	if last && part == 1 {
 		part = 0
 	}
 	o.parts++
-	for i := range g.list {
-		d := &g.list[i]
-		if d.urls == 0 {
-			continue
-		}
+	for d := range g.due(last) {
 		if err := o.add(g, d, part); err != nil {
 			return err
 		}
+		g.forgetURLs(d)
 	}
-	g.forgetURLs()
+	g.overlong = false
+	if g.crowded() {
+		g.forgetDomains()
+	}
 	if last && o.batch.Len() > 0 {
 		if err := o.send(); err != nil {
 			return err
@@ -132,7 +133,7 @@ func (o *outbox) compose(g *groups, d *group, part int, list string) {
 	b = append(b, `","domain_id":`...)
 	b = gjson.AppendJSONString(b, d.id)
 	b = append(b, `,"domain_url":"`...)
-	b = append(b, g.firstURL(d)...)
+	b = g.appendFirstURL(b, d)
 	b = append(b, `","registrable_domain":"`...)
 	b = append(b, d.domain...)
 	b = append(b, `","authority":`...)
@@ -198,8 +199,9 @@ func (o *outbox) put(g *groups, d *group, key string) error {
 		return storage(err)
 	}
 	piece, separator := o.message[:0], byte('[')
-	for e := range g.entries.chain(d.head, d.urls) {
-		piece = g.entries.appendEntry(append(piece, separator), e)
+	r := g.read(d)
+	for range d.urls {
+		piece = r.appendJSON(append(piece, separator))
 		separator = ','
 		if len(piece) >= pieceSize {
 			if err = o.write(upload, piece); err != nil {

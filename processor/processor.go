@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -153,6 +154,8 @@ func (p *Processor) open(ctx context.Context, m *contract.SeedMessage, file cont
 // stream reads the file and sends its URLs. No send is in progress when it returns.
 func (p *Processor) stream(ctx context.Context, m *contract.SeedMessage, file contract.RawFile, body *r2.Body,
 	sender Sender) (result Result, err error) {
+	// The URLs that wait are most of the memory, and few bytes become garbage. So the memory may be almost full.
+	defer debug.SetGCPercent(debug.SetGCPercent(25))
 	p.reader.Reset(body)
 	p.groups.start(file.Partition.Country)
 	p.outbox.start(ctx, p.Store, sender, m, file)

@@ -623,22 +623,31 @@ func TestProcess_InlineLimit(t *testing.T) {
 	}
 }
 
-// newParted is a site where a part of a file is 256 KiB.
+// newParted is a site where a part of a file is 384 KiB.
 func newParted(t testing.TB, file string) *site {
 	s := newSite(t, file)
 	s.groups.start("")
-	s.groups.limit = 256 << 10
+	s.groups.limit = 384 << 10
 	return s
 }
 
-const partedURLs = 6_000
+const partedURLs = 9_000
 
 // parted is a file of several parts.
 func parted(domains int) string {
 	return many(partedURLs, func(i int) string {
-		return fmt.Sprintf("https://www.domain-%d.gov.sg/item-%d", i%domains,
-			i)
+		return fmt.Sprintf("https://www.domain-%d.gov.sg/item-%d-%s", i%domains, i, noise(i, 160))
 	})
+}
+
+// noise is a text of n letters in which none repeats another.
+func noise(seed, n int) string {
+	rnd := rand.New(rand.NewPCG(5, uint64(seed)))
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = 'a' + byte(rnd.IntN(26))
+	}
+	return string(b)
 }
 
 func TestProcess_Parts(t *testing.T) {
@@ -729,21 +738,46 @@ func TestProcess_SlowStores(t *testing.T) {
 	}
 }
 
-// TestProcess_LargeFile: a part uses all the memory that it may, and frees it.
+// TestProcess_LargeFile: URLs wait while they have memory, then an eighth of them is sent. In the end all is freed.
 func TestProcess_LargeFile(t *testing.T) {
-	const n = 12_000
-	title := strings.Repeat("x", 1500)
-	s := newSite(t, many(n, func(i int) string { return fmt.Sprintf("https://domain-%d.com/%d?%s", i%7, i, title) }))
+	const n, domains = 16_000, 70
+	s := newSite(t, many(n, func(i int) string {
+		return fmt.Sprintf("https://domain-%d.com/%d?%s", i%domains, i, noise(i, 1500))
+	}))
 	r := s.process(t)
 	bytesOf := map[int]int{} // by part
 	for _, m := range s.domains(t) {
-		bytesOf[m.Part] += len(s.object(t, m.URLsPath))
+		for _, u := range m.URLs {
+			bytesOf[m.Part] += len(u.URL)
+		}
 	}
-	if r.URLs != n || len(bytesOf) != 2 || bytesOf[1] < maxBuffered*95/100 || bytesOf[1] > maxBuffered*101/100 {
+	parts := len(bytesOf)
+	if r.URLs != n || parts < 5 || bytesOf[parts] < maxBuffered*80/100 || bytesOf[parts] > maxBuffered {
 		t.Errorf("%+v, bytes by part %v", r, bytesOf)
 	}
-	if s.groups.entries.slabs != nil {
-		t.Errorf("%d slabs are kept", len(s.groups.entries.slabs))
+	for part := 1; part < parts; part++ {
+		if n := bytesOf[part]; n < maxBuffered/8*9/10 || n > maxBuffered/8*12/10 {
+			t.Errorf("part %d has %d bytes", part, n)
+		}
+	}
+	if s.groups.blocks.slabs != nil || len(s.groups.seen.now) == maxSeen {
+		t.Errorf("%d slabs are kept", len(s.groups.blocks.slabs))
+	}
+}
+
+// TestProcess_LongLists: a list of URLs that are much alike ends at maxWaiting, however little memory they take.
+func TestProcess_LongLists(t *testing.T) {
+	const n = 6_000
+	alike := strings.Repeat("x", 5_000)
+	s := newSite(t, many(n, func(i int) string { return fmt.Sprintf("https://a.com/?%s&page=%d", alike, i) }))
+	r := s.process(t)
+	if r.URLs != n || r.DomainsSent < 3 {
+		t.Errorf("%+v", r)
+	}
+	for _, m := range s.domains(t) {
+		if size := len(s.object(t, m.URLsPath)); size > maxWaiting+2*len(alike) {
+			t.Errorf("part %d has %d bytes", m.Part, size)
+		}
 	}
 }
 

@@ -224,3 +224,6 @@ func trim(u []byte) []byte {
 
 // view returns the bytes as a string that is valid while they do not change.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// bytesOf returns the bytes of a string, which must not be changed.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
