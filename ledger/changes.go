@@ -51,10 +51,10 @@ func (c *Changes) statements() []Statement {
 		pieces(insertDeadLetters, rowsOf(c.DeadLetters)),
 		pieces(insertPartitions, c.partitions()),
 		pieces(queueFiles, queuedRows(c.QueuedFiles)),
-		countedPieces(namedQueued, []string{queueDomains}, queuedRows(c.QueuedDomains)),
+		queuePieces(queuedRows(c.QueuedDomains)),
 		pieces(changeFiles, rowsOf(c.Files)),
 		pieces(findFiles, rowsOf(c.FoundFiles)),
-		countedPieces(namedDomains, []string{finishDomains, changeDomains}, rowsOf(c.Domains)))
+		domainPieces(rowsOf(c.Domains)))
 }
 
 // partitions returns the partitions of files and domains.

@@ -35,15 +35,16 @@ SELECT q.id, n.value, q.queued_at, q.needed_at, 0, 0, 0, 0 FROM q JOIN json_each
 WHERE true` + laterQueued
 
 	changeDomains = `INSERT INTO domains (partition, domain, queued_at, needed_at, collected_at, met_at, gave_up_at,
-excluded_at, reachable, robots, sitemap, barrier, duration_ms, error_type, error_message, revision, changed_at)
+excluded_at, reachable, robots, sitemap, barrier, duration_ms, error_type, error_message, revision, changed_at, prior)
 SELECT p.id, value->>'domain', value->>'queued_at', value->>'needed_at', value->>'collected_at', value->>'met_at',
 value->>'gave_up_at', value->>'excluded_at',
   value->>'reachable', value->>'robots', value->>'sitemap', value->>'barrier', value->>'duration_ms',
 value->>'error_type',
-value->>'error_message', value->>'revision', value->>'changed_at'
+value->>'error_message', value->>'revision', value->>'changed_at', '[1]'
 FROM json_each(?1) JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category'
 AND p.date = value->>'date' WHERE true
 ON CONFLICT DO UPDATE SET
+  prior = ` + priorOf + `,
   queued_at = max(queued_at, excluded.queued_at),
   needed_at = max(needed_at, excluded.needed_at),
   met_at = max(met_at, excluded.met_at),
@@ -206,9 +207,12 @@ func (q *DomainQuery) statement() (Statement, error) {
 	}
 	order := `partition, domain`
 	if q.SlowestFirst {
-		order = `duration_ms DESC, partition, domain`
+		order = slowestFirst
 	}
 	others := c.clone()
+	if q.SlowestFirst && (state == "" || state == contract.Processed) && !q.Filter.Whole() {
+		return q.slowest(c, state), nil
+	}
 	if state == "" && q.timed() {
 		from := c.stateFrom(q, contract.Processed)
 		return c.union(from, &others, others.stateFrom(q, contract.Failed), order, q.Limit), nil
@@ -273,6 +277,49 @@ func (q *DomainQuery) conditions(state contract.DomainState) (c conditions) {
 	return c
 }
 
+// Processed domains that took slowMS or more are in the index domains_slow.
+const (
+	slowMS       = 5000
+	slow         = `d.duration_ms >= 5000`
+	slowestFirst = `duration_ms DESC, partition, domain`
+)
+
+// slowest returns the statement of a page of the slowest domains that are processed or, if state is empty, failed. It
+// reads processed ones that are not in domains_slow only if those in it do not fill the page: no index has them all.
+func (q *DomainQuery) slowest(c conditions, state contract.DomainState) Statement {
+	limit := int64(q.Limit) + 1
+	of := func(c conditions, from string) Statement {
+		return Statement{`SELECT ` + domainColumns + from + c.where(), c.args}
+	}
+	indexed, others, failed := c.clone(), c.clone(), c.clone()
+	indexed.and(`d.state = 'processed' AND ` + slow)
+	others.and(`d.state = 'processed' AND d.duration_ms < 5000`)
+	const partitions = ` JOIN partitions AS p ON p.id = d.partition`
+	parts := []Statement{of(indexed, ` FROM domains AS d INDEXED BY domains_slow`+partitions)}
+	if state == "" {
+		parts = append(parts, of(failed, failed.stateFrom(q, contract.Failed)))
+	}
+	if q.SlowerThanMS == nil || *q.SlowerThanMS < slowMS {
+		hint := q.index(contract.Processed)
+		if q.Barrier != "" {
+			hint = ` INDEXED BY domains_by_barrier`
+		}
+		few := ` FROM (SELECT 1 WHERE (SELECT count(*) FROM (SELECT 1 FROM domains AS d INDEXED BY domains_slow` +
+			indexed.where() + ` LIMIT ?)) < ?) CROSS JOIN domains AS d`
+		rest := of(others, few+hint+partitions)
+		parts = append(parts, Statement{`SELECT * FROM (` + rest.SQL + ` ORDER BY ` + slowestFirst + ` LIMIT ?)`,
+			slices.Concat(indexed.args, []any{limit, limit}, rest.Args, []any{limit})})
+	}
+	var all Statement
+	for i, part := range parts {
+		if i > 0 {
+			all.SQL += ` UNION ALL `
+		}
+		all.SQL, all.Args = all.SQL+part.SQL, append(all.Args, part.Args...)
+	}
+	return Statement{all.SQL + ` ORDER BY ` + slowestFirst + ` LIMIT ?`, append(all.Args, limit)}
+}
+
 // startAfter adds the conditions of the cursor.
 func (q *DomainQuery) startAfter(c *conditions, state contract.DomainState) error {
 	if q.Cursor == "" {
@@ -312,6 +359,9 @@ func (c *conditions) stateFrom(q *DomainQuery, state contract.DomainState) strin
 	}
 	if state == contract.Failed && q.timed() {
 		c.and(`d.duration_ms IS NOT NULL`) // a domain that was never collected has none
+	}
+	if q.index(state) == " INDEXED BY domains_slow" {
+		c.and(slow)
 	}
 	return ` FROM domains AS d` + q.index(state) + ` JOIN partitions AS p ON p.id = d.partition`
 }
@@ -357,8 +407,8 @@ func (q *DomainQuery) index(state contract.DomainState) string {
 	case q.Barrier != "" && !q.SlowestFirst && state != contract.Pending:
 		name = "domains_by_barrier"
 	// (One partition is sorted quickly.)
-	case state == contract.Processed && q.timed() && !q.Filter.Whole():
-		name = "domains_by_duration"
+	case state == contract.Processed && q.SlowerThanMS != nil && *q.SlowerThanMS >= slowMS && !q.Filter.Whole():
+		name = "domains_slow"
 	case state == contract.Failed && q.timed() && q.ErrorType == "" && !q.Filter.Whole():
 		name = "domains_failed_by_duration"
 	case state == contract.Processed && q.Robots != nil && !*q.Robots:

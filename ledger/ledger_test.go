@@ -139,11 +139,16 @@ func (a answer) Batch(_ context.Context, statements []ledger.Statement) ([]ledge
 type recorder struct {
 	*sqlite.DB
 	statements []ledger.Statement
+	changes    int64 // rows inserted, updated or deleted
 }
 
 func (r *recorder) Batch(ctx context.Context, statements []ledger.Statement) ([]ledger.Result, error) {
 	r.statements = append(r.statements, statements...)
-	return r.DB.Batch(ctx, statements)
+	results, err := r.DB.Batch(ctx, statements)
+	for _, result := range results {
+		r.changes += result.Changes
+	}
+	return results, err
 }
 
 // Statements are sent as their texts and the JSON of their parameters.

@@ -255,13 +255,18 @@ func (q *StatusQuery) firstHour() int64 {
 }
 
 func (q *StatusQuery) byHour() Statement {
-	c := q.conditions()
-	c.and("h.hour >= ?", q.firstHour())
-	return Statement{`SELECT h.hour,
-  total(h.files_processed) AS files_processed, total(h.files_failed) AS files_failed,
-  total(h.domains_processed) AS domains_processed, total(h.domains_failed) AS domains_failed,
-  total(h.duration_ms) AS duration_ms
-FROM hours AS h JOIN partitions AS p ON p.id = h.partition` + c.where() + ` GROUP BY h.hour`, c.args}
+	over, newest := q.conditions(), q.conditions()
+	over.and("h.hour >= ?", q.firstHour())
+	newest.and("p.hour >= ?", q.firstHour())
+	return Statement{`SELECT hour, total(files_processed) AS files_processed, total(files_failed) AS files_failed,
+total(domains_processed) AS domains_processed, total(domains_failed) AS domains_failed,
+total(duration_ms) AS duration_ms
+FROM (
+  SELECT h.hour, h.files_processed, h.files_failed, h.domains_processed, h.domains_failed, h.duration_ms
+  FROM hours AS h JOIN partitions AS p ON p.id = h.partition` + over.where() + `
+  UNION ALL SELECT p.hour, 0, 0, p.hour_processed, p.hour_failed, p.hour_duration_ms FROM partitions AS p` +
+		newest.where() + `)
+GROUP BY hour`, append(over.args, newest.args...)}
 }
 
 func (q *StatusQuery) rejections() Statement {

@@ -139,13 +139,17 @@ func anyOrder(t T, db ledger.DB, name string) {
 		events = append(events, c)
 	}
 	snapshot := func() []map[string]any {
-		return append(
+		rows := append(
 			query(t, db,
 				`SELECT * FROM files WHERE partition IN (SELECT id FROM partitions WHERE category = ?1)
 ORDER BY name`, name),
 			query(t, db,
 				`SELECT * FROM domains WHERE partition IN (SELECT id FROM partitions WHERE category = ?1)
 ORDER BY domain`, name)...)
+		for _, row := range rows {
+			delete(row, "prior") // of the last batch
+		}
+		return rows
 	}
 	var first []map[string]any
 	for run := range 6 {
@@ -201,11 +205,14 @@ func domainPages(t T, db ledger.DB, name string) {
 		if i%6 > 2 {
 			d.Revision, d.ChangedAt = i, at(i)
 		}
+		if d.Outcome != nil && i >= 30 { // some of both kinds
+			d.Outcome.Duration += 5 * time.Second
+		}
 		changes = append(changes, d)
 	}
 	record(t, db, ledger.Changes{Domains: changes})
 	yes, no := true, false
-	slower := int64(3)
+	slower, slowest := int64(3), int64(5004)
 	for _, c := range []struct {
 		what string
 		q    ledger.DomainQuery
@@ -224,6 +231,12 @@ func domainPages(t T, db ledger.DB, name string) {
 			func(i int) bool { return i%6 > 2 && 1+i/10 > 3 || i%6 == 1 && i > 3 }},
 		{"slow and processed", ledger.DomainQuery{SlowerThanMS: &slower, SlowestFirst: true, State: contract.Processed},
 			func(i int) bool { return i%6 > 2 && 1+i/10 > 3 }},
+		{"the slowest", ledger.DomainQuery{SlowerThanMS: &slowest, SlowestFirst: true},
+			func(i int) bool { return i%6 > 2 && i >= 40 || i%6 == 1 && i > 30 }},
+		{"the slowest, by name", ledger.DomainQuery{SlowerThanMS: &slowest, State: contract.Processed},
+			func(i int) bool { return i%6 > 2 && i >= 40 }},
+		{"slowest behind a barrier", ledger.DomainQuery{SlowestFirst: true, Barrier: contract.Forbidden},
+			func(i int) bool { return i%6 > 2 && (1+i/10)%4 == 1 }},
 		{"slowest first", ledger.DomainQuery{SlowestFirst: true}, func(i int) bool { return i%6 > 2 || i%6 == 1 }},
 		{"slowest failed ones", ledger.DomainQuery{SlowestFirst: true, State: contract.Failed},
 			func(i int) bool { return i%6 == 1 }},
@@ -494,4 +507,40 @@ func counted(t T, db ledger.DB, name string) {
 	query(t, db, `UPDATE domains SET gave_up_at = ?2, queued_at = ?2, needed_at = ?2 WHERE domain = 'b.sg'
 AND partition = (SELECT id FROM partitions WHERE category = ?1 AND date = '2026-01-28')`, name, at(6).UnixMilli())
 	trend("written by another", 0, 2, 2, 3, 2)
+}
+
+// domainHours: whatever order collections are recorded in, and however often, each counts once in its hour.
+func domainHours(t T, db ledger.DB, name string) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for run := range 4 {
+		category := fmt.Sprint(name, run)
+		var list []ledger.DomainChange
+		var want [6]int64 // two numbers an hour
+		for i := range 40 {
+			hour := i * 3 / 40
+			o := outcome(hour*3600+i, i%4 > 0)
+			o.Duration = time.Duration(1+hour) * time.Second
+			if want[2*hour+1]++; o.Reachable {
+				want[2*hour], want[2*hour+1] = want[2*hour]+1, want[2*hour+1]-1
+			}
+			list = append(list, ledger.DomainChange{Partition: place(category, fmt.Sprint("2026-01-2", i%2)),
+				Domain: fmt.Sprintf("d%02d.sg", i), Outcome: o})
+		}
+		if run > 0 {
+			list = append(list, list[:10]...)
+			random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		}
+		for batch := range slices.Chunk(list, 1+3*run) {
+			record(t, db, ledger.Changes{Domains: batch})
+		}
+		s := status(t, db, ledger.StatusQuery{Filter: contract.Filter{Category: category}, Now: at(2 * 3600),
+			TrendHours: 3})
+		var got [6]int64
+		for i, h := range s.Trend {
+			got[2*i], got[2*i+1] = h.DomainsProcessed, h.DomainsFailed
+			expect(t, "average", h.AvgProcessingMS, int64(1000*(1+i)))
+		}
+		expect(t, fmt.Sprint("trend of run ", run), got, want)
+		recount(t, db, category, fmt.Sprint("run ", run))
+	}
 }

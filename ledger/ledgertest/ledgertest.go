@@ -58,6 +58,7 @@ var Cases = []Case{
 	{"one domain in several partitions", domainPartitions},
 	{"the leading error of what failed", leadingErrors},
 	{"numbers of partitions, hours and errors", numbers},
+	{"collections by the hour", domainHours},
 	{"lists, choices and resolutions of dead letters", deadLettersResolved},
 	{"the history of a dead letter", deadLetterHistory},
 	{"letters by the beginning of their ids", deadLetterPrefix},

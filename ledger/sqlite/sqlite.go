@@ -24,6 +24,7 @@ type DB struct {
 	Fail func() error
 
 	mu     sync.Mutex
+	steps  int
 	conn   *sqlite3.Conn
 	cached map[string]*sqlite3.Stmt // D1 keeps statements too
 }
@@ -180,6 +181,13 @@ func (d *DB) Batch(ctx context.Context, statements []ledger.Statement) (results 
 	return results, nil
 }
 
+// Steps returns the steps of SQLite's virtual machine so far: a measure of work that is equal on every machine.
+func (d *DB) Steps() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.steps
+}
+
 // Size returns the size of the database in bytes.
 func (d *DB) Size(ctx context.Context) (int64, error) {
 	results, err := d.Batch(ctx, []ledger.Statement{{SQL: `SELECT page_count * page_size AS bytes
@@ -252,6 +260,7 @@ func (d *DB) run(s ledger.Statement) (r ledger.Result, err error) {
 	if err := stmt.Err(); err != nil {
 		return r, err
 	}
+	d.steps += stmt.Status(sqlite3.STMTSTATUS_VM_STEP, true)
 	r.Changes = d.conn.TotalChanges() - before
 	r.Rows, err = json.Marshal(rows)
 	return r, err
