@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -162,7 +161,7 @@ func (k *auditor) checkChunk(data []byte) {
 		}
 		return
 	}
-	if !slices.IsSortedFunc(c.all(), func(a, b recentURL) int { return cmp.Compare(a.hash, b.hash) }) {
+	if !slices.IsSortedFunc(c.all(), compareHashes) {
 		k.errorf("a chunk that is not sorted")
 	}
 }
@@ -259,10 +258,10 @@ func (k *auditor) checkWaiting(h *Host, waits map[uint64]bool) {
 	if h.hashesOnly || h.unsure {
 		return
 	}
-	known := slices.Clone(h.recent)
+	known := slices.Clone(h.recent.all())
 	for i := range 1 << h.bits {
 		for _, r := range chunk(k.c.parts.rows[h.ID<<partBits|int64(i)]).all() {
-			if h.recently(r.hash) < 0 {
+			if _, found := h.recent.find(r.hash); !found {
 				known = append(known, r)
 			}
 		}

@@ -235,8 +235,12 @@ const (
 	Kinds
 )
 
-// hostVersion is the first byte of a host's record. A later version appends fields.
-const hostVersion = 1
+// hostVersion is the first byte of a host's record. A later version appends fields. Since version 5 of the shard it is
+// packedVersion, and recent is a urlList, except in a host that is not verified.
+const (
+	hostVersion   = 1
+	packedVersion = 2
+)
 
 const (
 	hostExcluded = 1 << iota
@@ -252,7 +256,11 @@ func (h *Host) append(b []byte) []byte {
 	if h.Lease != 0 {
 		flags |= hostLeased
 	}
-	b = append(b, hostVersion, flags)
+	version := byte(packedVersion)
+	if h.hashesOnly {
+		version = hostVersion
+	}
+	b = append(b, version, flags)
 	for _, v := range [...]int64{h.Delay.Milliseconds(), h.Override.Milliseconds(), h.Slow, h.Calm, int64(h.Ready),
 		int64(h.Blocked), int64(h.RobotsEnds), int64(h.Unresolved), h.URLs, h.Done, h.Failed, int64(h.turn),
 		int64(h.bits), h.nextSegment} {
@@ -266,9 +274,9 @@ func (h *Host) append(b []byte) []byte {
 		b = p.append(b)
 	}
 	if h.hashesOnly {
-		b = appendUint(b, int64(len(h.recent)))
-		for _, r := range h.recent {
-			b = appendHash(b, r.hash)
+		b = appendUint(b, int64(h.recent.len()))
+		for _, hash := range h.hashes() {
+			b = appendHash(b, hash)
 		}
 	} else {
 		b = append(b, 0)
@@ -296,10 +304,7 @@ func (h *Host) append(b []byte) []byte {
 		unsure = 1
 	}
 	b = appendUint(appendUint(appendUint(b, h.Failures), h.Refusals), unsure)
-	b = appendUint(b, int64(len(h.recent)))
-	for i := range h.recent {
-		b = h.recent[i].append(b)
-	}
+	b = h.recent.append(b)
 	b = appendUint(h.appendSchedule(b), h.LastLease)
 	b = appendString(h.Patterns.append(h.Texts.append(b)), h.Rules)
 	b = h.Copies.append(appendUint(b, h.RulesAt))
@@ -333,22 +338,6 @@ func (d *decoder) missing(h *Host) {
 	for i := range h.Missing {
 		h.Missing[i] = d.hash()
 	}
-}
-
-// partShift is the first of the bits of a recent URL's flags that hold its part of an hour.
-const partShift = 4
-
-// append packs a URL of the host's row.
-func (r *recentURL) append(b []byte) []byte {
-	flags := int64(r.Life) | int64(r.Part)<<partShift
-	listed, foreign := r.packed()
-	if listed {
-		flags |= 4
-	}
-	if foreign {
-		flags |= 8
-	}
-	return appendUint(append(appendHash(b, r.hash), byte(flags)), r.At)
 }
 
 // appendSchedule packs when the host's pages are fetched again.
@@ -386,18 +375,19 @@ func (d *decoder) segments() []segment {
 	return list
 }
 
-// minRecent is the least number of bytes that a recent URL takes.
+// minRecent is the least number of bytes that a recent URL took before version 5.
 const minRecent = hashBytes + 2
 
-func (d *decoder) recentURLs() []recentURL {
+// recentPairs reads recent URLs as versions before 5 wrote them: each hash before its flags and hour.
+func (d *decoder) recentPairs() (s recentURLs) {
 	list := make([]recentURL, d.count(minRecent))
 	for i := range list {
 		hash, flags := d.hash(), d.byte()
-		k := unpackKnown(Life(flags&3), flags&4 != 0, flags&8 != 0)
-		k.At, k.Part = d.int(), flags>>partShift
-		list[i] = recentURL{hash, k}
+		list[i] = recentURL{hash, knownOfRecent(uint32(flags) << hourShift)}
+		list[i].At = d.int()
 	}
-	return list
+	s.replace(list)
+	return s
 }
 
 func (p place) append(b []byte) []byte {
@@ -439,7 +429,8 @@ func (d *decoder) lease(h *Host) {
 func decodeHost(id int64, name string, domain int64, record []byte) (*Host, error) {
 	d := decode(record)
 	h := newHost(nil, id, name, domain)
-	if version := d.byte(); version != hostVersion {
+	version := d.byte()
+	if version != hostVersion && version != packedVersion {
 		d.fail()
 	}
 	flags := d.byte()
@@ -458,9 +449,11 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 	for i := range h.places[:KindVisit] {
 		h.places[i] = d.place()
 	}
-	for range d.count(hashBytes) {
-		h.recent = append(h.recent, recentURL{hash: d.hash()})
+	hashes := make([]recentURL, d.count(hashBytes)) // of version 1
+	for i := range hashes {
+		hashes[i].hash = d.hash()
 	}
+	h.recent.replace(hashes)
 	h.segments = d.segments()
 	if flags&hostLeased != 0 {
 		d.lease(h)
@@ -477,7 +470,11 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*Host, erro
 	}
 	if h.hashesOnly = d.at == len(d.text); !h.hashesOnly { // since version 2
 		h.Failures, h.Refusals, h.unsure = d.int(), d.int(), d.int() != 0
-		h.recent = d.recentURLs()
+		if version == packedVersion {
+			h.recent = d.recent(record)
+		} else {
+			h.recent = d.recentPairs()
+		}
 		d.schedule(h)
 		h.LastLease = d.int()
 		if d.at < len(d.text) {

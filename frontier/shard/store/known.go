@@ -1,22 +1,22 @@
 package store
 
 import (
-	"cmp"
+	"encoding/binary"
 	"slices"
 	"sort"
 
 	"github.com/newsfork/seed-engine/epoch"
 )
 
-// A host remembers its URLs by hashes of 48 bits, each with 16 bits that say what became of the URL. New entries gather
-// in the host's row (recent). They are merged into sorted chunks, chosen by the hash's first bits. A chunk that
-// outgrows maxChunk doubles the number of chunks. At the limit of that, with two million URLs, the chunk forgets URLs
+// A host remembers its URLs by hashes of 48 bits, and of each what became of it. New entries gather in the host's row
+// (recent). They are merged into sorted chunks, chosen by the hash's first bits. A chunk that outgrows maxChunk doubles
+// the number of chunks. At the limit of that, with two million URLs, the chunk forgets URLs
 // that were never fetched, the oldest first. A host with a hundred thousand URLs takes another for one of them with a
 // probability of 2^-31.
 const (
 	maxRecent   = 256
 	maxUnmerged = 1024 // of one transaction
-	maxChunk    = 2048 // URLs: 16 KiB
+	maxChunk    = 2048 // URLs: 11 to 15 KiB
 	maxBits     = 10   // the chunks are parts 0 to 1023 of a host
 )
 
@@ -82,28 +82,25 @@ func (k Known) Until() epoch.Seconds {
 // after the chunk is written.
 const keptHours = 4000
 
-// recentURL is a URL in the host's row.
-type recentURL struct {
-	hash uint64
-	Known
-}
-
 // knownURLs holds what a host remembers of its URLs.
 type knownURLs struct {
 	host       *Host
 	bits       int // first bits of a hash that choose its chunk
-	recent     []recentURL
+	recent     recentURLs
 	hashesOnly bool // version 1 wrote the host, see verify
 	unsure     bool // pages may count as waiting that are not in the queue, see verify
 }
 
-// A chunk begins with a mark that no list of hashes has, and the hour from which its entries count: that of the oldest
-// one, or keptHours before the chunk was written. An entry is a hash, two bits for its life, one for Listed and Foreign
-// each, and 12 for its hour. A URL that is gone has both bits if it is disallowed.
+// A chunk begins with a mark that no list of hashes has, its form, and the hour from which its entries count: that of
+// the oldest one, or keptHours before the chunk was written. A urlList follows, whose codes have two bits for the life,
+// one for Listed and Foreign each, and 12 for the hour. A URL that is gone has both bits if it is disallowed. Before
+// version 5, the form was 0, and each hash stood before its code.
 const (
-	chunkMark  = 1<<48 - 1
-	chunkHead  = hashBytes + 4
-	knownBytes = hashBytes + 2
+	chunkMark = 1<<48 - 1
+	chunkForm = 1
+	chunkHead = hashBytes + 4
+	chunkCode = 2                     // bytes of a code
+	pairBytes = hashBytes + chunkCode // of an entry before version 5
 
 	listedBit  = 1 << 13
 	foreignBit = 1 << 12
@@ -115,23 +112,69 @@ type chunk []byte
 
 // valid reports whether stored data is a chunk.
 func (c chunk) valid() bool {
-	return len(c) == 0 || len(c) >= chunkHead && (len(c)-chunkHead)%knownBytes == 0 && hashAt([]byte(c), 0) == chunkMark
+	switch {
+	case len(c) == 0:
+		return true
+	case len(c) < chunkHead || hashAt([]byte(c), 0) != chunkMark:
+		return false
+	case c.hasPairs():
+		return (len(c)-chunkHead)%pairBytes == 0
+	}
+	_, size := readURLs(c[chunkHead:], chunkCode)
+	return c[hashBytes] == chunkForm && size > 0 && chunkHead+size == len(c)
 }
 
-func (c chunk) len() int { return max(0, len(c)-chunkHead) / knownBytes }
+// hasPairs reports whether a version before 5 wrote the chunk.
+func (c chunk) hasPairs() bool { return len(c) > hashBytes && c[hashBytes] == 0 }
 
-func (c chunk) hash(i int) uint64 { return hashAt([]byte(c), chunkHead+i*knownBytes) }
+// pair returns an entry of a chunk that has pairs.
+func (c chunk) pair(i int) (hash uint64, code uint32) {
+	at := c[chunkHead+i*pairBytes:][:pairBytes]
+	return hashAt([]byte(at), 0), uint32(binary.BigEndian.Uint16(at[hashBytes:]))
+}
+
+// urls returns the list of a chunk that has no pairs.
+func (c chunk) urls() (l urlList) {
+	if len(c) >= chunkHead {
+		l, _ = readURLs(c[chunkHead:], chunkCode)
+	}
+	return l
+}
+
+func (c chunk) len() int {
+	if c.hasPairs() {
+		return max(0, len(c)-chunkHead) / pairBytes
+	}
+	return c.urls().n
+}
 
 func (c chunk) base() int64 {
-	return int64(c[hashBytes])<<24 | int64(c[hashBytes+1])<<16 | int64(c[hashBytes+2])<<8 | int64(c[hashBytes+3])
+	return int64(c[hashBytes+1])<<16 | int64(c[hashBytes+2])<<8 | int64(c[hashBytes+3])
 }
 
-func (c chunk) known(i int) Known {
-	at := chunkHead + i*knownBytes + hashBytes
-	bits := int64(c[at])<<8 | int64(c[at+1])
-	k := unpackKnown(Life(bits>>14), bits&listedBit != 0, bits&foreignBit != 0)
-	k.At = c.base() + bits&maxHour
+// known returns what a code says.
+func (c chunk) known(code uint32) Known {
+	k := unpackKnown(Life(code>>14), code&listedBit != 0, code&foreignBit != 0)
+	k.At = c.base() + int64(code&maxHour)
 	return k
+}
+
+// find returns what the chunk has of a URL.
+func (c chunk) find(hash uint64) (k Known, found bool) {
+	if !c.hasPairs() {
+		l := c.urls()
+		i, found := l.find(hash)
+		if found {
+			k = c.known(l.code(i))
+		}
+		return k, found
+	}
+	i := sort.Search(c.len(), func(i int) bool { v, _ := c.pair(i); return v >= hash })
+	if i < c.len() {
+		v, code := c.pair(i)
+		return c.known(code), v == hash
+	}
+	return k, false
 }
 
 // packed returns the two flags that are stored for k.
@@ -144,16 +187,16 @@ func unpackKnown(life Life, listed, foreign bool) Known {
 	return Known{Life: life, Listed: listed, Foreign: foreign && !listed, Disallowed: life == Gone && listed && foreign}
 }
 
-func (c chunk) find(hash uint64) (int, bool) {
-	i := sort.Search(c.len(), func(i int) bool { return c.hash(i) >= hash })
-	return i, i < c.len() && c.hash(i) == hash
-}
-
 // all returns the entries of a chunk.
 func (c chunk) all() []recentURL {
+	if !c.hasPairs() {
+		l := c.urls()
+		return l.unpack(c.known)
+	}
 	list := make([]recentURL, c.len())
 	for i := range list {
-		list[i] = recentURL{c.hash(i), c.known(i)}
+		hash, code := c.pair(i)
+		list[i] = recentURL{hash, c.known(code)}
 	}
 	return list
 }
@@ -167,22 +210,20 @@ func newChunk(list []recentURL, now int64) chunk {
 	for i := range list {
 		base = min(base, list[i].At)
 	}
-	base = max(base, now-keptHours, 0)
-	c := make(chunk, 0, chunkHead+len(list)*knownBytes)
-	c = append(appendHash(c, chunkMark), byte(base>>24), byte(base>>16), byte(base>>8), byte(base))
-	for i := range list {
-		k := &list[i]
-		bits := int64(k.Life)<<14 | min(max(k.At-base, 0), maxHour)
+	base = min(max(base, now-keptHours, 0), 1<<24-1)
+	code := func(k *Known) uint32 {
+		code := uint32(k.Life)<<14 | uint32(min(max(k.At-base, 0), maxHour))
 		listed, foreign := k.packed()
 		if listed {
-			bits |= listedBit
+			code |= listedBit
 		}
 		if foreign {
-			bits |= foreignBit
+			code |= foreignBit
 		}
-		c = append(appendHash(c, k.hash), byte(bits>>8), byte(bits))
+		return code
 	}
-	return c
+	c := append(appendHash(nil, chunkMark), chunkForm, byte(base>>16), byte(base>>8), byte(base))
+	return appendURLs(c, list, code, chunkCode)
 }
 
 // chunkKey returns the key of the chunk that holds the hash of a host's URL.
@@ -194,26 +235,17 @@ func (s *knownURLs) chunk(key int64) chunk { return s.host.tx.parts.rows[key] }
 
 // Known returns what the host remembers of a URL, and false if it does not know it. LoadKnown must have loaded it.
 func (s *knownURLs) Known(hash uint64) (Known, bool) {
-	c := s.chunk(s.chunkKey(hash))
-	i, stored := c.find(hash)
-	switch at := s.recently(hash); {
-	case at >= 0 && stored:
-		return s.recent[at].over(c.known(i)), true
-	case at >= 0:
-		return s.recent[at].Known, true
+	before, stored := s.chunk(s.chunkKey(hash)).find(hash)
+	at, recent := s.recent.find(hash)
+	switch {
+	case recent && stored:
+		return s.recent.list[at].over(before), true
+	case recent:
+		return s.recent.list[at].Known, true
 	case stored:
-		return c.known(i), true
+		return before, true
 	}
 	return Known{}, false
-}
-
-func (s *knownURLs) recently(hash uint64) int {
-	for i := range s.recent {
-		if s.recent[i].hash == hash {
-			return i
-		}
-	}
-	return -1
 }
 
 // Remember notes what became of a URL.
@@ -223,11 +255,12 @@ func (s *knownURLs) Remember(hash uint64, k Known) error {
 	}
 	s.host.Change()
 	k.Disallowed = k.Disallowed && k.Life == Gone
-	if i := s.recently(hash); i >= 0 {
-		s.recent[i].Known = k.over(s.recent[i].Known)
+	if at, found := s.recent.find(hash); found {
+		known := &s.recent.list[at].Known
+		*known = k.over(*known)
 		return nil
 	}
-	if s.recent = append(s.recent, recentURL{hash, k}); len(s.recent) >= maxUnmerged {
+	if s.recent.add(recentURL{hash, k}); s.recent.len() >= maxUnmerged {
 		return s.mergeRecent()
 	}
 	return nil
@@ -235,7 +268,7 @@ func (s *knownURLs) Remember(hash uint64, k Known) error {
 
 // crowded reports whether the host's row has more recent URLs than it may keep.
 func (s *knownURLs) crowded() bool {
-	return len(s.recent) > maxRecent<<min(s.bits, 1) // the more chunks, the more of them a merge writes
+	return s.recent.len() > maxRecent<<min(s.bits, 1) // the more chunks, the more of them a merge writes
 }
 
 // End notes what became now of a URL that waited. LoadKnown need not have loaded it.
@@ -282,21 +315,20 @@ func (s *knownURLs) mergeRecent() error {
 			return err
 		}
 	}
-	slices.SortFunc(s.recent, func(a, b recentURL) int { return cmp.Compare(a.hash, b.hash) })
-	for len(s.recent) > 0 {
-		key := s.chunkKey(s.recent[0].hash)
+	for list := s.recent.all(); len(list) > 0; {
+		key := s.chunkKey(list[0].hash)
 		n := 1
-		for n < len(s.recent) && s.chunkKey(s.recent[n].hash) == key {
+		for n < len(list) && s.chunkKey(list[n].hash) == key {
 			n++
 		}
-		merged := mergeKnown(s.chunk(key).all(), s.recent[:n])
+		merged := mergeKnown(s.chunk(key).all(), list[:n])
 		if s.bits == maxBits && len(merged) > maxChunk {
 			merged = forgetOldest(merged, len(merged)-maxChunk*7/8)
 		}
 		s.host.tx.parts.set(key, newChunk(merged, hourOf(s.host.tx.now)))
-		s.recent = s.recent[n:]
+		list = list[n:]
 	}
-	s.recent = nil
+	s.recent.replace(nil)
 	s.host.Change()
 	return nil
 }
@@ -304,7 +336,7 @@ func (s *knownURLs) mergeRecent() error {
 // overfull reports whether what is recent would make a chunk too large.
 func (s *knownURLs) overfull() bool {
 	more := map[int64]int{}
-	for _, r := range s.recent {
+	for _, r := range s.recent.all() {
 		key := s.chunkKey(r.hash)
 		if more[key]++; s.chunk(key).len()+more[key] > maxChunk {
 			return true
@@ -326,9 +358,8 @@ func (s *knownURLs) splitChunks() error {
 	now := hourOf(s.host.tx.now)
 	halves := map[int64]chunk{}
 	for i, key := range old {
-		c := s.chunk(key)
-		at, _ := c.find(uint64(2*i+1) << (48 - s.bits))
-		list := c.all()
+		list, middle := s.chunk(key).all(), uint64(2*i+1)<<(48-s.bits)
+		at := sort.Search(len(list), func(i int) bool { return list[i].hash >= middle })
 		halves[s.host.ID<<partBits|int64(2*i)] = newChunk(list[:at], now)
 		halves[s.host.ID<<partBits|int64(2*i+1)] = newChunk(list[at:], now)
 	}
@@ -377,9 +408,10 @@ func forgetOldest(list []recentURL, n int) []recentURL {
 
 // hashes returns the hashes of the recent URLs.
 func (s *knownURLs) hashes() []uint64 {
-	hashes := make([]uint64, len(s.recent))
-	for i := range s.recent {
-		hashes[i] = s.recent[i].hash
+	list := s.recent.all()
+	hashes := make([]uint64, len(list))
+	for i := range list {
+		hashes[i] = list[i].hash
 	}
 	return hashes
 }
@@ -474,10 +506,8 @@ func (s *knownURLs) verify() error {
 		k.Life = Waiting
 		known[hash] = k
 	}
-	s.recent, s.bits, s.hashesOnly, s.unsure = s.recent[:0:0], 0, false, false
-	for hash, k := range known {
-		s.recent = append(s.recent, recentURL{hash, k})
-	}
+	s.bits, s.hashesOnly, s.unsure = 0, false, false
+	s.recent.replace(listOf(known))
 	s.host.Change()
 	return s.mergeRecent()
 }
@@ -509,7 +539,7 @@ func (s *knownURLs) readAll() (map[uint64]Known, error) {
 		parts.set(key, nil)
 	}
 	known := map[uint64]Known{}
-	for _, r := range append(list, s.recent...) {
+	for _, r := range append(list, s.recent.all()...) {
 		switch {
 		case s.hashesOnly:
 			r.Known = Known{Life: Fetched, Listed: true, At: hourOf(s.host.tx.now)}
@@ -519,6 +549,14 @@ func (s *knownURLs) readAll() (map[uint64]Known, error) {
 		known[r.hash] = r.Known
 	}
 	return known, nil
+}
+
+func listOf(known map[uint64]Known) []recentURL {
+	list := make([]recentURL, 0, len(known))
+	for hash, k := range known {
+		list = append(list, recentURL{hash, k})
+	}
+	return list
 }
 
 // forget forgets what became of all URLs but those that are leased, and entry points.
@@ -534,13 +572,14 @@ func (s *knownURLs) forget() error {
 	if err := h.UnpackEntries(); err != nil {
 		return err
 	}
-	s.recent, s.bits = s.recent[:0:0], 0
 	for hash, k := range known {
 		if k.Life = Idle; h.LeasedPage(hash) >= 0 || h.Entry(hash) >= 0 {
 			k.Life = Waiting
 		}
-		s.recent = append(s.recent, recentURL{hash, k})
+		known[hash] = k
 	}
+	s.bits = 0
+	s.recent.replace(listOf(known))
 	h.Change()
 	return s.mergeRecent()
 }

@@ -13,7 +13,7 @@ func TestKnown_Parts(t *testing.T) {
 		if at < k.Since() || at >= k.Until() || k.Until()-k.Since() != partSeconds {
 			t.Fatalf("%d is from %d to %d", at, k.Since(), k.Until())
 		}
-		stored := newChunk([]recentURL{{5, k}}, k.At).known(0)
+		stored, _ := newChunk([]recentURL{{5, k}}, k.At).find(5)
 		if at < stored.Since() || at >= stored.Until() || stored.Until()-stored.Since() != 3600 {
 			t.Fatalf("in a chunk %d is from %d to %d", at, stored.Since(), stored.Until())
 		}
@@ -24,7 +24,7 @@ func TestKnown_Parts(t *testing.T) {
 func TestKnown_Disallowed(t *testing.T) {
 	for _, k := range []Known{{Life: Gone, Disallowed: true, Listed: true, At: 9}, {Life: Gone, Listed: true, At: 9},
 		{Life: Gone, Foreign: true, At: 9}, {Life: Fetched, Listed: true, At: 9}} {
-		if got := newChunk([]recentURL{{5, k}}, 9).known(0); got != k {
+		if got, _ := newChunk([]recentURL{{5, k}}, 9).find(5); got != k {
 			t.Errorf("%+v became %+v", k, got)
 		}
 	}
@@ -34,7 +34,7 @@ func TestKnown_Disallowed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if k := h.recent[0].Known; k.Disallowed || k.Life != Waiting || !k.Listed {
+	if k := h.recent.all()[0].Known; k.Disallowed || k.Life != Waiting || !k.Listed {
 		t.Errorf("a page that waits again is known as %+v", k)
 	}
 }

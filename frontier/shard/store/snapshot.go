@@ -220,15 +220,15 @@ func (h *Host) Merge(record []byte, saved []frontier.Part, classes []frontier.Cl
 		return waiting > 0, nil
 	}
 	fetched, gone := int64(0), int64(0)
-	for hash, k := range m.missing {
+	for _, k := range m.missing {
 		switch k.Life {
 		case Fetched:
 			fetched++
 		case Gone: // or taken out by an operator, which is no failure
 			gone++
 		}
-		h.recent = append(h.recent, recentURL{hash, k})
 	}
+	h.recent.replace(append(h.recent.all(), listOf(m.missing)...))
 	done := min(m.old.Done, fetched)
 	if m.old.hashesOnly { // of a version that did not tell the two apart
 		gone = fetched - done
@@ -276,7 +276,7 @@ func (h *Host) merger(record []byte, saved []frontier.Part, classes []frontier.C
 		}
 		m.remember(part.Data)
 	}
-	for _, r := range old.recent {
+	for _, r := range old.recent.all() {
 		m.known[r.hash] = r.Known
 	}
 	if m.pages, err = appendUnread(m.pages, old.segments, segments); err != nil {
@@ -436,7 +436,7 @@ func (h *Host) Blank() (bool, error) {
 }
 
 func isBlankRow(h *Host) bool {
-	return h.Lease == 0 && h.URLs == 0 && h.packedEntries == "" && len(h.Entries)+len(h.recent) == 0 && h.bits == 0 &&
+	return h.Lease == 0 && h.URLs == 0 && h.packedEntries == "" && len(h.Entries)+h.recent.len() == 0 && h.bits == 0 &&
 		h.nextSegment == 0
 }
 

@@ -12,14 +12,15 @@ import (
 
 // Version is the version of the tables and records that this program writes. Migrations only add, so during a deploy
 // the previous program can read the records of the next.
-const Version = 4
+const Version = 5
 
 // latestVersion is a version that will never be reached.
 const latestVersion = 100
 
 // oldestReader is the least version of a program that can work with what this one writes. Version 1 would take what is
-// remembered of URLs for hashes, version 2 the rows of leased hosts for what they are, version 3 would find no visits.
-const oldestReader = 4
+// remembered of URLs for hashes, version 2 the rows of leased hosts for what they are, version 3 would find no visits,
+// and version 4 take hosts for damaged.
+const oldestReader = 5
 
 // migrations are the statements by which version i becomes version i+1. No table has an index
 // besides its integer key: an index entry costs as much as a row.
@@ -38,6 +39,7 @@ var migrations = [Version][]string{{
 	{}, // version 2 remembers what became of URLs
 	{}, // version 3 has the records of leased hosts in the rows of their leases
 	{}, // version 4 has the counters of visits in the row of the others, since a lease changes both
+	{}, // version 5 packs what is remembered of URLs
 }
 
 // Keys of the table state.
