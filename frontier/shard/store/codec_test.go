@@ -171,13 +171,14 @@ func TestRecord_Survives(t *testing.T) {
 	if got, err := decodeDomain(3, "a.example", m.encode()); err != nil || !reflect.DeepEqual(got, m) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	s := State{Version: 4, Reader: 1, Tail: "later", counts: counts{Hosts: 5},
+	s := State{Version: 5, Reader: 1, Tail: "later", counts: counts{Hosts: 5},
 		leaseState: leaseState{Lease: 1 << 45, Secret: []byte("secret"), Unsealed: 3},
 		Classes:    []frontier.Class{{Country: "kr", Category: "news"}, {Country: "sg", Category: ""}},
 		Patterns:   []string{"https://a.example/*"}, deleted: deletedLogs{Feed: 7, Changes: 1 << 41},
-		journal: journal{{3, 1 << 45, 900, 400}, {1 << 39, 1 << 45, 500, 500}},
-		Wanting: []Wanting{{"a.example", 12}, {"b.example", 0}},
-		Visits:  VisitCounters{Scheduled: 300, Made: 2, Allowed: 9, AllowedAt: 1 << 31},
+		journal:   journal{{3, 1 << 45, 900, 400}, {1 << 39, 1 << 45, 500, 500}},
+		announced: announcedList{20_500, []byte{0, 0, 0, 0, 3, 0, 0, 1, 244, 0, 0, 0, 7}},
+		Wanting:   []Wanting{{"a.example", 12}, {"b.example", 0}},
+		Visits:    VisitCounters{Scheduled: 300, Made: 2, Allowed: 9, AllowedAt: 1 << 31},
 		Scrapers: []frontier.ScraperCounts{{Name: "a", First: 1, Last: 9, Leased: 300, Fetched: 2, Failed: 1},
 			{Name: "b"}},
 		foundURLs: foundURLs{lately: []foundHour{{hour: 9, types: [maxTypes]int64{1: 300, 22: 1}}, {hour: 11}}}}

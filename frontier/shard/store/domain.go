@@ -62,17 +62,12 @@ type collections struct {
 	contracts string             // its contracts, see contracts.go
 }
 
-// announcements count the pages of a domain that the feed announced on one day.
-type announcements struct {
-	announcedDay int64 // since 1970
-	announced    int64
-	updates      int64 // pages that were announced again since they changed or are gone
-}
-
 // domainRow is the stored form of a domain.
 type domainRow struct {
 	tx      *Tx
 	changed bool
+	counted bool   // its announcements have changed
+	listed  bool   // the announcedList has more than the row
 	stored  []byte // the record as it was loaded
 	tail    string // what a later version appended to the record; kept as it is
 }
@@ -328,24 +323,4 @@ func (h *Host) MoveTo(m *Domain) {
 	m.Change()
 	h.Domain, h.domain, h.stored = m, m.ID, nil // the column of its row changes
 	h.Change()
-}
-
-// Announce counts a page that is to be announced, and reports whether the domain may announce it today (UTC). The
-// shard counts the pages that it withholds.
-func (m *Domain) Announce(limit int64) bool { return m.countAnnounced(&m.announced, limit) }
-
-// AnnounceUpdate is Announce for a page that changed or is gone. Updates have a limit of their own.
-func (m *Domain) AnnounceUpdate(limit int64) bool { return m.countAnnounced(&m.updates, limit) }
-
-func (m *Domain) countAnnounced(n *int64, limit int64) bool {
-	if today := m.tx.seconds().Day(); m.announcedDay != today {
-		m.announcedDay, m.announced, m.updates = today, 0, 0
-	}
-	if *n >= limit {
-		m.tx.state.Withheld++
-		return false
-	}
-	*n++
-	m.Change()
-	return true
 }

@@ -250,6 +250,7 @@ func (c *quarantine) replaceState(key int64, data []byte) error {
 			*v = 0
 		}
 		s.lately, s.Tail, s.Visits = nil, "", VisitCounters{}
+		s.announced = announcedList{} // a few domains may announce as many pages again today
 		s.Version, s.Reader, s.Lease = Version, oldestReader, int64(c.tx.now)
 		if err := c.tx.leases.rebuild(); err != nil {
 			return err

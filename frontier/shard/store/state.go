@@ -19,7 +19,7 @@ const latestVersion = 100
 
 // oldestReader is the least version of a program that can work with what this one writes. Version 1 would take what is
 // remembered of URLs for hashes, version 2 the rows of leased hosts for what they are, version 3 would find no visits,
-// and version 4 take hosts for damaged.
+// version 4 would take hosts for damaged, and count announcements from those in the domains' rows on.
 const oldestReader = 5
 
 // migrations are the statements by which version i becomes version i+1. No table has an index
@@ -39,7 +39,8 @@ var migrations = [Version][]string{{
 	{}, // version 2 remembers what became of URLs
 	{}, // version 3 has the records of leased hosts in the rows of their leases
 	{}, // version 4 has the counters of visits in the row of the others, since a lease changes both
-	{}, // version 5 packs what is remembered of URLs
+	{}, // version 5 packs what is remembered of URLs, and has announcements in the row of the counters that are newer
+	// than those in the domains' rows
 }
 
 // Keys of the table state.
@@ -87,6 +88,7 @@ type State struct {
 	walks      []walk // the latest last
 	claims     claimList
 	journal    journal
+	announced  announcedList
 	deleted    deletedLogs
 
 	stored [stateRows]string // as they were loaded
@@ -176,6 +178,7 @@ func (s *State) encode() (rows [stateRows][]byte) {
 	rows[stateCounters] = appendUint(appendUint(rows[stateCounters], s.AnswerDay), s.AnsweredToday)
 	rows[stateCounters] = appendString(rows[stateCounters], string(s.journal.append(nil)))
 	rows[stateCounters] = appendString(rows[stateCounters], string(s.Visits.append(nil)))
+	rows[stateCounters] = appendString(rows[stateCounters], string(s.announced.append(nil)))
 	rows[stateCounters] = append(rows[stateCounters], s.Tail...)
 	for _, class := range s.Classes {
 		rows[stateClasses] = appendString(appendString(rows[stateClasses], class.Country), class.Category)
@@ -269,6 +272,11 @@ func (s *State) decode(key int64, data []byte) error {
 			s.Visits.decode(visits)
 			if visits.err != nil {
 				return visits.err
+			}
+		}
+		if d.at < len(d.text) && s.Version >= 5 {
+			if s.announced, err = decodeAnnounced(d.string()); err != nil {
+				return err
 			}
 		}
 		s.Tail = d.text[d.at:]

@@ -179,6 +179,7 @@ func (c *Tx) loadDomains(ids []int64) ([]*Domain, error) {
 		if err := rows.Err(); err != nil {
 			return nil, err
 		}
+		c.state.announced.apply(c.domains, missing)
 		if err := c.adopt(loaded); err != nil {
 			return nil, err
 		}
@@ -334,6 +335,9 @@ func (m *Domain) MakeHost(name string, delay time.Duration) (h *Host, added bool
 // Flush writes what has changed.
 func (c *Tx) Flush() error {
 	if err := c.leases.settle(); err != nil {
+		return err
+	}
+	if err := listAnnounced(c); err != nil {
 		return err
 	}
 	for _, id := range idsOf(c.hosts, func(h *Host) bool { return h != nil && (h.grown || h.Schedule.grown) }) {
