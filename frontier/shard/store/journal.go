@@ -180,7 +180,7 @@ func (c *leaseTable) keep(h *Host, record []byte) bool {
 		return false
 	}
 	if row.records == nil {
-		row.records = slices.Clone(journalMark)
+		row.records = append(make([]byte, 0, min(c.size, maxJournalBytes)), journalMark...)
 	}
 	row.records = appendUint(appendID(row.records, h.ID), int64(len(record)))
 	row.journal = append(row.journal, journaled{h.ID, h.Lease, int64(len(row.records)), int64(len(record))})

@@ -12,6 +12,7 @@ import (
 type leaseTable struct {
 	tx   *Tx
 	rows map[int64]leaseRow // changed ones
+	size int                // of the records of all hosts that are written, about
 }
 
 // leaseRow is a row of the table leases: the hosts of a lease, or under the negative id of a domain
@@ -219,8 +220,10 @@ ON CONFLICT (id) DO UPDATE SET ends = excluded.ends, data = excluded.data`}
 	for _, id := range slices.Sorted(maps.Keys(c.rows)) {
 		if row := c.rows[id]; row.data == nil {
 			gone = append(gone, id)
-		} else if err := b.add(slices.Concat(row.data, row.records), id, int64(row.ends)); err != nil {
+		} else if err := b.begin(len(row.data)+len(row.records), id, int64(row.ends)); err != nil {
 			return err
+		} else {
+			b.data = append(append(b.data, row.data...), row.records...)
 		}
 	}
 	if err := b.write(); err != nil || len(gone) == 0 {

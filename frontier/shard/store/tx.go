@@ -419,11 +419,10 @@ func (c *Tx) writeHosts() error {
 SELECT value->>0, value->>3, value->>4, value->>5, value->>6, value->>7, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true
 ON CONFLICT (id) DO UPDATE SET domain = excluded.domain, urls = excluded.urls, due = excluded.due, blocked = excluded.blocked, record = excluded.record`}
 	ids := idsOf(c.hosts, func(h *Host) bool { return h != nil && h.changed })
-	size := 0
 	for _, id := range ids {
-		size += len(c.hosts[id].stored) + 64
+		b.size += len(c.hosts[id].stored) + 64
 	}
-	b.data = make([]byte, 0, min(size, maxBatch))
+	c.leases.size = b.size
 	var record []byte
 	for _, id := range ids {
 		h := c.hosts[id]
@@ -477,6 +476,7 @@ type batch struct {
 	sql  string
 	rows []byte
 	data []byte
+	size int // of all data, about; 0 if it is not known
 }
 
 // maxBatch keeps a statement's arguments far below the 2 MB that the platform takes.
@@ -485,10 +485,22 @@ const maxBatch = 1 << 20
 var errColumn = errors.New("frontier: a column is neither a number nor a name")
 
 func (b *batch) add(data []byte, key int64, columns ...any) error {
-	if len(b.rows) > 0 && len(b.rows)+len(b.data)+len(data) > maxBatch {
+	if err := b.begin(len(data), key, columns...); err != nil {
+		return err
+	}
+	b.data = append(b.data, data...)
+	return nil
+}
+
+// begin adds a row without its data, which the caller appends.
+func (b *batch) begin(size int, key int64, columns ...any) error {
+	if len(b.rows) > 0 && len(b.rows)+len(b.data)+size > maxBatch {
 		if err := b.write(); err != nil {
 			return err
 		}
+	}
+	if b.data == nil {
+		b.data = make([]byte, 0, max(size, min(b.size, maxBatch)))
 	}
 	separator := byte(',')
 	if len(b.rows) == 0 {
@@ -496,7 +508,7 @@ func (b *batch) add(data []byte, key int64, columns ...any) error {
 	}
 	b.rows = strconv.AppendInt(append(b.rows, separator, '['), key, 10)
 	b.rows = strconv.AppendInt(append(b.rows, ','), int64(len(b.data)+1), 10)
-	b.rows = strconv.AppendInt(append(b.rows, ','), int64(len(data)), 10)
+	b.rows = strconv.AppendInt(append(b.rows, ','), int64(size), 10)
 	for _, v := range columns {
 		switch v := v.(type) {
 		case int64:
@@ -508,7 +520,6 @@ func (b *batch) add(data []byte, key int64, columns ...any) error {
 		}
 	}
 	b.rows = append(b.rows, ']')
-	b.data = append(b.data, data...)
 	return nil
 }
 
