@@ -118,9 +118,9 @@ var Cases = []Case{
 	{"a domain that is due as a whole", collectDue},
 	{"rows written by a collection", rowsOfADomain},
 	{"rows written by refreshes", rowsOfRefreshes},
-	{"rows written for a URL, one a host", rowsOfAURL(1.2, frontier.LeaseRequest{Max: 100, PerHost: 1})},
-	{"rows written for a URL, five a host", rowsOfAURL(0.25, frontier.LeaseRequest{Max: 500, PerHost: 5})},
-	{"rows written for a URL of a class", rowsOfAURL(1.3, frontier.LeaseRequest{Max: 100, PerHost: 1, Country: "kr"})},
+	{"rows written for a URL, one a host", rowsOfAURL(1.1, frontier.LeaseRequest{Max: 100, PerHost: 1})},
+	{"rows written for a URL, five a host", rowsOfAURL(0.23, frontier.LeaseRequest{Max: 500, PerHost: 5})},
+	{"rows written for a URL of a class", rowsOfAURL(1.15, frontier.LeaseRequest{Max: 100, PerHost: 1, Country: "kr"})},
 }
 
 // noon is the time at which every case begins, in ms.

@@ -492,6 +492,7 @@ func TestChaos(t *testing.T) {
 			x.shard.Settings.PerMinute = []int64{60, 0}[seed%2]
 			x.shard.Settings.VisitsPerDay = []int64{1_000_000, 0, 500}[seed/2%3]
 			x.shard.Settings.MinRefresh = time.Minute
+			x.shard.LimitPending([]int{0, 4, 20}[(seed+seed/3)%3])
 			for step := range 1500 / slowness {
 				x.do(x.step)
 				if x.now += epoch.Millis(x.random.Int64N(3000)); x.now > x.latest {

@@ -31,3 +31,6 @@ func Suffix(suffix string) (stop func()) {
 	}
 	return func() { registrableDomain = contract.RegistrableDomain }
 }
+
+// LimitPending replaces the limits of pointers that are in no block.
+func (s *Shard) LimitPending(most int) { s.pending = most }

@@ -78,6 +78,9 @@ func (s *Shard) run(now epoch.Millis, operation func(*call) error) error {
 	}
 	c := &call{tx: tx, now: max(now, 0), number: s.Number, settings: s.Settings.withDefaults()}
 	tx.LeastDelay = c.settings.Delay
+	if s.pending > 0 {
+		tx.State().LimitPending(s.pending)
+	}
 	if err := operation(c); err != nil {
 		return err
 	}
@@ -122,6 +125,8 @@ type Shard struct {
 
 	alarm epoch.Millis        // by when the last operation needs a Tick; 0: it needs none
 	hash  func(string) uint64 // for tests of collisions
+
+	pending int // for tests: see store.State.LimitPending
 }
 
 // Settings of a shard. A zero means the default.

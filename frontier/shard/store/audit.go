@@ -96,6 +96,11 @@ func (k *auditor) read() error {
 			k.pointers[pointerKey{pointerAt(data, at).Host, laneOf(key), slotOf(key)}]++
 		}
 	}
+	pending := &k.c.state.pointers
+	for i := range pending.len() {
+		key := pending.key(i)
+		k.pointers[pointerKey{idAt(pending.pointer(i), 0), laneOf(key), slotOf(key)}]++
+	}
 	if rows, err = k.c.db.Run("SELECT data FROM due"); err != nil {
 		return err
 	}
@@ -104,6 +109,9 @@ func (k *auditor) read() error {
 		for at := 0; at+idBytes <= len(data); at += idBytes {
 			k.due[idAt(data, at)] = true
 		}
+	}
+	for i := range k.c.state.due.len() {
+		k.due[idAt(k.c.state.due.pointer(i), 0)] = true
 	}
 	if rows, err = k.c.db.Run("SELECT id, data FROM leases WHERE id > 0"); err != nil {
 		return err

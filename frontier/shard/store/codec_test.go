@@ -176,13 +176,15 @@ func TestRecord_Survives(t *testing.T) {
 		Classes:    []frontier.Class{{Country: "kr", Category: "news"}, {Country: "sg", Category: ""}},
 		Patterns:   []string{"https://a.example/*"}, deleted: deletedLogs{Feed: 7, Changes: 1 << 41},
 		journal:   journal{{3, 1 << 45, 900, 400}, {1 << 39, 1 << 45, 500, 500}},
+		pointers:  pendingList{data: []byte{0, 0, 0, 0, 9, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 2}},
+		due:       pendingList{data: []byte{0, 0, 0, 0, 7, 0, 0, 0, 0, 1}},
 		announced: announcedList{20_500, []byte{0, 0, 0, 0, 3, 0, 0, 1, 244, 0, 0, 0, 7}},
 		Wanting:   []Wanting{{"a.example", 12}, {"b.example", 0}},
 		Visits:    VisitCounters{Scheduled: 300, Made: 2, Allowed: 9, AllowedAt: 1 << 31},
 		Scrapers: []frontier.ScraperCounts{{Name: "a", First: 1, Last: 9, Leased: 300, Fetched: 2, Failed: 1},
 			{Name: "b"}},
 		foundURLs: foundURLs{lately: []foundHour{{hour: 9, types: [maxTypes]int64{1: 300, 22: 1}}, {hour: 11}}}}
-	var got State
+	got := newState()
 	for key, data := range s.encode() {
 		if len(data) == 0 {
 			continue // no such row is written

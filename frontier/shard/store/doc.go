@@ -9,7 +9,8 @@
 //	due      second<<14 | n → hosts whose entry points are to be checked then
 //	mirrors  first bits of a digest → which domain showed it first
 //	feed     new pages in the order in which they were found; changes: contracts that changed
-//	state    counters and schema version, classes (country and category), excluded URL patterns and others
+//	state    counters and schema version, classes (country and category), excluded URL patterns and others; pointers
+//	         of queue and due that are in no block yet (pending.go)
 //
 // Ids are 40 bits of a hash of the name; a name whose id is taken gets the next one that is free. Rows of hosts and
 // domains are never deleted, or names behind them would not be found.

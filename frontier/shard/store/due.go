@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -14,8 +15,8 @@ func dueSecond(key int64) epoch.Seconds { return epoch.Seconds(key >> blockBits)
 // dueTable is the table due: blocks of hosts by the second at which they are to be checked.
 type dueTable struct {
 	tx      *Tx
-	watched map[epoch.Seconds][]int64 // hosts that arrived, by second
-	left    map[int64][]int64         // of blocks from which hosts were taken, by key
+	watched map[int64][]byte  // ids of hosts that arrived, by key
+	left    map[int64][]int64 // of blocks from which hosts were taken, by key
 }
 
 // DueBlock is some of the hosts that are to be checked at the same second.
@@ -23,12 +24,19 @@ type DueBlock struct {
 	Second epoch.Seconds
 	Hosts  []int64
 
-	tx  *Tx
-	key int64
+	tx      *Tx
+	key     int64
+	pending bool // in no block yet
 }
 
 // Take removes the first n hosts from the table. Those to be checked again must be watched again.
-func (b *DueBlock) Take(n int) { b.tx.due.left[b.key] = b.Hosts[n:] }
+func (b *DueBlock) Take(n int) {
+	if b.pending {
+		b.tx.state.due.replace(b.key, packIDs(b.Hosts[n:]))
+	} else {
+		b.tx.due.left[b.key] = b.Hosts[n:]
+	}
+}
 
 // DueHosts returns the first hosts that are to be checked until a second, about limit of them, and reports whether
 // there may be more.
@@ -42,7 +50,13 @@ func (c *Tx) DueHosts(until epoch.Seconds, limit int64) (blocks []DueBlock, more
 		key, data := rows.Int(), rows.Blob()
 		blocks = append(blocks, DueBlock{Second: dueSecond(key), Hosts: unpackIDs(data), tx: c, key: key})
 	}
-	return blocks, int64(len(blocks)) == atMost, rows.Err()
+	more = int64(len(blocks)) == atMost
+	for _, s := range c.state.due.slots(0, dueKey(until+1)) {
+		blocks = append(blocks, DueBlock{Second: dueSecond(s.key), Hosts: unpackIDs(s.data), tx: c, key: s.key,
+			pending: true})
+	}
+	slices.SortStableFunc(blocks, func(a, b DueBlock) int { return cmp.Compare(a.Second, b.Second) })
+	return blocks, more, rows.Err()
 }
 
 // CountDue counts the hosts that are to be checked now. first is the second of the first host in the table, which
@@ -56,16 +70,24 @@ func (c *Tx) CountDue() (n int64, first epoch.Seconds, err error) {
 	if err != nil || !rows.Next() {
 		return 0, 0, err
 	}
-	return rows.Int() / idBytes, dueSecond(rows.Int()), nil
+	n, first = rows.Int()/idBytes, dueSecond(rows.Int())
+	if pending := &c.state.due; pending.len() > 0 {
+		n += int64(pending.from(dueKey(c.seconds() + 1)))
+		if second := dueSecond(pending.key(0)); first == 0 || second < first {
+			first = second
+		}
+	}
+	return n, first, nil
 }
 
 // Watch schedules a check of the host's entry points at a second.
 func (h *Host) Watch(second epoch.Seconds) {
-	due := &h.tx.due
-	due.watched[second] = append(due.watched[second], h.ID)
+	due, key := &h.tx.due, dueKey(second)
+	due.watched[key] = appendID(due.watched[key], h.ID)
 }
 
-// flush writes what is left of blocks, then the hosts that are watched: their blocks may be the same.
+// flush writes what is left of blocks. The hosts that are watched go into the state's list, or into blocks if that is
+// full, which may be the same.
 func (c *dueTable) flush() error {
 	if len(c.left) > 0 {
 		blocks := make(map[int64][]byte, len(c.left))
@@ -77,7 +99,7 @@ func (c *dueTable) flush() error {
 			return err
 		}
 	}
-	err := c.write(c.watched)
+	err := c.write(c.tx.state.due.add(c.watched))
 	clear(c.watched)
 	return err
 }
@@ -94,14 +116,11 @@ func (h *Host) NextDue() epoch.Seconds {
 }
 
 // write adds pointers to hosts, unless the last block of their second has them.
-func (c *dueTable) write(hosts map[epoch.Seconds][]int64) error {
+func (c *dueTable) write(hosts map[int64][]byte) error {
 	if len(hosts) == 0 {
 		return nil
 	}
-	var firsts []int64
-	for _, second := range slices.Sorted(maps.Keys(hosts)) {
-		firsts = append(firsts, dueKey(second))
-	}
+	firsts := slices.Sorted(maps.Keys(hosts))
 	rows, err := c.tx.db.Run(
 		`SELECT j.value, d.key, d.data FROM json_each(?1) j LEFT JOIN due d ON d.key = (SELECT max(key) FROM due `+
 			`WHERE key BETWEEN j.value AND j.value + 16383)`, numbers(firsts))
@@ -118,7 +137,7 @@ func (c *dueTable) write(hosts map[epoch.Seconds][]int64) error {
 		for at := 0; at+idBytes <= len(block); at += idBytes {
 			there[idAt(block, at)] = true
 		}
-		for _, id := range hosts[dueSecond(first)] {
+		for _, id := range unpackIDs(hosts[first]) {
 			if there[id] {
 				continue
 			}

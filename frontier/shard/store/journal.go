@@ -147,6 +147,21 @@ func (c *leaseTable) lose(id int64) (record []byte, after func(*Host), err error
 	}, nil
 }
 
+// journaledHosts returns the hosts whose records are in the rows of leases, without what the state says of them.
+func (c *leaseTable) journaledHosts() (hosts []*Host, err error) {
+	rows, err := c.tx.db.Run(`SELECT j.value->>0, substr(l.data, j.value->>2, j.value->>3)
+FROM json_each(?1) j JOIN leases l ON l.id = j.value->>1`, c.tx.state.journal.locate(c.tx.state.journal.hosts()))
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		if h, err := decodeHost(rows.Int(), "", 0, rows.Blob()); err == nil {
+			hosts = append(hosts, h)
+		}
+	}
+	return hosts, rows.Err()
+}
+
 // settle makes sure that a host is written whose record is in the row of a lease that is deleted or replaced.
 func (c *leaseTable) settle() error {
 	var ids []int64

@@ -62,7 +62,9 @@ func (c *queueTable) blocksFrom(from int64, lane, limit int) (blocks []*queueBlo
 		}
 		blocks = append(blocks, b)
 	}
-	return blocks, rows.Err()
+	blocks = append(blocks, c.pending(lane, from)...)
+	sortBlocks(blocks)
+	return blocks[:min(len(blocks), limit)], rows.Err()
 }
 
 // placedPointer is a pointer and its slot.
@@ -96,7 +98,7 @@ WHERE h.due BETWEEN 1 AND max(j.value->>1 * 1000, 1) ORDER BY j.key`, string(app
 	}
 	for number, b := range blocks {
 		if !needed[int64(number)] {
-			c.blocks[b.key] = nil
+			c.put(b, nil)
 		}
 	}
 	return pointers, rows.Err()

@@ -251,6 +251,7 @@ func (c *quarantine) replaceState(key int64, data []byte) error {
 		}
 		s.lately, s.Tail, s.Visits = nil, "", VisitCounters{}
 		s.announced = announcedList{} // a few domains may announce as many pages again today
+		s.pointers.data, s.due.data = nil, nil
 		s.Version, s.Reader, s.Lease = Version, oldestReader, int64(c.tx.now)
 		if err := c.tx.leases.rebuild(); err != nil {
 			return err
@@ -293,24 +294,97 @@ FROM hosts`)
 	return c.recountVisits()
 }
 
-// recountVisits counts the pages that are to be fetched again: without any, no lease would look for them.
+// recountVisits counts the pages that are to be fetched again: without any, no lease would look for them. It finds the
+// hosts whose pointers are in no block.
 func (c *quarantine) recountVisits() error {
+	due, err := c.dueHosts()
+	if err != nil {
+		return err
+	}
 	for last, more := int64(-1), true; more; {
 		rows, err := c.tx.db.Run(`SELECT id, record FROM hosts WHERE id > ?1 ORDER BY id LIMIT 100`, last)
 		if err != nil {
 			return err
 		}
+		var hosts []*Host
 		for more = false; rows.Next(); {
 			last, more = rows.Int(), true
-			if h, err := decodeHost(last, "", 0, rows.Blob()); err == nil {
-				c.tx.state.Visits.Scheduled += h.Scheduled
+			h, err := decodeHost(last, "", 0, rows.Blob())
+			if err != nil {
+				continue
+			}
+			hosts = append(hosts, h)
+			c.tx.state.Visits.Scheduled += h.Scheduled
+			if key := dueKey(c.tx.seconds()); h.packedEntries != "" && !due[h.ID] {
+				c.tx.due.watched[key] = appendID(c.tx.due.watched[key], h.ID)
 			}
 		}
 		if err := rows.Err(); err != nil {
 			return err
 		}
+		if err := c.repoint(hosts); err != nil {
+			return err
+		}
 	}
-	return nil
+	hosts, err := c.tx.leases.journaledHosts()
+	if err != nil {
+		return err
+	}
+	return c.repoint(hosts)
+}
+
+// dueHosts returns the ids in the table due.
+func (c *quarantine) dueHosts() (map[int64]bool, error) {
+	rows, err := c.tx.db.Run(`SELECT data FROM due`)
+	if err != nil {
+		return nil, err
+	}
+	ids := map[int64]bool{}
+	for rows.Next() {
+		for _, id := range unpackIDs(rows.Blob()) {
+			ids[id] = true
+		}
+	}
+	return ids, rows.Err()
+}
+
+// repoint appends pointers for the places of hosts to which no block has one. A surplus pointer is dropped when its
+// turn comes.
+func (c *quarantine) repoint(hosts []*Host) error {
+	type standing struct {
+		host  int64
+		place place
+	}
+	var keys []int64
+	for _, h := range hosts {
+		for _, p := range h.places {
+			if p.Queued {
+				keys = append(keys, blockKey(p.Lane, p.Slot))
+			}
+		}
+	}
+	slices.Sort(keys)
+	rows, err := c.tx.db.Run(`SELECT q.key, q.data FROM json_each(?1) j JOIN queue q ON q.key BETWEEN j.value AND
+j.value + 16383`, numbers(slices.Compact(keys)))
+	if err != nil {
+		return err
+	}
+	there := map[standing]bool{}
+	for rows.Next() {
+		key, data := rows.Int(), rows.Blob()
+		for at := 0; at+pointerLen <= len(data); at += pointerLen {
+			p := pointerAt(data, at)
+			there[standing{p.Host, place{true, laneOf(key), slotOf(key), p.Types, p.Class}}] = true
+		}
+	}
+	for _, h := range hosts {
+		for _, p := range h.places {
+			if p.Queued && !there[standing{h.ID, p}] {
+				c.tx.queue.append(h, p)
+			}
+		}
+	}
+	return rows.Err()
 }
 
 func (c *quarantine) recountQuarantine() error {

@@ -17,17 +17,24 @@ type queueTable struct {
 
 // NextSlot returns the first second after now at which hosts of a lane are checked, or 0.
 func (c *Tx) NextSlot(lane int) (epoch.Seconds, error) {
-	rows, err := c.db.Run(`SELECT min(key) FROM queue WHERE key BETWEEN ?1 AND ?2`, blockKey(lane, c.seconds()+1),
-		blockKey(lane+1, 0)-1)
+	from, end := blockKey(lane, c.seconds()+1), blockKey(lane+1, 0)
+	rows, err := c.db.Run(`SELECT min(key) FROM queue WHERE key BETWEEN ?1 AND ?2`, from, end-1)
 	if err != nil {
 		return 0, err
 	}
+	first := end
 	if rows.Next() {
 		if key := rows.Int(); key > 0 {
-			return slotOf(key), nil
+			first = key
 		}
 	}
-	return 0, nil
+	if pending := c.state.pointers.slots(from, first); len(pending) > 0 {
+		first = pending[0].key
+	}
+	if first == end {
+		return 0, nil
+	}
+	return slotOf(first), nil
 }
 
 // The queues of hosts: lanes 0 to 3 are the front queues of pages by band, frontier.EntryLane is that of entry points,
@@ -90,7 +97,8 @@ func (c *queueTable) length(lane int, until epoch.Seconds) (int64, error) {
 	if err != nil || !rows.Next() {
 		return 0, err
 	}
-	return rows.Int() / pointerLen, nil
+	pending := &c.tx.state.pointers
+	return rows.Int()/pointerLen + int64(pending.from(blockKey(lane, until+1))-pending.from(blockKey(lane, 0))), nil
 }
 
 // Queued reports whether the host stands in a queue for a kind, or is parked for it.
@@ -163,12 +171,15 @@ func (c *queueTable) append(h *Host, p place) {
 	c.arrivals[key] = appendPointer(c.arrivals[key], pointer{h.ID, p.Class, p.Types})
 }
 
-// flush writes the arrived pointers, into the last block of each slot as far as they fit.
+// flush puts the arrived pointers into the state's list, or writes them if that is full: into the last block of each
+// slot as far as they fit.
 func (c *queueTable) flush() error {
-	if len(c.arrivals) == 0 {
+	arrivals := c.tx.state.pointers.add(c.arrivals)
+	if len(arrivals) == 0 {
+		clear(c.arrivals)
 		return nil
 	}
-	keys := slices.Sorted(maps.Keys(c.arrivals))
+	keys := slices.Sorted(maps.Keys(arrivals))
 	rows, err := c.tx.db.Run(
 		`SELECT j.value, q.key, q.data FROM json_each(?1) j LEFT JOIN queue q ON q.key = (SELECT max(key) FROM queue `+
 			`WHERE key BETWEEN j.value AND j.value + 16383)`, numbers(keys))
@@ -180,7 +191,7 @@ func (c *queueTable) flush() error {
 		if block == nil {
 			key = slot
 		}
-		arrived := c.arrivals[slot]
+		arrived := arrivals[slot]
 		for block = slices.Clone(block); len(arrived) > 0; key, block = key+1, nil {
 			if key > slot|(1<<blockBits-1) {
 				return errFull

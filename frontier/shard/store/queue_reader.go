@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -18,16 +19,18 @@ type QueueReader struct {
 
 // laneReader is a selector's position in a lane.
 type laneReader struct {
-	number int
-	blocks []*queueBlock
-	first  int   // of blocks that is not read to the end
-	from   int64 // key of the first block that is not loaded
-	ended  bool
+	number  int
+	blocks  []*queueBlock
+	pending []*queueBlock // that are not among blocks yet
+	first   int           // of blocks that is not read to the end
+	from    int64         // key of the first block that is not loaded
+	ended   bool
 }
 
-// queueBlock is a row of the queue that is being read.
+// queueBlock is a row of the queue that is being read, or pointers of a slot that are in no row yet.
 type queueBlock struct {
 	key     int64
+	pending bool
 	data    []byte
 	at      int    // what is before was looked at
 	kept    []byte // of that
@@ -83,8 +86,8 @@ func (c *Tx) ReadQueue(lanes []int, hosts int, wants string, f *Filter) (*QueueR
 	s := &QueueReader{c: c, filter: f, size: 2 + hosts/32, walk: c.state.takeWalk(Hash48(wants))}
 	s.resumed = s.walk.begun()
 	for _, number := range lanes {
-		s.lanes = append(s.lanes,
-			&laneReader{number: number, from: max(s.walk.positions[number].key, blockKey(number, 0))})
+		from := max(s.walk.positions[number].key, blockKey(number, 0))
+		s.lanes = append(s.lanes, &laneReader{number: number, from: from, pending: c.queue.pending(number, from)})
 	}
 	if err := s.load(s.lanes); err != nil {
 		return nil, err
@@ -102,7 +105,9 @@ func (c *Tx) ReadQueue(lanes []int, hosts int, wants string, f *Filter) (*QueueR
 // load reads the next blocks of lanes that are ready.
 func (s *QueueReader) load(readers []*laneReader) error {
 	ranges := []byte{'['}
+	loaded := make([]int, len(readers))
 	for i, l := range readers {
+		loaded[i] = len(l.blocks)
 		if i > 0 {
 			ranges = append(ranges, ',')
 		}
@@ -133,7 +138,46 @@ WHERE queue.key IN (SELECT q.key FROM queue q WHERE q.key BETWEEN r.value->>0 AN
 			}
 		}
 	}
+	for i, l := range readers {
+		l.addPending(loaded[i])
+	}
 	return rows.Err()
+}
+
+// addPending puts pending blocks among those that were loaded since there were so many.
+func (l *laneReader) addPending(since int) {
+	n := 0
+	for ; n < len(l.pending) && (l.ended || l.pending[n].key < l.from); n++ {
+		l.blocks = append(l.blocks, l.pending[n])
+	}
+	if n > 0 {
+		l.from = max(l.from, l.pending[n-1].key+1)
+		l.pending = l.pending[n:]
+		sortBlocks(l.blocks[since:])
+	}
+}
+
+func sortBlocks(blocks []*queueBlock) {
+	slices.SortStableFunc(blocks, func(a, b *queueBlock) int { return cmp.Compare(a.key, b.key) })
+}
+
+// pending returns the pointers that are in no block of a lane yet and whose slots have come, from a key on.
+func (c *queueTable) pending(lane int, from int64) (blocks []*queueBlock) {
+	for _, s := range c.tx.state.pointers.slots(firstOf(from), blockKey(lane, c.tx.seconds()+1)) {
+		if key := s.key | lastBlock; key >= from {
+			blocks = append(blocks, &queueBlock{key: key, pending: true, data: s.data})
+		}
+	}
+	return blocks
+}
+
+// put replaces the pointers of a block.
+func (c *queueTable) put(b *queueBlock, pointers []byte) {
+	if b.pending {
+		c.tx.state.pointers.replace(firstOf(b.key), pointers)
+	} else {
+		c.blocks[b.key] = pointers
+	}
 }
 
 // Read returns the next candidate of the lane with an index among those that are read.
@@ -178,7 +222,7 @@ func (s *QueueReader) Finish(stopped bool) {
 		}
 		for _, b := range l.blocks {
 			if len(b.kept) < b.at {
-				s.c.queue.blocks[b.key] = append(b.kept, b.data[b.at:]...)
+				s.c.queue.put(b, append(b.kept, b.data[b.at:]...))
 			}
 		}
 	}

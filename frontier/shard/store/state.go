@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ const latestVersion = 100
 
 // oldestReader is the least version of a program that can work with what this one writes. Version 1 would take what is
 // remembered of URLs for hashes, version 2 the rows of leased hosts for what they are, version 3 would find no visits,
-// version 4 would take hosts for damaged, and count announcements from those in the domains' rows on.
+// version 4 would take hosts for damaged, count announcements from those in the domains' rows on, and miss pointers.
 const oldestReader = 5
 
 // migrations are the statements by which version i becomes version i+1. No table has an index
@@ -39,8 +40,8 @@ var migrations = [Version][]string{{
 	{}, // version 2 remembers what became of URLs
 	{}, // version 3 has the records of leased hosts in the rows of their leases
 	{}, // version 4 has the counters of visits in the row of the others, since a lease changes both
-	{}, // version 5 packs what is remembered of URLs, and has announcements in the row of the counters that are newer
-	// than those in the domains' rows
+	{}, // version 5 packs what is remembered of URLs, and has in the row of the counters announcements, which are newer
+	// than those in the domains' rows, and pointers to hosts
 }
 
 // Keys of the table state.
@@ -89,11 +90,22 @@ type State struct {
 	claims     claimList
 	journal    journal
 	announced  announcedList
+	pointers   pendingList // of the queue
+	due        pendingList // hosts whose entry points are to be checked
 	deleted    deletedLogs
 
 	stored [stateRows]string // as they were loaded
 	loaded int64             // bytes of rows that the operation has loaded
 }
+
+// newState returns the state of an empty shard.
+func newState() State {
+	return State{pointers: pendingList{width: pointerLen, most: maxPendingPointers},
+		due: pendingList{width: idBytes, most: maxPendingDue}}
+}
+
+// LimitPending replaces the limits of pointers that are in no block, for tests.
+func (s *State) LimitPending(most int) { s.pointers.most, s.due.most = most, most }
 
 // counts counts the rows of a shard and the outcomes of requests.
 type counts struct {
@@ -179,6 +191,8 @@ func (s *State) encode() (rows [stateRows][]byte) {
 	rows[stateCounters] = appendString(rows[stateCounters], string(s.journal.append(nil)))
 	rows[stateCounters] = appendString(rows[stateCounters], string(s.Visits.append(nil)))
 	rows[stateCounters] = appendString(rows[stateCounters], string(s.announced.append(nil)))
+	rows[stateCounters] = appendString(rows[stateCounters], string(s.pointers.data))
+	rows[stateCounters] = appendString(rows[stateCounters], string(s.due.data))
 	rows[stateCounters] = append(rows[stateCounters], s.Tail...)
 	for _, class := range s.Classes {
 		rows[stateClasses] = appendString(appendString(rows[stateClasses], class.Country), class.Category)
@@ -276,6 +290,11 @@ func (s *State) decode(key int64, data []byte) error {
 		}
 		if d.at < len(d.text) && s.Version >= 5 {
 			if s.announced, err = decodeAnnounced(d.string()); err != nil {
+				return err
+			}
+		}
+		if d.at < len(d.text) && s.Version >= 5 {
+			if err = cmp.Or(s.pointers.decode(d.string()), s.due.decode(d.string())); err != nil {
 				return err
 			}
 		}

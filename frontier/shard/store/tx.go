@@ -64,9 +64,10 @@ func (c *Tx) LoadedDomains() []*Domain {
 
 // Begin opens a shard for one operation. hash replaces the hash of names in tests of collisions.
 func Begin(db DB, now epoch.Millis, hash func(string) uint64) (*Tx, error) {
-	c := &Tx{db: db, now: max(now, 0), hash: hash, hosts: map[int64]*Host{}, domains: map[int64]*Domain{}}
+	c := &Tx{state: newState(), db: db, now: max(now, 0), hash: hash, hosts: map[int64]*Host{},
+		domains: map[int64]*Domain{}}
 	c.queue = queueTable{tx: c, arrivals: map[int64][]byte{}, blocks: map[int64][]byte{}}
-	c.due = dueTable{tx: c, watched: map[epoch.Seconds][]int64{}, left: map[int64][]int64{}}
+	c.due = dueTable{tx: c, watched: map[int64][]byte{}, left: map[int64][]int64{}}
 	c.leases = leaseTable{tx: c, rows: map[int64]leaseRow{}}
 	c.parts = partTable{tx: c, rows: map[int64][]byte{}, changed: map[int64]bool{}}
 	c.logs, c.quarantine = logTables{tx: c}, quarantine{tx: c}
