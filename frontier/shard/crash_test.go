@@ -18,7 +18,7 @@ import (
 func (w *world) dump() (rows []string) {
 	w.Helper()
 	for _, sql := range []string{
-		"SELECT 'state', key, hex(data), '' FROM state",
+		"SELECT 'state', key, hex(data), hex(feed) FROM state",
 		"SELECT host, domain, hex(record), urls || ' ' || due || ' ' || blocked FROM hosts",
 		"SELECT 'domain', id, hex(record), domain FROM domains", "SELECT 'part', key, hex(data), '' FROM parts",
 		"SELECT 'queue', key, hex(data), '' FROM queue", "SELECT 'lease', id, hex(data), ends || '' FROM leases",

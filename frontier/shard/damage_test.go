@@ -2,6 +2,7 @@ package shard_test
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -28,11 +29,26 @@ var damages = map[string]string{
 var tolerated = regexp.MustCompile(`counted|counts|is remembered as \{0 false false false 0 0\}|counts as waiting|` +
 	`not sorted|a place and no pointer`)
 
+// feedBlock is a block of the feed before those of storeShard, of which the shard's state has the only one.
+func feedBlock(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/stored-4.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile(`(?m)^(INSERT INTO feed .* VALUES \()\d+(, .*\n)`)
+	found := block.FindString(string(text))
+	if found == "" {
+		t.Fatal("stored-4.sql has no feed")
+	}
+	return block.ReplaceAllString(found, "${1}1000${2}")
+}
+
 // One damaged row must not stop its shard: whatever the row, all operations go on.
 func TestDamage_EveryRow(t *testing.T) {
 	needsNoRace(t)
 	t.Parallel()
-	text := storeShard(t)
+	text := storeShard(t) + feedBlock(t)
 	for _, table := range storedTables {
 		column := table.columns[len(table.columns)-1]
 		var keys []int64
@@ -164,9 +180,44 @@ func (w *world) everything() {
 	must("stored", func() error { return s.Stored(w.now, frontier.StoredRequest{Date: "2026-01-28"}) })
 }
 
+// TestDamage_LastOfFeed: what cannot be read of the last block of the feed is lost, and the feed goes on with larger
+// numbers.
+func TestDamage_LastOfFeed(t *testing.T) {
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			put := func(n int) int64 {
+				w.put("a.example", []frontier.NewPage{{URL: fmt.Sprintf("https://a.example/%d", n), Fresh: true}})
+				page, err := frontier.FeedPage{}, error(nil)
+				w.do(func() error { page, err = w.shard.Feed(w.now, frontier.FeedRequest{Limit: 10}); return err })
+				lost := n == 3 && name == "last byte" // with the item before it, which cannot be read
+				if !lost && (len(page.Items) == 0 ||
+					!strings.HasSuffix(page.Items[len(page.Items)-1].URL, fmt.Sprint("/", n))) {
+					t.Fatalf("after page %d the feed has %+v", n, page.Items)
+				}
+				return page.Next
+			}
+			put(1)
+			last := put(2)
+			w.now += 1000
+			w.run("UPDATE state SET feed = CAST(" + strings.ReplaceAll(damage, "COLUMN", "feed") + " AS BLOB) WHERE key = 0")
+			if next := put(3); next <= last && name != "last byte" {
+				t.Errorf("number %d follows %d", next, last)
+			}
+			rows := w.quarantined()
+			if damaged := name == "middle" || name == "last byte" || name == "cut off"; damaged && len(rows) != 1 ||
+				len(rows) == 1 && rows[0].Table != "feed" {
+				t.Errorf("the quarantine has %+v", rows)
+			}
+			w.now += 3_600_000
+			put(4)
+		})
+	}
+}
+
 // An operator sees damaged rows, restores those that can be read after all, and drops the others.
 func TestDamage_RestoreAndDrop(t *testing.T) {
-	text := storeShard(t)
+	text := storeShard(t) + feedBlock(t)
 	for _, table := range []string{"hosts", "domains", "parts", "mirrors", "feed", "changes"} {
 		t.Run(table, func(t *testing.T) {
 			w := newWorld(t)

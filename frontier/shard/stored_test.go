@@ -20,13 +20,13 @@ import (
 
 var writeStored = flag.Bool("write-stored", false, "write testdata/stored-VERSION.sql if it is missing")
 
-// storedTables are the tables of version 1 with their columns.
+// storedTables are the tables with their columns.
 var storedTables = []struct {
 	name    string
 	columns []string // s: text, i: integer, b: blob
 	kinds   string
 }{
-	{"state", []string{"key", "data"}, "ib"},
+	{"state", []string{"key", "feed", "data"}, "ibb"},
 	{"hosts", []string{"id", "host", "domain", "urls", "due", "blocked", "record"}, "isiiiib"},
 	{"domains", []string{"id", "domain", "record"}, "isb"},
 	{"parts", []string{"key", "data"}, "ib"},

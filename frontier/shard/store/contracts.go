@@ -106,7 +106,7 @@ func (m *Domain) SaveContracts(contracts []Contract, changed []int) error {
 		k := &contracts[at]
 		pointers[i] = appendUint(appendUint(appendID(nil, m.ID), k.Class), k.Day)
 	}
-	numbers, err := m.tx.logs.append(changesLog, pointers)
+	numbers, err := m.tx.logs.appendChanges(pointers)
 	if err != nil {
 		return err
 	}

@@ -86,6 +86,5 @@ func (c *logTables) flushFeed() error {
 	if len(c.news) == 0 {
 		return nil
 	}
-	_, err := c.append(feedLog, c.news)
-	return err
+	return c.appendFeed(c.news)
 }

@@ -9,7 +9,8 @@ import (
 
 // A packed log is a table of blocks: records in the order in which they were appended, as many in a row
 // as fit, since rows written are the price. An append rewrites the last block, which is one row, or
-// begins new ones. A record's number is its block's key plus its index there. Keys grow with the
+// begins new ones. The last block of the feed is a column of the shard's counters, whose row is written
+// anyway when something is announced. A record's number is its block's key plus its index there. Keys grow with the
 // clock, so that numbers are not given twice when a shard is lost and restored without its logs.
 const (
 	feedLog    = "feed"
@@ -26,8 +27,10 @@ const (
 
 // logTables are the tables feed and changes.
 type logTables struct {
-	tx   *Tx
-	news [][]byte // items of the feed that are not written yet
+	tx    *Tx
+	news  [][]byte  // items of the feed that are not written yet
+	feed  *logBlock // the last block of the feed; nil before it was loaded
+	grown bool      // it is to be written
 }
 
 // logRecord is a record with its number.
@@ -46,39 +49,112 @@ func logRecords(key int64, block []byte) ([]logRecord, error) {
 	return records, d.err
 }
 
-// append appends records to a log and returns their numbers.
-func (c *logTables) append(log string, records [][]byte) ([]int64, error) {
-	rows, err := c.tx.db.Run("SELECT key, data FROM " + log + " ORDER BY key DESC LIMIT 1")
+// logBlock is the last block of a log. Without a key there is none.
+type logBlock struct {
+	key   int64
+	count int64 // of its records
+	data  []byte
+}
+
+func (b *logBlock) encode() []byte { return append(appendUint(nil, b.key), b.data...) }
+
+// lastOfFeed loads the last block of the feed, once.
+func (c *logTables) lastOfFeed() (*logBlock, error) {
+	if c.feed != nil {
+		return c.feed, nil
+	}
+	rows, err := c.tx.db.Run(`SELECT feed FROM state WHERE key = 0`)
 	if err != nil {
 		return nil, err
 	}
-	key, last := int64(0), int64(0) // of the block, and of the last record
-	var block []byte
-	if rows.Next() {
-		key, block = rows.Int(), slices.Clone(rows.Blob())
-		known, err := logRecords(key, block)
-		last = key + int64(len(known)) - 1
-		if err != nil {
-			if err := c.dropBlock(log, key, block); err != nil {
-				return nil, err
+	c.feed = &logBlock{}
+	if !rows.Next() {
+		return c.feed, rows.Err()
+	}
+	record := rows.Blob()
+	if len(record) == 0 {
+		return c.feed, nil
+	}
+	d := decode(record)
+	key := d.int()
+	if d.err != nil || epoch.Millis(key) > c.tx.now.Add(maxLogAge) {
+		key, d.at = int64(c.tx.now), 0
+	}
+	*c.feed = logBlock{key: key, data: slices.Clone(record[d.at:])}
+	records, err := logRecords(key, c.feed.data)
+	if err != nil {
+		return c.feed, c.dropBlock(feedLog, key, c.feed.data)
+	}
+	c.feed.count = int64(len(records))
+	return c.feed, nil
+}
+
+// last returns the number of the last record.
+func (b *logBlock) last() int64 { return b.key + b.count - 1 }
+
+// lastBlock reads the last block of a log from its table. One that is damaged is dropped, and only its last number is
+// returned.
+func (c *logTables) lastBlock(log string) (block logBlock, last int64, err error) {
+	rows, err := c.tx.db.Run("SELECT key, data FROM " + log + " ORDER BY key DESC LIMIT 1")
+	if err != nil || !rows.Next() {
+		return block, 0, err
+	}
+	block = logBlock{key: rows.Int(), data: slices.Clone(rows.Blob())}
+	records, err := logRecords(block.key, block.data)
+	if err != nil { // it had no more records than bytes
+		return logBlock{}, block.key + int64(len(block.data)), c.dropBlock(log, block.key, block.data)
+	}
+	block.count = int64(len(records))
+	return block, block.last(), nil
+}
+
+// append appends records to a log whose last block has a last number, and returns their numbers, and the blocks that
+// are full.
+func (c *logTables) append(log string, block *logBlock, last int64, records [][]byte) (numbers []int64,
+	full map[int64][]byte) {
+	full = map[int64][]byte{}
+	for _, record := range records {
+		if block.key == 0 || len(block.data) > 0 && len(block.data)+len(record) > maxLogBlock ||
+			c.tx.now.Sub(epoch.Millis(block.key)) > maxLogAge {
+			if block.key != 0 {
+				full[block.key] = block.data
 			}
-			last = key + int64(len(block)) // it had no more records than bytes
-			key = 0
+			*block = logBlock{key: max(last+1, int64(c.tx.now), *c.deleted(log)+1)}
+		}
+		block.data = appendString(block.data, string(record))
+		block.count++
+		last = block.last()
+		numbers = append(numbers, last)
+	}
+	return numbers, full
+}
+
+// appendChanges appends to the log of changed contracts, and returns the numbers.
+func (c *logTables) appendChanges(records [][]byte) ([]int64, error) {
+	block, last, err := c.lastBlock(changesLog)
+	if err != nil {
+		return nil, err
+	}
+	numbers, rows := c.append(changesLog, &block, last, records)
+	rows[block.key] = block.data
+	return numbers, c.tx.writeData(changesLog, rows)
+}
+
+// appendFeed appends to the feed.
+func (c *logTables) appendFeed(records [][]byte) error {
+	block, err := c.lastOfFeed()
+	if err != nil {
+		return err
+	}
+	last := block.last()
+	if block.key == 0 {
+		if _, last, err = c.lastBlock(feedLog); err != nil {
+			return err
 		}
 	}
-	numbers := make([]int64, len(records))
-	changed := map[int64][]byte{}
-	for i, record := range records {
-		if key == 0 || len(block) > 0 && len(block)+len(record) > maxLogBlock ||
-			c.tx.now.Sub(epoch.Millis(key)) > maxLogAge {
-			key, block = max(last+1, int64(c.tx.now), *c.deleted(log)+1), nil
-			last = key - 1
-		}
-		last++
-		block = appendString(block, string(record))
-		numbers[i], changed[key] = last, block
-	}
-	return numbers, c.tx.writeData(log, changed)
+	c.grown = true
+	_, rows := c.append(feedLog, block, last, records)
+	return c.tx.writeData(feedLog, rows)
 }
 
 // LogPage describes what was read of a log.
@@ -97,6 +173,35 @@ func (c *logTables) read(log string, after int64, each func([]logRecord) (taken 
 		page.Next, page.Expired = deleted, true
 	}
 	from := after + 1
+	visit := func(key int64, block []byte) (done bool, err error) {
+		records, err := logRecords(key, block)
+		if skip := from - key; skip > 0 {
+			records = records[min(skip, int64(len(records))):]
+		}
+		taken := 0
+		if err == nil {
+			taken, err = each(records)
+		}
+		if errors.Is(err, ErrDamaged) {
+			from = max(from, key+1)
+			return false, c.dropBlock(log, key, block)
+		}
+		if err != nil {
+			return false, err
+		}
+		if taken > 0 {
+			page.Next = records[taken-1].number
+		}
+		if taken < len(records) {
+			page.More = true
+			return true, nil
+		}
+		from = max(from, key+1)
+		if len(records) > 0 {
+			from = records[len(records)-1].number + 1
+		}
+		return false, nil
+	}
 	for range maxLogBlocks / logBatch {
 		rows, err := c.tx.db.Run("SELECT key, data FROM "+log+" WHERE key >= coalesce((SELECT max(key) FROM "+log+
 			" WHERE key <= ?1), 0) ORDER BY key LIMIT ?2", from, int64(logBatch))
@@ -105,40 +210,24 @@ func (c *logTables) read(log string, after int64, each func([]logRecord) (taken 
 		}
 		blocks := 0
 		for ; rows.Next(); blocks++ {
-			key, block := rows.Int(), rows.Blob()
-			records, err := logRecords(key, block)
-			if skip := from - key; skip > 0 {
-				records = records[min(skip, int64(len(records))):]
-			}
-			taken := 0
-			if err == nil {
-				taken, err = each(records)
-			}
-			if errors.Is(err, ErrDamaged) {
-				if err := c.dropBlock(log, key, block); err != nil {
-					return page, err
-				}
-				from = max(from, key+1)
-				continue
-			}
-			if err != nil {
+			if done, err := visit(rows.Int(), rows.Blob()); done || err != nil {
 				return page, err
 			}
-			if taken > 0 {
-				page.Next = records[taken-1].number
-			}
-			if taken < len(records) {
-				page.More = true
-				return page, nil
-			}
-			from = max(from, key+1)
-			if len(records) > 0 {
-				from = records[len(records)-1].number + 1
-			}
 		}
-		if err := rows.Err(); err != nil || blocks < logBatch {
+		if err := rows.Err(); err != nil {
 			return page, err
 		}
+		if blocks == logBatch {
+			continue
+		}
+		if log == feedLog {
+			last, err := c.lastOfFeed()
+			if err == nil && last.key != 0 {
+				_, err = visit(last.key, last.data)
+			}
+			return page, err
+		}
+		return page, nil
 	}
 	page.More = true
 	return page, nil
@@ -170,10 +259,20 @@ const maxPruned = 64
 // more than one operation deletes.
 func (c *Tx) PruneLogs(kept epoch.Millis) (more bool, err error) {
 	for _, log := range [...]string{feedLog, changesLog} {
+		next := int64(0) // the last block of the feed, if it was begun before
+		if log == feedLog {
+			last, err := c.logs.lastOfFeed()
+			if err != nil {
+				return false, err
+			}
+			if last.key <= int64(kept) {
+				next = last.key
+			}
+		}
 		// A block was begun after the last record of the one before, so that one is as old.
-		rows, err := c.db.Run("WITH old AS (SELECT key FROM "+log+" WHERE key < (SELECT max(key) FROM "+log+
-			" WHERE key <= ?1) ORDER BY key LIMIT ?2) SELECT key, (SELECT count(*) FROM old), data FROM "+log+
-			" WHERE key = (SELECT max(key) FROM old)", int64(kept), int64(maxPruned))
+		rows, err := c.db.Run("WITH old AS (SELECT key FROM "+log+" WHERE key < max(?3, coalesce((SELECT max(key) FROM "+
+			log+" WHERE key <= ?1), 0)) ORDER BY key LIMIT ?2) SELECT key, (SELECT count(*) FROM old), data FROM "+log+
+			" WHERE key = (SELECT max(key) FROM old)", int64(kept), int64(maxPruned), next)
 		if err != nil {
 			return false, err
 		}

@@ -236,6 +236,10 @@ func (c *queueTable) repoint(lane int, slot epoch.Seconds) error {
 // dropBlock takes a damaged block of a log away.
 func (c *logTables) dropBlock(log string, key int64, data []byte) error {
 	c.tx.quarantine.add(damagedRow{table: log, key: key, reason: ErrDamaged.Error(), data: data})
+	if log == feedLog && c.feed != nil && key == c.feed.key {
+		*c.feed, c.grown = logBlock{key: key + int64(len(data))}, true // it had no more records than bytes
+		return nil
+	}
 	return c.tx.writeData(log, map[int64][]byte{key: nil})
 }
 

@@ -20,7 +20,8 @@ const latestVersion = 100
 
 // oldestReader is the least version of a program that can work with what this one writes. Version 1 would take what is
 // remembered of URLs for hashes, version 2 the rows of leased hosts for what they are, version 3 would find no visits,
-// version 4 would take hosts for damaged, count announcements from those in the domains' rows on, and miss pointers.
+// version 4 would take hosts for damaged, count announcements from those in the domains' rows on, and miss pointers and
+// the last block of the feed.
 const oldestReader = 5
 
 // migrations are the statements by which version i becomes version i+1. No table has an index
@@ -40,8 +41,9 @@ var migrations = [Version][]string{{
 	{}, // version 2 remembers what became of URLs
 	{}, // version 3 has the records of leased hosts in the rows of their leases
 	{}, // version 4 has the counters of visits in the row of the others, since a lease changes both
-	{}, // version 5 packs what is remembered of URLs, and has in the row of the counters announcements, which are newer
-	// than those in the domains' rows, and pointers to hosts
+	// version 5 packs what is remembered of URLs, and has in the row of the counters announcements, which are newer than
+	// those in the domains' rows, and pointers to hosts, and beside them the last block of the feed
+	{`ALTER TABLE state ADD COLUMN feed BLOB`},
 }
 
 // Keys of the table state.
@@ -406,8 +408,8 @@ func (c *Tx) open() error {
 	}
 	for ; s.Version < Version; s.Version++ {
 		for _, sql := range migrations[s.Version] {
-			if _, err := c.db.Run(sql); err != nil {
-				return err
+			if _, err := c.db.Run(sql); err != nil && !strings.Contains(err.Error(), "duplicate column name") {
+				return err // else the counters are older than the table
 			}
 		}
 		s.Reader = oldestReader

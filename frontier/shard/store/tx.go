@@ -354,6 +354,11 @@ func (c *Tx) Flush() error {
 			return err
 		}
 	}
+	if len(c.logs.news) > 0 { // what is damaged goes to the quarantine
+		if _, err := c.logs.lastOfFeed(); err != nil {
+			return err
+		}
+	}
 	if err := c.quarantine.write(); err != nil { // before anything takes the place of a row
 		return err
 	}
@@ -392,7 +397,25 @@ func (c *Tx) Flush() error {
 			rows[int64(key)] = data
 		}
 	}
-	return c.writeData("state", rows)
+	return c.writeState(rows)
+}
+
+// writeState writes rows of the state. The last block of the feed goes with the counters, with which it is one row.
+func (c *Tx) writeState(rows map[int64][]byte) error {
+	if !c.logs.grown {
+		return c.writeData("state", rows)
+	}
+	counters, changed := rows[stateCounters]
+	if !changed {
+		counters = []byte(c.state.stored[stateCounters])
+	}
+	delete(rows, stateCounters)
+	if err := c.writeData("state", rows); err != nil {
+		return err
+	}
+	_, err := c.db.Run(`INSERT INTO state (key, data, feed) VALUES (0, ?1, ?2) ON CONFLICT (key) DO UPDATE SET
+data = excluded.data, feed = excluded.feed`, counters, c.logs.feed.encode())
+	return err
 }
 
 // writeData writes rows of a table of keys and data; without data a row is deleted.
