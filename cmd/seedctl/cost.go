@@ -35,7 +35,7 @@ var operations = []resource{
 	{"D1 rows read", 0.001, 25e9, 38, 0, 0},
 	{"Durable Objects requests", 0.15, 1e6, 4, 1.33, 0.02},
 	{"Durable Objects duration", 12.50, 400_000, 0.004, 0.002, 0.00001},
-	{"Durable Objects rows written", 1.00, 50e6, 8.2, 1.32, 0.42},
+	{"Durable Objects rows written", 1.00, 50e6, 7.2, 1.32, 0.4},
 	{"Durable Objects rows read", 0.001, 25e9, 57, 20, 3},
 }
 

@@ -200,7 +200,8 @@ func TestDamage_LastOfFeed(t *testing.T) {
 			put(1)
 			last := put(2)
 			w.now += 1000
-			w.run("UPDATE state SET feed = CAST(" + strings.ReplaceAll(damage, "COLUMN", "feed") + " AS BLOB) WHERE key = 0")
+			w.run("UPDATE state SET feed = CAST(" + strings.ReplaceAll(damage, "COLUMN", "feed") +
+				" AS BLOB) WHERE key = 0")
 			if next := put(3); next <= last && name != "last byte" {
 				t.Errorf("number %d follows %d", next, last)
 			}

@@ -8,7 +8,7 @@
 //	leases   number of a lease → its end and hosts; −1−domain → when its parked hosts are checked
 //	due      second<<14 | n → hosts whose entry points are to be checked then
 //	mirrors  first bits of a digest → which domain showed it first
-//	feed     new pages in the order in which they were found; changes: contracts that changed
+//	feed     new pages in the order in which they were found, but for the last block; changes: contracts that changed
 //	state    counters and schema version, classes (country and category), excluded URL patterns and others; pointers
 //	         of queue and due that are in no block yet (pending.go)
 //

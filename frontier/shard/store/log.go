@@ -270,9 +270,9 @@ func (c *Tx) PruneLogs(kept epoch.Millis) (more bool, err error) {
 			}
 		}
 		// A block was begun after the last record of the one before, so that one is as old.
-		rows, err := c.db.Run("WITH old AS (SELECT key FROM "+log+" WHERE key < max(?3, coalesce((SELECT max(key) FROM "+
-			log+" WHERE key <= ?1), 0)) ORDER BY key LIMIT ?2) SELECT key, (SELECT count(*) FROM old), data FROM "+log+
-			" WHERE key = (SELECT max(key) FROM old)", int64(kept), int64(maxPruned), next)
+		rows, err := c.db.Run("WITH old AS (SELECT key FROM "+log+" WHERE key < max(?3, coalesce((SELECT max(key) "+
+			"FROM "+log+" WHERE key <= ?1), 0)) ORDER BY key LIMIT ?2) SELECT key, (SELECT count(*) FROM old), data "+
+			"FROM "+log+" WHERE key = (SELECT max(key) FROM old)", int64(kept), int64(maxPruned), next)
 		if err != nil {
 			return false, err
 		}

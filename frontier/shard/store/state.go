@@ -41,8 +41,8 @@ var migrations = [Version][]string{{
 	{}, // version 2 remembers what became of URLs
 	{}, // version 3 has the records of leased hosts in the rows of their leases
 	{}, // version 4 has the counters of visits in the row of the others, since a lease changes both
-	// version 5 packs what is remembered of URLs, and has in the row of the counters announcements, which are newer than
-	// those in the domains' rows, and pointers to hosts, and beside them the last block of the feed
+	// version 5 packs what is remembered of URLs, and has in the row of the counters announcements, which are newer
+	// than those in the domains' rows, and pointers to hosts, and beside them the last block of the feed
 	{`ALTER TABLE state ADD COLUMN feed BLOB`},
 }
 

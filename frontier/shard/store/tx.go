@@ -397,11 +397,11 @@ func (c *Tx) Flush() error {
 			rows[int64(key)] = data
 		}
 	}
-	return c.writeState(rows)
+	return writeState(c, rows)
 }
 
 // writeState writes rows of the state. The last block of the feed goes with the counters, with which it is one row.
-func (c *Tx) writeState(rows map[int64][]byte) error {
+func writeState(c *Tx, rows map[int64][]byte) error {
 	if !c.logs.grown {
 		return c.writeData("state", rows)
 	}
