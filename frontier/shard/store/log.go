@@ -135,8 +135,12 @@ func (c *logTables) appendChanges(records [][]byte) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
+	stored := block
 	numbers, rows := c.append(changesLog, &block, last, records)
 	rows[block.key] = block.data
+	if len(rows[stored.key]) == len(stored.data) { // nothing fitted into it
+		delete(rows, stored.key)
+	}
 	return numbers, c.tx.writeData(changesLog, rows)
 }
 
