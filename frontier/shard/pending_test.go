@@ -1,6 +1,8 @@
 package shard_test
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -151,6 +153,48 @@ func TestPending_RetryAfter(t *testing.T) {
 	if l, _ := w.lease(frontier.LeaseRequest{Max: 1}); len(l.Items) != 1 {
 		t.Errorf("%+v", l)
 	}
+}
+
+// TestPending_ClockAhead: a lease goes on after one that stopped at a second which has not come yet by a clock that was
+// set back.
+func TestPending_ClockAhead(t *testing.T) {
+	const hosts = 1200
+	w := newWorld(t)
+	for i := range hosts {
+		host := fmt.Sprintf("a%d.example", i)
+		w.put(host, []frontier.NewPage{{URL: "https://" + host + "/1", Type: "news", Priority: 0.1}})
+		if i >= 800 && i%20 == 0 {
+			w.now += 1000
+		}
+	}
+	began := w.now
+	wanted := frontier.LeaseRequest{Max: 3, Seconds: 120, MinScore: 390} // more than they have
+	if l, _ := w.lease(wanted); len(l.Items) > 0 || l.RetryAfter != 1 {
+		t.Fatalf("a lease that should have stopped: %+v", l)
+	}
+	rolledBack := errors.New("rolled back")
+	for back := epoch.Millis(0); back < 25_000; back += 1000 {
+		if err := w.db.Transaction(func() error {
+			l, err := w.shard.Lease(began-back, wanted)
+			if len(l.Items) > 0 {
+				t.Errorf("%d ms back: %+v", back, l)
+			}
+			return cmp.Or(err, rolledBack)
+		}); !errors.Is(err, rolledBack) {
+			t.Errorf("%d ms back: %v", back, err)
+		}
+	}
+	seen := map[string]bool{}
+	for range hosts {
+		l, _ := w.lease(frontier.LeaseRequest{Max: 3})
+		for _, item := range l.Items {
+			seen[item.Host] = true
+		}
+	}
+	if len(seen) != hosts {
+		t.Errorf("%d hosts of %d", len(seen), hosts)
+	}
+	w.invariants()
 }
 
 // TestPending_DamagedState: where the state's row is damaged, hosts get the pointers again that were there alone.

@@ -52,9 +52,10 @@ type pendingSlot struct {
 	data []byte
 }
 
-// slots returns the pointers of slots between two keys.
+// slots returns the pointers of slots between two keys; none if the first key is the larger one, as after a clock that
+// was ahead.
 func (l *pendingList) slots(from, to int64) (slots []pendingSlot) {
-	first, end := l.from(from), l.from(to)
+	first, end := l.from(from), l.from(max(from, to))
 	all := make([]byte, 0, (end-first)*l.width)
 	for i, begun := first, 0; i < end; i++ {
 		all = append(all, l.pointer(i)...)
