@@ -180,6 +180,35 @@ func (w *world) everything() {
 	must("stored", func() error { return s.Stored(w.now, frontier.StoredRequest{Date: "2026-01-28"}) })
 }
 
+// stored4 fills an empty shard with one of version 4, whose tables are as that version left them.
+func (w *world) stored4() {
+	w.Helper()
+	text, err := os.ReadFile("testdata/stored-4.sql")
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.load(string(text))
+	w.run("ALTER TABLE state DROP COLUMN feed")
+}
+
+// TestDamage_CountersBefore5: a shard of an earlier version whose row of counters is damaged gets the tables of this
+// version.
+func TestDamage_CountersBefore5(t *testing.T) {
+	w := newWorld(t)
+	w.shard.PerMinute = 60
+	w.stored4()
+	w.run("UPDATE state SET data = X'FF' WHERE key = 0")
+	for range 2 {
+		w.now += 60_000
+		w.everything()
+	}
+	for _, err := range store.Audit(w.db, w.db.Transaction) {
+		if !tolerated.MatchString(err.Error()) {
+			t.Error(err)
+		}
+	}
+}
+
 // TestDamage_LastOfFeed: what cannot be read of the last block of the feed is lost, and the feed goes on with larger
 // numbers.
 func TestDamage_LastOfFeed(t *testing.T) {

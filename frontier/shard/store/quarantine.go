@@ -256,7 +256,7 @@ func (c *quarantine) replaceState(key int64, data []byte) error {
 		s.lately, s.Tail, s.Visits = nil, "", VisitCounters{}
 		s.announced = announcedList{} // a few domains may announce as many pages again today
 		s.pointers.data, s.due.data = nil, nil
-		s.Version, s.Reader, s.Lease = Version, oldestReader, int64(c.tx.now)
+		s.Version, s.Reader, s.Lease = 0, 0, int64(c.tx.now) // open does what migrations the tables lack
 		if err := c.tx.leases.rebuild(); err != nil {
 			return err
 		}
