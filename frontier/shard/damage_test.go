@@ -245,6 +245,22 @@ func TestDamage_LastOfFeed(t *testing.T) {
 	}
 }
 
+// TestDamage_FeedBefore5: the last block that an earlier version has written of the feed goes to the quarantine if the
+// first page that is announced finds it damaged.
+func TestDamage_FeedBefore5(t *testing.T) {
+	w := newWorld(t)
+	w.stored4()
+	w.run("UPDATE feed SET data = CAST(data || X'FF' AS BLOB)")
+	w.now += 60_000
+	w.put("a.example", []frontier.NewPage{{URL: "https://a.example/fresh", Fresh: true}})
+	if rows := w.quarantined(); len(rows) != 1 || rows[0].Table != "feed" {
+		t.Errorf("the quarantine has %+v", rows)
+	}
+	if n := w.count("SELECT count(*) FROM feed"); n != 0 {
+		t.Errorf("%d blocks are left", n)
+	}
+}
+
 // An operator sees damaged rows, restores those that can be read after all, and drops the others.
 func TestDamage_RestoreAndDrop(t *testing.T) {
 	text := storeShard(t) + feedBlock(t)

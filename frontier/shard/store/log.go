@@ -27,10 +27,11 @@ const (
 
 // logTables are the tables feed and changes.
 type logTables struct {
-	tx    *Tx
-	news  [][]byte  // items of the feed that are not written yet
-	feed  *logBlock // the last block of the feed; nil before it was loaded
-	grown bool      // it is to be written
+	tx     *Tx
+	news   [][]byte  // items of the feed that are not written yet
+	feed   *logBlock // the last block of the feed; nil before it was loaded
+	grown  bool      // it is to be written
+	before int64     // the last number of the feed's table, if there is no last block; 0 before it was loaded
 }
 
 // logRecord is a record with its number.
@@ -87,6 +88,21 @@ func (c *logTables) lastOfFeed() (*logBlock, error) {
 	}
 	c.feed.count = int64(len(records))
 	return c.feed, nil
+}
+
+// lastNumber returns the number of the last record of the feed, once it has loaded what an append needs.
+func (c *logTables) lastNumber() (int64, error) {
+	block, err := c.lastOfFeed()
+	if err != nil {
+		return 0, err
+	}
+	if block.key != 0 {
+		return block.last(), nil
+	}
+	if c.before == 0 { // an earlier version has written the feed
+		_, c.before, err = c.lastBlock(feedLog)
+	}
+	return c.before, err
 }
 
 // last returns the number of the last record.
@@ -146,18 +162,12 @@ func (c *logTables) appendChanges(records [][]byte) ([]int64, error) {
 
 // appendFeed appends to the feed.
 func (c *logTables) appendFeed(records [][]byte) error {
-	block, err := c.lastOfFeed()
+	last, err := c.lastNumber()
 	if err != nil {
 		return err
 	}
-	last := block.last()
-	if block.key == 0 {
-		if _, last, err = c.lastBlock(feedLog); err != nil {
-			return err
-		}
-	}
 	c.grown = true
-	_, rows := c.append(feedLog, block, last, records)
+	_, rows := c.append(feedLog, c.feed, last, records)
 	return c.tx.writeData(feedLog, rows)
 }
 

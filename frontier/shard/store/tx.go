@@ -355,7 +355,7 @@ func (c *Tx) Flush() error {
 		}
 	}
 	if len(c.logs.news) > 0 { // what is damaged goes to the quarantine
-		if _, err := c.logs.lastOfFeed(); err != nil {
+		if _, err := c.logs.lastNumber(); err != nil {
 			return err
 		}
 	}
