@@ -187,3 +187,51 @@ func TestFeed_CorrectsAnnounced(t *testing.T) {
 	}
 	s.invariants()
 }
+
+// TestFeed_ClockAhead: after a clock that was ahead was set back, the feed has what it announced before, and goes on
+// with larger numbers.
+func TestFeed_ClockAhead(t *testing.T) {
+	for name, begins := range map[string]epoch.Millis{"new shard": 3 * 24 * hour, "later": 0} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			n := 0
+			put := func() {
+				n++
+				w.put("a.example", []frontier.NewPage{{URL: fmt.Sprintf("https://a.example/%d", n), Fresh: true,
+					Snippet: strings.Repeat("snippet ", 60)}})
+			}
+			read := func(after int64) (page frontier.FeedPage) {
+				w.do(func() (err error) {
+					page, err = w.shard.Feed(w.now, frontier.FeedRequest{Limit: 200, After: after})
+					return err
+				})
+				return page
+			}
+			began := w.now
+			w.now += begins
+			put()
+			w.now = began + 3*24*hour
+			put()
+			last := read(0).Next
+			w.now = began
+			for range 150 { // more than a block
+				w.now += 1000
+				put()
+				if page := read(last); len(page.Items) != 1 || page.Next <= last || page.Expired {
+					t.Fatalf("after %d page %d is read as %+v", last, n, page)
+				} else {
+					last = page.Next
+				}
+			}
+			if blocks := w.count("SELECT count(*) FROM feed"); blocks < 2 {
+				t.Errorf("%d blocks", blocks)
+			}
+			if page := read(0); len(page.Items) != n {
+				t.Errorf("%d items of %d", len(page.Items), n)
+			}
+			if rows := w.quarantined(); len(rows) > 0 {
+				t.Errorf("the quarantine has %+v", rows)
+			}
+		})
+	}
+}

@@ -78,7 +78,13 @@ func (c *logTables) lastOfFeed() (*logBlock, error) {
 	}
 	d := decode(record)
 	key := d.int()
-	if d.err != nil || epoch.Millis(key) > c.tx.now.Add(maxLogAge) {
+	valid := d.err == nil
+	if valid && epoch.Millis(key) > c.tx.now.Add(maxLogAge) {
+		if valid, err = c.clockWasAhead(key, record[d.at:]); err != nil {
+			return nil, err
+		}
+	}
+	if !valid {
 		key, d.at = int64(c.tx.now), 0
 	}
 	*c.feed = logBlock{key: key, data: slices.Clone(record[d.at:])}
@@ -88,6 +94,19 @@ func (c *logTables) lastOfFeed() (*logBlock, error) {
 	}
 	c.feed.count = int64(len(records))
 	return c.feed, nil
+}
+
+// clockWasAhead reports whether the last block of the feed may have a key that is later than now: if its first record,
+// what is before it in the feed or what was deleted is as late.
+func (c *logTables) clockWasAhead(key int64, block []byte) (bool, error) {
+	_, latest, err := c.lastBlock(feedLog)
+	if err != nil {
+		return false, err
+	}
+	if item, err := decodeFeedItem(decode(block).string()); err == nil {
+		latest = max(latest, int64(item.FoundAt))
+	}
+	return epoch.Millis(key) <= epoch.Millis(max(latest, *c.deleted(feedLog))).Add(maxLogAge), nil
 }
 
 // lastNumber returns the number of the last record of the feed, once it has loaded what an append needs.
