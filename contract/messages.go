@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -121,6 +122,22 @@ type URL struct {
 	Confidence      *float64 `json:"confidence,omitempty"`
 }
 
+// URLCommon is what several URLs have in common; see URL.
+type URLCommon struct {
+	DiscoveryMethod *string  `json:"discovery_method,omitempty"`
+	Language        *string  `json:"language,omitempty"`
+	DiscoveredAt    *string  `json:"discovered_at,omitempty"`
+	Confidence      *float64 `json:"confidence,omitempty"`
+}
+
+// fill sets what a URL lacks.
+func (c *URLCommon) fill(u *URL) {
+	u.DiscoveryMethod = cmp.Or(u.DiscoveryMethod, c.DiscoveryMethod)
+	u.Language = cmp.Or(u.Language, c.Language)
+	u.DiscoveredAt = cmp.Or(u.DiscoveredAt, c.DiscoveredAt)
+	u.Confidence = cmp.Or(u.Confidence, c.Confidence)
+}
+
 // DomainMessage asks step 3 to collect one domain, or to merge more URLs into it (DOMAIN_QUEUE).
 type DomainMessage struct {
 	Domain   string `json:"domain"` // the registrable domain, lower-case A-labels
@@ -134,6 +151,8 @@ type DomainMessage struct {
 	SourceFilePath    string    `json:"source_file_path"`
 	// Part numbers the messages if a file's URLs of the domain need several.
 	Part int `json:"part,omitempty"`
+	// URLsCommon holds for those URLs in the message that lack what it has. It keeps messages small.
+	URLsCommon *URLCommon `json:"urls_common,omitempty"`
 	// URLsPath is the key of the URL list if that is too large for a message.
 	URLsPath    string    `json:"urls_path,omitempty"`
 	URLsCount   int       `json:"urls_count,omitempty"` // length of that list
@@ -155,7 +174,7 @@ func (m *DomainMessage) SourceFile() RawFile {
 }
 
 // ParseDomain decodes a DOMAIN_QUEUE message and fills in what can be derived: registrable_domain and domain from
-// each other, domain_url as the domain's home page.
+// each other, domain_url as the domain's home page, and for each URL what is common.
 func ParseDomain(body []byte) (*DomainMessage, error) {
 	m := &DomainMessage{}
 	if err := decode(body, m); err != nil {
@@ -169,6 +188,12 @@ func ParseDomain(body []byte) (*DomainMessage, error) {
 	}
 	if m.DomainURL == "" {
 		m.DomainURL = "https://" + m.Domain + "/"
+	}
+	if m.URLsCommon != nil {
+		for i := range m.URLs {
+			m.URLsCommon.fill(&m.URLs[i])
+		}
+		m.URLsCommon = nil
 	}
 	return m, m.Validate()
 }

@@ -3,6 +3,7 @@ package processor
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"github.com/newsfork/seed-engine/dataset"
 	"github.com/newsfork/seed-engine/swar"
@@ -11,17 +12,17 @@ import (
 // An entry is a contract.URL as it waits to be sent. The URLs and titles of a domain are much alike, so an entry is the
 // difference from the first URL and title of its domain (pattern). All strings are JSON-escaped.
 //
-//	flags       byte
-//	URL         how many bytes at the beginning are those of the first URL; number of the others, and they
-//	title       as a JSON value: how many bytes at the beginning, and at the end, are those of the first title;
-//	            number of the others, and they
-//	path        entryOwnPath: number of bytes, and they; entryPathAt: offset in the URL, and number of bytes;
-//	            otherwise all of the URL from where the path of the first URL begins
-//	description entryDescribed: like the title, from the description of the file's first record; otherwise that
+//	URL     as a difference, see appendDifference
+//	flags   byte
+//	title   as a JSON value, likewise
+//	path    entryOwnPath: number of bytes, and they; entryPathAt: offset in the URL, and number of bytes; otherwise
+//	        all of the URL from where the path of the first URL begins
+//	members for each optional member that flags name: its JSON value as a difference from that of the file's first
+//	        record; empty if the record lacks it. Other members are as in that record
 const (
 	entryOwnPath = 1 << iota
 	entryPathAt
-	entryDescribed
+	entryMember // of the first optional member; those of the others follow
 )
 
 // The text around the values.
@@ -30,11 +31,12 @@ const (
 	beforeTitle = `","title":`
 	beforePath  = `,"path":"`
 	behindPath  = `"`
+	behindURL   = `}`
 )
 
 var noTitle = []byte("null")
 
-// optional lists the optional members of a contract.URL, of which its description consists.
+// optional lists the optional members of a contract.URL.
 var optional = [...]struct {
 	field dataset.Field
 	name  string
@@ -67,66 +69,88 @@ func newPattern(url, title []byte, split *parts) pattern {
 	return pattern{string(url) + string(title), uint16(len(url)), uint16(split.pathAt)}
 }
 
-// descriptions describes the records of a file. The zero value is that before its first record.
-type descriptions struct {
-	first  []byte
-	last   []byte // that of the last record
+// members are the optional members of the records of a file. The zero value is that before its first record.
+type members struct {
+	first  [len(optional)][]byte // JSON values of the file's first record; empty if it lacks them
+	common []byte                // these as a contract.URLCommon
+
+	// Of the last record.
 	record int    // its number; 0 before the first
-	entry  []byte // what entries say of it; empty if it is as the first
+	flags  byte   // of those that differ from the first record's
+	entry  []byte // what entries say of these
+	lacks  bool   // it lacks one that the first record has
+	size   int    // bytes as JSON
+	alike  int    // bytes of those that are as in the first record
 }
 
-// of makes last and entry those of a record.
-func (d *descriptions) of(r *dataset.Record) {
-	same := d.record > 0 && r.SameAs(d.record, optionalFields)
-	isFirst := d.record == 0
-	d.record = r.Number
+// of makes a record the last one.
+func (m *members) of(r *dataset.Record) {
+	same := m.record > 0 && r.SameAs(m.record, optionalFields)
+	isFirst := m.record == 0
+	m.record = r.Number
 	if same {
 		return
 	}
-	d.last = append(d.last[:0], behindPath...)
+	m.flags, m.entry, m.lacks, m.size, m.alike = 0, m.entry[:0], false, 0, 0
 	for i := range optional {
-		if v := r.JSON(optional[i].field); v != nil {
-			d.last = append(append(d.last, optional[i].name...), v...)
+		v := r.JSON(optional[i].field)
+		if isFirst {
+			m.first[i] = append(m.first[i][:0], v...)
 		}
+		size := 0
+		if len(v) > 0 {
+			size = len(optional[i].name) + len(v)
+		}
+		m.size += size
+		if swar.Equal(v, m.first[i]) {
+			m.alike += size
+			continue
+		}
+		m.flags |= entryMember << i
+		m.entry = appendDifference(m.entry, view(m.first[i]), v)
+		m.lacks = m.lacks || size == 0
 	}
-	d.last = append(d.last, '}')
 	if isFirst {
-		d.first = append(d.first[:0], d.last...)
-	}
-	if d.entry = d.entry[:0]; !swar.Equal(d.last, d.first) {
-		d.entry = appendDifference(d.entry, view(d.first), d.last)
+		m.common = append(m.common[:0], '{')
+		for i, v := range m.first {
+			m.common = appendMember(m.common, i, v)
+		}
+		m.common = append(slices.Delete(m.common, 1, min(2, len(m.common))), '}') // without the first comma
 	}
 }
 
 // start begins a file.
-func (d *descriptions) start() { d.record = 0 }
+func (m *members) start() { m.record = 0 }
 
-// appendEntry appends an entry. The description is that of the last record.
-func appendEntry(b []byte, p *pattern, d *descriptions, url, title []byte, split *parts) []byte {
-	flags := byte(0)
+// appendMember appends an optional member that has a value, and the comma before it.
+func appendMember(b []byte, i int, value []byte) []byte {
+	if len(value) == 0 {
+		return b
+	}
+	return append(append(b, optional[i].name...), value...)
+}
+
+// appendRest appends an entry after its URL. Its optional members are those of the last record.
+func appendRest(b []byte, p *pattern, m *members, url, title []byte, split *parts) []byte {
+	flags := m.flags
 	switch {
 	case split.pathAt == 0:
 		flags |= entryOwnPath
 	case split.pathAt != int(p.pathAt) || split.pathAt+len(split.path) != len(url):
 		flags |= entryPathAt
 	}
-	if len(d.entry) > 0 {
-		flags |= entryDescribed
-	}
-	same := swar.Common(url, bytesOf(p.text[:p.url]))
-	b = appendNumber(appendNumber(append(b, flags), same), len(url)-same)
-	b = append(b, url[same:]...)
-	b = appendDifference(b, p.text[p.url:], title)
+	b = appendDifference(append(b, flags), p.text[p.url:], title)
 	switch {
 	case flags&entryOwnPath != 0:
 		b = append(appendNumber(b, len(split.path)), split.path...)
 	case flags&entryPathAt != 0:
 		b = appendNumber(appendNumber(b, split.pathAt), len(split.path))
 	}
-	return append(b, d.entry...)
+	return append(b, m.entry...)
 }
 
-// appendDifference appends a text as what it shares with another one at both ends, and what is between.
+// appendDifference appends a text as what it shares with another one: how many bytes at the beginning and at the end;
+// the number of those between, and they.
 func appendDifference(b []byte, other string, text []byte) []byte {
 	o := bytesOf(other)
 	begin := swar.Common(text, o)
@@ -159,22 +183,22 @@ func commonEnd(a, b []byte) int {
 }
 
 // sizeOf returns the number of bytes of a contract.URL as JSON.
-func sizeOf(d *descriptions, url, title []byte, split *parts) int {
-	return len(beforeURL) + len(url) + len(beforeTitle) + len(title) + len(beforePath) + len(split.path) + len(d.last)
+func sizeOf(m *members, url, title []byte, split *parts) int {
+	return len(beforeURL) + len(url) + len(beforeTitle) + len(title) + len(beforePath) + len(split.path) +
+		len(behindPath) + m.size + len(behindURL)
 }
 
 // entryReader reads entries of one domain, one after the other.
 type entryReader struct {
 	chainReader
 	pattern *pattern
-	first   []byte // the file's first description
+	members *members
+	value   []byte // of a member that differs
 }
 
 // appendURL reads the next entry up to its URL, and appends that.
-func (r *entryReader) appendURL(b []byte) (flags byte, _ []byte) {
-	flags = r.byte()
-	b = append(b, r.pattern.text[:r.number()]...)
-	return flags, r.append(b, r.number())
+func (r *entryReader) appendURL(b []byte) []byte {
+	return r.appendDifferent(b, r.pattern.text[:r.pattern.url])
 }
 
 // appendDifferent appends what appendDifference wrote.
@@ -184,12 +208,13 @@ func (r *entryReader) appendDifferent(b []byte, other string) []byte {
 	return append(b, other[len(other)-end:]...)
 }
 
-// appendJSON reads the next entry, and appends it as the JSON of a contract.URL.
-func (r *entryReader) appendJSON(b []byte) []byte {
+// appendJSON reads the next entry, and appends it as the JSON of a contract.URL, without the optional members that are
+// as in the file's first record if these are common.
+func (r *entryReader) appendJSON(b []byte, common bool) []byte {
 	b = append(b, beforeURL...)
 	at := len(b)
-	flags, b := r.appendURL(b)
-	urlEnd := len(b)
+	b = r.appendURL(b)
+	urlEnd, flags := len(b), r.byte()
 	b = append(b, beforeTitle...)
 	b = r.appendDifferent(b, r.pattern.text[r.pattern.url:])
 	b = append(b, beforePath...)
@@ -202,8 +227,23 @@ func (r *entryReader) appendJSON(b []byte) []byte {
 	default:
 		b = append(b, b[at+int(r.pattern.pathAt):urlEnd]...)
 	}
-	if flags&entryDescribed != 0 {
-		return r.appendDifferent(b, view(r.first))
+	b = append(b, behindPath...)
+	if flags >= entryMember || !common {
+		b = r.appendMembers(b, flags, common)
 	}
-	return append(b, r.first...)
+	return append(b, behindURL...)
+}
+
+// appendMembers appends the optional members of the entry.
+func (r *entryReader) appendMembers(b []byte, flags byte, common bool) []byte {
+	for i, first := range r.members.first {
+		switch {
+		case flags&(entryMember<<i) != 0:
+			r.value = r.appendDifferent(r.value[:0], view(first))
+			b = appendMember(b, i, r.value)
+		case !common:
+			b = appendMember(b, i, first)
+		}
+	}
+	return b
 }

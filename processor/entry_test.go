@@ -30,18 +30,39 @@ func (g *groups) insert(t *testing.T, d *group, url, members string) {
 	if why != "" {
 		t.Fatal(why)
 	}
-	g.append(d, []byte(url), &split, record(t, members))
+	g.seen.forget() // the same URL may come again
+	d.hash = g.seen.of("")
+	if !g.append(d, []byte(url), &split, record(t, members)) {
+		t.Errorf("%s is a duplicate", url)
+	}
 }
 
-// json returns the URLs of a group. Their size must be what the group names.
+// json returns the URLs of a group. Their size must be what the group names. With the members that are common, or each
+// with its own, they must say the same.
 func (g *groups) json(t *testing.T, d *group) (list []json.RawMessage) {
 	t.Helper()
-	b := g.appendURLs(nil, d)
-	if len(b) != d.size {
+	b := g.appendURLs(nil, d, false)
+	if len(b) != int(d.size) {
 		t.Errorf("%d bytes, not %d: %s", len(b), d.size, b)
 	}
 	if err := json.Unmarshal(b, &list); err != nil {
 		t.Fatalf("%v: %s", err, b)
+	}
+	common := g.common(d)
+	if common == nil {
+		return list
+	}
+	short := append(append(g.appendURLs(nil, d, true), beforeCommon...), common...)
+	if len(short) != g.inlineSize(d) {
+		t.Errorf("%d bytes in a message, not %d: %s", len(short), g.inlineSize(d), short)
+	}
+	m, err := contract.ParseDomain(fmt.Appendf(nil, `{"domain":"a.com","source_file_path":"%s","partition_info":`+
+		`{"country":"sg","category":"news","date":"2026-01-28"},"urls":%s}`, rawKey, short))
+	if err != nil {
+		t.Fatalf("%v: %s", err, short)
+	}
+	if have := string(contract.Encode(m.URLs)); have != string(contract.Encode(list)) {
+		t.Errorf("got %s, want %s", have, b)
 	}
 	return list
 }
@@ -117,7 +138,7 @@ func TestEntries_Descriptions(t *testing.T) {
 	for range 2 { // files
 		var d group
 		var want []string
-		g.descriptions.start()
+		g.members.start()
 		for range 2 {
 			for _, members := range []string{
 				"", "", `"language":"ko"`, `"language":"ko"`, `"language":"k"`, `"discovered_at":"ko"`,
@@ -152,7 +173,7 @@ func TestGroups_Due(t *testing.T) {
 		g.list = append(g.list, group{domain: fmt.Sprint(i)})
 		d := &g.list[i]
 		for n := range 10 * (1 + i%8) {
-			g.insert(t, d, fmt.Sprintf("https://a.com/%d/%s", n, strings.Repeat("x", 110)), "")
+			g.insert(t, d, fmt.Sprintf("https://a.com/%s/%d", strings.Repeat(string(rune('a'+n%26)), 110), n), "")
 		}
 	}
 	sent := func(last bool) (domains string, blocks int) {

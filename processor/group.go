@@ -20,26 +20,37 @@ const (
 	// maxWaiting caps the URLs of a domain that wait, as JSON. Whoever collects the domain reads a list at once.
 	maxWaiting = 12 << 20
 
+	// ripeSize is the number of bytes of URLs that fill a message.
+	ripeSize = maxInline / 16 * 15
+
+	// inlineParts is how often a large file's domain is sent because its URLs fill a message. Further ones wait for a
+	// list: storing it takes longer than sending them, but whoever collects the domain adds each part to the document.
+	inlineParts = 8
+
 	// mostBlocks are the blocks up to which domains are told apart by their size. All with more are large.
 	mostBlocks = 1 << 10
 
-	// Rough bytes of a domain and of a host besides their names.
+	// Rough bytes of a domain besides its name, and of a host.
 	domainCost = 256
-	hostCost   = 64
+	hostCost   = 48
 )
 
 func init() { gjson.SetEscapeHTML(false) } // messages are not HTML
 
-// group is one registrable domain of the file, and its URLs that wait to be sent.
+// group is one registrable domain of the file, and its URLs that wait to be sent. What each URL needs stands together.
 type group struct {
-	domain    string
+	domain  string
+	hash    uint64 // of domain, for seen
+	pattern pattern
+	entries chain // in the order of the file
+	urls    int32 // number of URLs
+	size    int32 // bytes of the URLs as JSON array
+	alike   int32 // of these, bytes of optional members that are as in the file's first record
+	parts   int32 // messages sent; id and authority are fixed with the first
+	uneven  bool  // a URL lacks an optional member that the first record has
+
 	id        string // of the first record with an id whose domain matches its URL
 	authority string // of the first record with an authority
-	sent      bool   // in a message, so that id and authority are fixed
-	pattern   pattern
-	entries   chain // in the order of the file
-	urls      int   // number of URLs
-	size      int   // bytes of the URLs as JSON array
 }
 
 // groups collects the URLs of a file by registrable domain.
@@ -52,14 +63,16 @@ type groups struct {
 	problems      []problem        // without repetition
 	counted       int              // domains that newDomains has counted
 	disagreements int
-	overlong      bool // a domain has maxWaiting
+	overlong      bool   // a domain has maxWaiting
+	large         bool   // more than a quarter of the memory was needed
+	ripe          *group // has URLs that fill a message, and is sent by itself
 
-	blocks       blocks
-	seen         seen
-	descriptions descriptions
-	tables       int // bytes of domains and hosts
-	escaped      []byte
-	entry        []byte
+	blocks  blocks
+	seen    seen
+	members members
+	tables  int // bytes of domains and hosts
+	escaped []byte
+	entry   []byte
 }
 
 // start begins a file of a partition of country.
@@ -67,19 +80,24 @@ func (g *groups) start(country string) {
 	if g.limit == 0 {
 		g.limit = maxBuffered
 	}
-	g.country, g.disagreements = country, 0
+	g.country, g.disagreements, g.large = country, 0, false
 	g.forgetDomains()
-	g.descriptions.start()
+	g.members.start()
 }
 
 // full reports whether it is time to send a part. Domains count half, because their messages cost as much however few
 // URLs they have.
-func (g *groups) full() bool { return g.overlong || g.blocks.taken*blockSize+g.tables/2 > g.limit }
+func (g *groups) full() bool { return g.overlong || g.ripe != nil || g.used() > g.limit }
+
+func (g *groups) used() int { return g.blocks.taken*blockSize + g.tables/2 }
 
 // due returns the domains to send: at the end of the file all, and when the groups are full those with the most URLs,
 // an eighth of the memory. Where domains take turns in a file, a message has almost twice as many URLs then as if all
 // domains were sent at once.
 func (g *groups) due(last bool) iter.Seq[*group] {
+	if g.ripe != nil && !last {
+		return slices.Values([]*group{g.ripe})
+	}
 	size, left := int32(1), math.MaxInt
 	if !last && !g.crowded() {
 		size, left = g.largest(g.limit / 8 / blockSize)
@@ -123,7 +141,7 @@ func (g *groups) crowded() bool { return g.tables > g.limit/3*2 }
 // and looks nothing up again.
 func (g *groups) forgetURLs(d *group) {
 	g.blocks.release(&d.entries)
-	d.urls, d.size = 0, 0
+	d.urls, d.size, d.alike, d.uneven = 0, 0, 0, false
 }
 
 func (g *groups) forgetDomains() {
@@ -131,7 +149,8 @@ func (g *groups) forgetDomains() {
 	g.list, g.problems = g.list[:0], g.problems[:0]
 	g.byDomain = map[string]int32{}
 	g.byAuthority.reset()
-	g.tables, g.counted, g.overlong = 0, 0, false
+	g.seen.forget() // it knows URLs as differences from what is forgotten
+	g.tables, g.counted, g.overlong, g.ripe = 0, 0, false, nil
 }
 
 // release ends a file. The next file reuses small buffers. Large ones are freed at once: a WASM instance never
@@ -165,9 +184,11 @@ func (g *groups) add(r *dataset.Record) (added bool, why problem) {
 	if why != "" {
 		return false, why
 	}
-	i, ok := g.byAuthority.find(split.authority)
+	host := g.byAuthority.hash(split.authority)
+	i, ok := g.byAuthority.find(host)
 	if !ok {
 		i = g.lookUp(split.authority)
+		g.byAuthority.add(host, i)
 	}
 	if i < 0 {
 		return false, g.problems[^i]
@@ -177,7 +198,7 @@ func (g *groups) add(r *dataset.Record) (added bool, why problem) {
 	if !agrees {
 		g.disagreements++
 	}
-	if !d.sent {
+	if d.parts == 0 {
 		if d.authority == "" {
 			d.authority = string(r.Get(dataset.Authority))
 			g.tables += len(d.authority)
@@ -191,15 +212,11 @@ func (g *groups) add(r *dataset.Record) (added bool, why problem) {
 		g.escaped = gjson.AppendJSONString(g.escaped[:0], view(u))
 		u = g.escaped[1 : len(g.escaped)-1]
 	}
-	if !g.seen.add(u) {
-		return false, ""
-	}
-	g.append(d, u, &split, r)
-	return true, ""
+	return g.append(d, u, &split, r), ""
 }
 
-// append adds a URL to a group.
-func (g *groups) append(d *group, u []byte, split *parts, r *dataset.Record) {
+// append adds a URL to a group unless it is a duplicate.
+func (g *groups) append(d *group, u []byte, split *parts, r *dataset.Record) bool {
 	title := r.JSON(dataset.Title)
 	if title == nil {
 		title = noTitle
@@ -208,20 +225,38 @@ func (g *groups) append(d *group, u []byte, split *parts, r *dataset.Record) {
 		d.pattern = newPattern(u, title, split)
 		g.tables += len(d.pattern.text)
 	}
-	g.descriptions.of(r)
-	g.entry = appendEntry(g.entry[:0], &d.pattern, &g.descriptions, u, title, split)
+	g.entry = appendDifference(g.entry[:0], d.pattern.text[:d.pattern.url], u)
+	if !g.seen.add(d.hash, g.entry) {
+		return false
+	}
+	g.members.of(r)
+	g.entry = appendRest(g.entry, &d.pattern, &g.members, u, title, split)
 	g.blocks.append(&d.entries, g.entry)
 	d.urls++
-	d.size += len(",") + sizeOf(&g.descriptions, u, title, split)
+	d.size += int32(len(",") + sizeOf(&g.members, u, title, split))
+	d.alike += int32(g.members.alike)
+	d.uneven = d.uneven || g.members.lacks
 	if d.urls == 1 {
-		d.size += len("[]") - len(",")
+		d.size++ // "[]" for ","
 	}
 	g.overlong = g.overlong || d.size >= maxWaiting
+	if d.size >= ripeSize && g.fills(d) {
+		g.ripe = d
+	}
+	return true
 }
 
-// lookUp finds the group of an authority that is new in the file.
+// fills reports whether a group is to be sent because its URLs fill a message. A file that is not large has one message
+// for each domain.
+func (g *groups) fills(d *group) bool {
+	g.large = g.large || g.used() > g.limit/4
+	size := g.inlineSize(d)
+	return g.large && size >= ripeSize && size <= maxInline && d.parts < inlineParts && !g.crowded()
+}
+
+// lookUp finds the group of an authority that is new in the file: its index in list, or ^index in problems.
 func (g *groups) lookUp(authority []byte) int32 {
-	g.tables += hostCost + len(authority)
+	g.tables += hostCost
 	domain, why := registrable(authority)
 	if why != "" {
 		n := slices.Index(g.problems, why)
@@ -229,17 +264,15 @@ func (g *groups) lookUp(authority []byte) int32 {
 			n = len(g.problems)
 			g.problems = append(g.problems, why)
 		}
-		g.byAuthority.add(authority, ^int32(n))
 		return ^int32(n)
 	}
 	i, ok := g.byDomain[domain]
 	if !ok {
 		i = int32(len(g.list))
-		g.list = append(g.list, group{domain: domain})
+		g.list = append(g.list, group{domain: domain, hash: g.seen.of(domain)})
 		g.byDomain[domain] = i
 		g.tables += domainCost + len(domain)
 	}
-	g.byAuthority.add(authority, i)
 	return i
 }
 
@@ -259,15 +292,33 @@ func canonical(host []byte) string {
 
 // read returns a reader of the URLs of a group, which is not empty.
 func (g *groups) read(d *group) entryReader {
-	return entryReader{g.blocks.read(d.entries), &d.pattern, g.descriptions.first}
+	return entryReader{chainReader: g.blocks.read(d.entries), pattern: &d.pattern, members: &g.members}
 }
 
-// appendURLs appends the URLs of a group, which is not empty, as a JSON array.
-func (g *groups) appendURLs(b []byte, d *group) []byte {
+// common returns the optional members that a message names once for the URLs of a group, as JSON, or nil if the URLs
+// name their own.
+func (g *groups) common(d *group) []byte {
+	if d.uneven || int(d.alike) <= len(beforeCommon)+len(g.members.common) {
+		return nil
+	}
+	return g.members.common
+}
+
+// inlineSize returns the number of bytes of the URLs of a group in a message.
+func (g *groups) inlineSize(d *group) int {
+	if common := g.common(d); common != nil {
+		return int(d.size-d.alike) + len(beforeCommon) + len(common)
+	}
+	return int(d.size)
+}
+
+// appendURLs appends the URLs of a group, which is not empty, as a JSON array. They do not repeat optional members that
+// the message names in common.
+func (g *groups) appendURLs(b []byte, d *group, common bool) []byte {
 	b = append(b, '[')
 	r := g.read(d)
 	for range d.urls {
-		b = append(r.appendJSON(b), ',')
+		b = append(r.appendJSON(b, common), ',')
 	}
 	b[len(b)-1] = ']'
 	return b
@@ -276,6 +327,5 @@ func (g *groups) appendURLs(b []byte, d *group) []byte {
 // appendFirstURL appends the first URL of a group, JSON-escaped.
 func (g *groups) appendFirstURL(b []byte, d *group) []byte {
 	r := g.read(d)
-	_, b = r.appendURL(b)
-	return b
+	return r.appendURL(b)
 }

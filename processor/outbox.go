@@ -87,7 +87,7 @@ func (o *outbox) flush(g *groups, last bool) error {
 		}
 		g.forgetURLs(d)
 	}
-	g.overlong = false
+	g.overlong, g.ripe = false, nil
 	if g.crowded() {
 		g.forgetDomains()
 	}
@@ -103,7 +103,7 @@ func (o *outbox) flush(g *groups, last bool) error {
 func (o *outbox) add(g *groups, d *group, part int) error {
 	d.seal(g.country)
 	fits := false
-	if d.size <= maxInline {
+	if g.inlineSize(d) <= maxInline {
 		o.compose(g, d, part, "")
 		fits = contract.Fits(len(o.message))
 	}
@@ -120,10 +120,13 @@ func (o *outbox) add(g *groups, d *group, part int) error {
 		}
 		o.batch.Add(o.message)
 	}
+	d.parts++
 	o.messages++
-	o.urls += d.urls
+	o.urls += int(d.urls)
 	return nil
 }
+
+const beforeCommon = `,"urls_common":`
 
 // compose writes the message of a group, a contract.DomainMessage as JSON. Its URLs are in the message, or stored
 // under the key list.
@@ -140,7 +143,11 @@ func (o *outbox) compose(g *groups, d *group, part int, list string) {
 	b = gjson.AppendJSONString(b, d.authority)
 	b = append(b, `,"urls":`...)
 	if list == "" {
-		b = g.appendURLs(b, d)
+		common := g.common(d)
+		b = g.appendURLs(b, d, common != nil)
+		if common != nil {
+			b = append(append(b, beforeCommon...), common...)
+		}
 	} else {
 		b = append(b, `[],"urls_path":"`...)
 		b = append(b, list...)
@@ -157,10 +164,6 @@ func (o *outbox) compose(g *groups, d *group, part int, list string) {
 
 // seal fixes the description of the domain for all parts of the file.
 func (d *group) seal(country string) {
-	if d.sent {
-		return
-	}
-	d.sent = true
 	if d.id == "" {
 		source := d.authority
 		if source == "" {
@@ -201,7 +204,7 @@ func (o *outbox) put(g *groups, d *group, key string) error {
 	piece, separator := o.message[:0], byte('[')
 	r := g.read(d)
 	for range d.urls {
-		piece = r.appendJSON(append(piece, separator))
+		piece = r.appendJSON(append(piece, separator), false)
 		separator = ','
 		if len(piece) >= pieceSize {
 			if err = o.write(upload, piece); err != nil {

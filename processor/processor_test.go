@@ -2,6 +2,7 @@ package processor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -740,7 +741,7 @@ func TestProcess_SlowStores(t *testing.T) {
 
 // TestProcess_LargeFile: URLs wait while they have memory, then an eighth of them is sent. In the end all is freed.
 func TestProcess_LargeFile(t *testing.T) {
-	const n, domains = 16_000, 70
+	const n, domains = 16_000, 1_000
 	s := newSite(t, many(n, func(i int) string {
 		return fmt.Sprintf("https://domain-%d.com/%d?%s", i%domains, i, noise(i, 1500))
 	}))
@@ -760,7 +761,7 @@ func TestProcess_LargeFile(t *testing.T) {
 			t.Errorf("part %d has %d bytes", part, n)
 		}
 	}
-	if s.groups.blocks.slabs != nil || len(s.groups.seen.now) == maxSeen {
+	if s.groups.blocks.slabs != nil || len(s.groups.seen.slots) == maxSeen {
 		t.Errorf("%d slabs are kept", len(s.groups.blocks.slabs))
 	}
 }
@@ -771,12 +772,87 @@ func TestProcess_LongLists(t *testing.T) {
 	alike := strings.Repeat("x", 5_000)
 	s := newSite(t, many(n, func(i int) string { return fmt.Sprintf("https://a.com/?%s&page=%d", alike, i) }))
 	r := s.process(t)
-	if r.URLs != n || r.DomainsSent < 3 {
-		t.Errorf("%+v", r)
-	}
+	lists := 0
 	for _, m := range s.domains(t) {
+		if m.URLsPath == "" {
+			continue
+		}
+		lists++
 		if size := len(s.object(t, m.URLsPath)); size > maxWaiting+2*len(alike) {
 			t.Errorf("part %d has %d bytes", m.Part, size)
+		}
+	}
+	if r.URLs != n || lists < 3 {
+		t.Errorf("%d lists, %+v", lists, r)
+	}
+}
+
+// TestProcess_FullMessages: a large file's domain is sent whenever its URLs fill a message; the one that has most of
+// them is sent in lists in the end.
+func TestProcess_FullMessages(t *testing.T) {
+	const n, domains = 60_000, 40
+	s := newSite(t, many(n, func(i int) string {
+		d := 0
+		if i%2 == 0 {
+			d = i / 2 % domains
+		}
+		return fmt.Sprintf("https://domain-%d.com/%d?%s", d, i, noise(i, 300))
+	}))
+	r := s.process(t)
+	full, lists, most := 0, 0, map[string]int{}
+	for _, m := range s.domains(t) {
+		size := len(contract.Encode(m.URLs))
+		switch {
+		case m.URLsPath != "":
+			lists++
+		case size > maxInline:
+			t.Errorf("%d bytes in part %d of %s", size, m.Part, m.Domain)
+		case size >= ripeSize:
+			full++
+			most[m.Domain]++
+		}
+	}
+	if r.URLs != n || r.UniqueDomains != domains || full < 2*domains || lists == 0 || lists > domains ||
+		slices.Max(slices.Collect(maps.Values(most))) > inlineParts {
+		t.Errorf("%d full messages, %d lists, %v, %+v", full, lists, most, r)
+	}
+	if urls := s.urls(t); len(slices.Compact(urls)) != n {
+		t.Errorf("%d URLs", len(urls))
+	}
+}
+
+// TestProcess_Common: what the URLs of a message have in common stands there once, unless one of them lacks it.
+func TestProcess_Common(t *testing.T) {
+	record := func(domain string, i int, more string) string {
+		return fmt.Sprintf(`{"url":"https://%s/%d","discovery_method":"google_search",`+
+			`"discovered_at":"2026-01-28T10:%02d:00Z"%s}`, domain, i, i%2, more)
+	}
+	var records []string
+	for i := range 20 {
+		records = append(records, record("a.com", i, `,"language":"en"`), record("b.com", i, `,"language":"en"`))
+	}
+	records = append(records, record("b.com", 20, ""), record("c.com", 0, `,"language":"en"`))
+	s := newSite(t, "["+strings.Join(records, ",")+"]")
+	s.process(t)
+	sent := s.domains(t)
+	for i, common := range []bool{true, false, false} { // b.com: one has no language; c.com: nothing is repeated
+		const once = `"urls_common":{"discovery_method":"google_search","language":"en",` +
+			`"discovered_at":"2026-01-28T10:00:00Z"}`
+		raw := string(s.queue.messages[i])
+		if have := strings.Contains(raw, once); have != common ||
+			common && strings.Count(raw, "google_search") != 1 {
+			t.Errorf("%s", raw)
+		}
+		for n, u := range sent[i].URLs {
+			language := "en"
+			if n == 20 {
+				language = ""
+			}
+			at := fmt.Sprintf("2026-01-28T10:%02d:00Z", n%2)
+			if *u.DiscoveryMethod != "google_search" || *cmp.Or(u.Language, new(string)) != language ||
+				*u.DiscoveredAt != at {
+				t.Errorf("%s: %+v", sent[i].Domain, u)
+			}
 		}
 	}
 }

@@ -2,70 +2,87 @@ package processor
 
 import "hash/maphash"
 
-// maxSeen is the number of slots of a generation of seen, of which at most half are taken.
+// maxSeen is the number of slots of seen, of which each generation takes at most half.
 const maxSeen = 1 << 17
 
 // seen is a set of the last URLs of a file: 65,536, and up to as many before them. It stores 64 bits of a seeded hash
 // of each. In one file of a billion, two of them have the same hash, and the second is taken for a duplicate. The zero
 // value is empty.
 type seen struct {
-	now, before []uint64 // hash tables; 0 is free
-	count       int      // of now
-	seed        maphash.Seed
+	slots []generations // a hash table for each generation, side by side since a URL is looked up in both
+	count int           // of now
+	seed  maphash.Seed
 }
 
-// add adds a URL, and reports whether it is new.
-func (s *seen) add(url []byte) bool {
-	if s.now == nil {
-		s.now, s.seed = make([]uint64, 1<<8), maphash.MakeSeed()
+// generations are the slots of both generations; 0 is free.
+type generations struct{ now, before uint64 }
+
+// of returns a hash of what tells URLs of one domain from those of others.
+func (s *seen) of(domain string) uint64 {
+	if s.slots == nil {
+		s.slots, s.seed = make([]generations, 1<<8), maphash.MakeSeed()
 	}
-	hash := max(maphash.Bytes(s.seed, url), 1)
-	at := slotOf(s.now, hash)
-	if s.now[at] == hash || len(s.before) > 0 && s.before[slotOf(s.before, hash)] == hash {
-		return false
+	return maphash.String(s.seed, domain)
+}
+
+// add adds a URL, given by the hash of its domain and what tells it from others of the domain, and reports whether it
+// is new.
+func (s *seen) add(domain uint64, url []byte) bool {
+	hash := max(maphash.Bytes(s.seed, url)^domain, 1)
+	mask := len(s.slots) - 1
+	home := int(hash) & mask
+	for i := home; s.slots[i].before != 0; i = (i + 1) & mask {
+		if s.slots[i].before == hash {
+			return false
+		}
 	}
-	s.now[at] = hash
-	if s.count++; 2*s.count == len(s.now) {
+	i := home
+	for ; s.slots[i].now != 0; i = (i + 1) & mask {
+		if s.slots[i].now == hash {
+			return false
+		}
+	}
+	s.slots[i].now = hash
+	if s.count++; 2*s.count == len(s.slots) {
 		s.grow()
 	}
 	return true
 }
 
-// slotOf returns the slot that has a hash, or the free one where it belongs.
-func slotOf(table []uint64, hash uint64) int {
-	mask := len(table) - 1
-	i := int(hash) & mask
-	for table[i] != hash && table[i] != 0 {
-		i = (i + 1) & mask
-	}
-	return i
-}
-
-// grow doubles the table. One of the greatest size becomes the generation before, which is forgotten.
+// grow doubles the table. In one of the greatest size, what was seen becomes the generation before, which is forgotten.
 func (s *seen) grow() {
-	if len(s.now) == maxSeen {
-		s.now, s.before = s.before, s.now
-		if s.count = 0; s.now == nil {
-			s.now = make([]uint64, maxSeen)
+	if len(s.slots) == maxSeen {
+		for i := range s.slots {
+			s.slots[i] = generations{before: s.slots[i].now}
 		}
-		clear(s.now)
+		s.count = 0
 		return
 	}
-	old := s.now
-	s.now = make([]uint64, 2*len(old))
-	for _, hash := range old {
-		if hash != 0 {
-			s.now[slotOf(s.now, hash)] = hash
+	old := s.slots
+	s.slots = make([]generations, 2*len(old))
+	mask := len(s.slots) - 1
+	for _, g := range old {
+		if g.now == 0 {
+			continue
 		}
+		i := int(g.now) & mask
+		for s.slots[i].now != 0 {
+			i = (i + 1) & mask
+		}
+		s.slots[i].now = g.now
 	}
 }
 
-// reset forgets all URLs. It keeps the memory of a small file for the next one.
-func (s *seen) reset() {
-	if s.before != nil || len(s.now) == maxSeen {
-		*s = seen{}
-		return
-	}
-	clear(s.now)
+// forget forgets all URLs.
+func (s *seen) forget() {
+	clear(s.slots)
 	s.count = 0
+}
+
+// reset forgets all URLs and frees the memory of a large file.
+func (s *seen) reset() {
+	if len(s.slots) == maxSeen {
+		*s = seen{}
+	}
+	s.forget()
 }

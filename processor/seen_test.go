@@ -12,7 +12,7 @@ func TestSeen(t *testing.T) {
 	add := func(from, to int, isNew bool) {
 		t.Helper()
 		for i := from; i < to; i++ {
-			if s.add(url(i)) != isNew {
+			if s.add(s.of("a.com"), url(i)) != isNew {
 				t.Fatalf("%d is new: %v, want %v", i, !isNew, isNew)
 			}
 		}
@@ -25,12 +25,17 @@ func TestSeen(t *testing.T) {
 	add(2*most, 2*most+100, true)
 	add(most, 2*most+100, false)
 	add(0, 100, true) // forgotten
-	if len(s.now) != maxSeen || len(s.before) != maxSeen {
-		t.Errorf("%d and %d slots", len(s.now), len(s.before))
+	if len(s.slots) != maxSeen {
+		t.Errorf("%d slots", len(s.slots))
 	}
 	s.reset()
-	if s.now != nil || s.before != nil {
+	if s.slots != nil {
 		t.Error("much memory is kept")
 	}
+	add(0, 100, true)
+	if !s.add(s.of("b.com"), url(1)) {
+		t.Error("the URL of another domain is no duplicate")
+	}
+	s.forget()
 	add(0, 100, true)
 }
