@@ -30,9 +30,9 @@ const (
 	// mostBlocks are the blocks up to which domains are told apart by their size. All with more are large.
 	mostBlocks = 1 << 10
 
-	// Rough bytes of a domain besides its name, and of a host.
+	// Rough bytes of a domain besides its name, and the most of a host.
 	domainCost = 256
-	hostCost   = 48
+	hostCost   = 64
 )
 
 func init() { gjson.SetEscapeHTML(false) } // messages are not HTML

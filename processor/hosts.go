@@ -2,6 +2,9 @@ package processor
 
 import "hash/maphash"
 
+// keptHosts is the number of slots of hosts above which a table is not kept.
+const keptHosts = 1 << 17
+
 // hosts maps a file's hosts, as its URLs write them, to numbers. It knows a host by 64 bits of a seeded hash: names
 // would be read from memory that was not used lately, for every URL. In one file of a billion with 100,000 hosts, two
 // have the same hash, and URLs of the second are taken for those of the first's domain. The zero value is empty.
@@ -55,8 +58,11 @@ func (h *hosts) add(hash uint64, number int32) {
 	*h.slot(hash) = hostSlot{hash, number}
 }
 
-// reset empties the table and keeps its memory.
+// reset empties the table. It keeps the memory of a small one.
 func (h *hosts) reset() {
+	if len(h.slots) > keptHosts {
+		*h = hosts{}
+	}
 	if h.count > 0 {
 		clear(h.slots)
 	}
