@@ -122,7 +122,7 @@ type URL struct {
 	Confidence      *float64 `json:"confidence,omitempty"`
 }
 
-// URLCommon is what several URLs have in common; see URL.
+// URLCommon has those members of a URL that several may have in common.
 type URLCommon struct {
 	DiscoveryMethod *string  `json:"discovery_method,omitempty"`
 	Language        *string  `json:"language,omitempty"`
@@ -151,7 +151,8 @@ type DomainMessage struct {
 	SourceFilePath    string    `json:"source_file_path"`
 	// Part numbers the messages if a file's URLs of the domain need several.
 	Part int `json:"part,omitempty"`
-	// URLsCommon holds for those URLs in the message that lack what it has. It keeps messages small.
+	// URLsCommon has values for those URLs of the message that lack them, which keeps it small. ParseDomain moves them
+	// there.
 	URLsCommon *URLCommon `json:"urls_common,omitempty"`
 	// URLsPath is the key of the URL list if that is too large for a message.
 	URLsPath    string    `json:"urls_path,omitempty"`
@@ -174,7 +175,7 @@ func (m *DomainMessage) SourceFile() RawFile {
 }
 
 // ParseDomain decodes a DOMAIN_QUEUE message and fills in what can be derived: registrable_domain and domain from
-// each other, domain_url as the domain's home page, and for each URL what is common.
+// each other, domain_url as the domain's home page, and what URLs lack from urls_common.
 func ParseDomain(body []byte) (*DomainMessage, error) {
 	m := &DomainMessage{}
 	if err := decode(body, m); err != nil {

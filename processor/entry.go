@@ -83,7 +83,7 @@ type members struct {
 	alike  int    // bytes of those that are as in the first record
 }
 
-// of makes a record the last one.
+// of reads the optional members of a record, which is the last one then.
 func (m *members) of(r *dataset.Record) {
 	same := m.record > 0 && r.SameAs(m.record, optionalFields)
 	isFirst := m.record == 0

@@ -132,8 +132,8 @@ func TestEntries_Differences(t *testing.T) {
 	}
 }
 
-// TestEntries_Descriptions: the same with optional members that differ from record to record.
-func TestEntries_Descriptions(t *testing.T) {
+// TestEntries_Members: the same with optional members that differ from record to record.
+func TestEntries_Members(t *testing.T) {
 	var g groups
 	for range 2 { // files
 		var d group

@@ -23,8 +23,8 @@ const (
 	// ripeSize is the number of bytes of URLs that fill a message.
 	ripeSize = maxInline / 16 * 15
 
-	// inlineParts is how often a large file's domain is sent because its URLs fill a message. Further ones wait for a
-	// list: storing it takes longer than sending them, but whoever collects the domain adds each part to the document.
+	// inlineParts is how many messages a large file's domain has before further URLs wait for a list. To store a list
+	// takes longer than to send its URLs, but whoever collects the domain adds each message to the document.
 	inlineParts = 8
 
 	// mostBlocks are the blocks up to which domains are told apart by their size. All with more are large.
@@ -91,9 +91,9 @@ func (g *groups) full() bool { return g.overlong || g.ripe != nil || g.used() > 
 
 func (g *groups) used() int { return g.blocks.taken*blockSize + g.tables/2 }
 
-// due returns the domains to send: at the end of the file all, and when the groups are full those with the most URLs,
-// an eighth of the memory. Where domains take turns in a file, a message has almost twice as many URLs then as if all
-// domains were sent at once.
+// due returns the domains to send: at the end of the file all, before it the one that is ripe, else those with the most
+// URLs, an eighth of the memory. Where domains take turns in a file, a message has almost twice as many URLs then as if
+// all domains were sent at once.
 func (g *groups) due(last bool) iter.Seq[*group] {
 	if g.ripe != nil && !last {
 		return slices.Values([]*group{g.ripe})

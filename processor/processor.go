@@ -54,7 +54,7 @@ type Result struct {
 	TotalRecords  int
 	BadRecords    int // left out: not an object, too large, or without a usable URL
 	BadFields     int // left out: of the wrong type, or too long
-	Duplicates    int // records with the URL of an earlier one in the same part
+	Duplicates    int // records with the URL of an earlier one, unless tens of thousands of others lie between
 	Disagreements int // records that claim another registrable domain than their URL's
 	URLs          int // sent
 	UniqueDomains int // a domain might count twice if tens of thousands of others lie between

@@ -1144,9 +1144,9 @@ func FuzzProcess(f *testing.F) {
 	})
 }
 
-// TestDescriptions_InARow: in files whose records differ in few optional members, every URL keeps those of its own
+// TestMembers_InARow: in files whose records differ in few optional members, every URL keeps those of its own
 // record, also behind records that are left out, and from one file to the next.
-func TestDescriptions_InARow(t *testing.T) {
+func TestMembers_InARow(t *testing.T) {
 	s := newSite(t, "[]") // one processor for all
 	for n := range uint64(100) {
 		rnd := rand.New(rand.NewPCG(n, 3))

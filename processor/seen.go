@@ -17,7 +17,7 @@ type seen struct {
 // generations are the slots of both generations; 0 is free.
 type generations struct{ now, before uint64 }
 
-// of returns a hash of what tells URLs of one domain from those of others.
+// of returns the hash of a domain, for add.
 func (s *seen) of(domain string) uint64 {
 	if s.slots == nil {
 		s.slots, s.seed = make([]generations, 1<<8), maphash.MakeSeed()
@@ -49,7 +49,7 @@ func (s *seen) add(domain uint64, url []byte) bool {
 	return true
 }
 
-// grow doubles the table. In one of the greatest size, what was seen becomes the generation before, which is forgotten.
+// grow doubles the table. One of the greatest size forgets the generation before, and the present one takes its place.
 func (s *seen) grow() {
 	if len(s.slots) == maxSeen {
 		for i := range s.slots {
