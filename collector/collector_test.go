@@ -1179,6 +1179,27 @@ func TestList_LargeOnesWaitForNoDomain(t *testing.T) {
 	})
 }
 
+// TestList_BesideURLs: a message may have URLs and a list. What is said of one URL is not said of another.
+func TestList_BesideURLs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(healthy(), nil)
+		m := message(1, "https://example.com/a")
+		m.URLs[0].Language = contract.Text("ko")
+		m.URLsPath, m.URLsCount = m.Dir().URLList("raw_0001", 1), 1
+		if _, err := w.bucket.Put(t.Context(), m.URLsPath,
+			[]byte(`[{"url":"https://example.com/b","title":null,"path":"/b"}]`), nil); err != nil {
+			t.Fatal(err)
+		}
+		doc, err := w.NewBatch(nil).Visit(m.Domain).Collect(t.Context(), m, false)
+		if err != nil || len(doc.URLs) != 2 {
+			t.Fatalf("%+v, %v", doc, err)
+		}
+		if a, b := doc.URLs[0], doc.URLs[1]; *a.Language != "ko" || b.Language != nil {
+			t.Errorf("%s in %v, %s in %v", a.URL, a.Language, b.URL, b.Language)
+		}
+	})
+}
+
 // The wait for a large list ends with the work that it belongs to.
 func TestList_WaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

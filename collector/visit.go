@@ -213,13 +213,15 @@ func (v *Visit) update(ctx context.Context, s *saving) (*contract.Document, erro
 	return doc, nil
 }
 
-// urls returns the message's URLs as entries of a document, from the message or from the store.
+// urls returns the message's URLs as entries of a document, those that it has and those in the store.
 func (b *Batch) urls(ctx context.Context, m *contract.DomainMessage, rawName string) ([]contract.DocumentURL, error) {
 	list := m.URLs
 	if m.URLsPath != "" {
-		if err := b.store.readJSON(ctx, m.URLsPath, &list); err != nil {
+		var stored []contract.URL
+		if err := b.store.readJSON(ctx, m.URLsPath, &stored); err != nil {
 			return nil, err
 		}
+		list = append(stored, list...)
 	}
 	return documentURLs(list, rawName), nil
 }
