@@ -178,6 +178,7 @@ test("2,000 articles are scrolled without gap or duplicate while new ones come",
       for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifts += entry.value;
     }).observe({ type: "layout-shift", buffered: true });
   });
+  await page.waitForSelector("#articles > article"); // articles that come before that are on the first page
   let rounds = 0;
   await toEnd(page, async () => {
     if (rounds++ % 5 === 0) api.add(3, Date.now() + rounds * 1000);
