@@ -122,20 +122,12 @@ type URL struct {
 	Confidence      *float64 `json:"confidence,omitempty"`
 }
 
-// URLCommon has those members of a URL that several may have in common.
-type URLCommon struct {
-	DiscoveryMethod *string  `json:"discovery_method,omitempty"`
-	Language        *string  `json:"language,omitempty"`
-	DiscoveredAt    *string  `json:"discovered_at,omitempty"`
-	Confidence      *float64 `json:"confidence,omitempty"`
-}
-
-// fill sets what a URL lacks.
-func (c *URLCommon) fill(u *URL) {
-	u.DiscoveryMethod = cmp.Or(u.DiscoveryMethod, c.DiscoveryMethod)
-	u.Language = cmp.Or(u.Language, c.Language)
-	u.DiscoveredAt = cmp.Or(u.DiscoveredAt, c.DiscoveredAt)
-	u.Confidence = cmp.Or(u.Confidence, c.Confidence)
+// complete sets the optional members that u lacks to those of common.
+func (u *URL) complete(common *URL) {
+	u.DiscoveryMethod = cmp.Or(u.DiscoveryMethod, common.DiscoveryMethod)
+	u.Language = cmp.Or(u.Language, common.Language)
+	u.DiscoveredAt = cmp.Or(u.DiscoveredAt, common.DiscoveredAt)
+	u.Confidence = cmp.Or(u.Confidence, common.Confidence)
 }
 
 // DomainMessage asks step 3 to collect one domain, or to merge more URLs into it (DOMAIN_QUEUE).
@@ -151,9 +143,9 @@ type DomainMessage struct {
 	SourceFilePath    string    `json:"source_file_path"`
 	// Part numbers the messages if a file's URLs of the domain need several.
 	Part int `json:"part,omitempty"`
-	// URLsCommon has values for those URLs of the message that lack them, which keeps it small. ParseDomain moves them
-	// there.
-	URLsCommon *URLCommon `json:"urls_common,omitempty"`
+	// URLsCommon names optional members once for all URLs of the message that lack them, which keeps it small.
+	// ParseDomain moves them there; it ignores the other members.
+	URLsCommon *URL `json:"urls_common,omitempty"`
 	// URLsPath is the key of the URL list if that is too large for a message.
 	URLsPath    string    `json:"urls_path,omitempty"`
 	URLsCount   int       `json:"urls_count,omitempty"` // length of that list
@@ -192,7 +184,7 @@ func ParseDomain(body []byte) (*DomainMessage, error) {
 	}
 	if m.URLsCommon != nil {
 		for i := range m.URLs {
-			m.URLsCommon.fill(&m.URLs[i])
+			m.URLs[i].complete(m.URLsCommon)
 		}
 		m.URLsCommon = nil
 	}

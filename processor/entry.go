@@ -1,9 +1,9 @@
 package processor
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
-	"slices"
 
 	"github.com/newsfork/seed-engine/dataset"
 	"github.com/newsfork/seed-engine/swar"
@@ -72,9 +72,9 @@ func newPattern(url, title []byte, split *parts) pattern {
 // members are the optional members of the records of a file. The zero value is that before its first record.
 type members struct {
 	first  [len(optional)][]byte // JSON values of the file's first record; empty if it lacks them
-	common []byte                // these as a contract.URLCommon
+	common []byte                // these as a JSON object
 
-	// Of the last record.
+	// What follows is of the last record.
 	record int    // its number; 0 before the first
 	flags  byte   // of those that differ from the first record's
 	entry  []byte // what entries say of these
@@ -111,11 +111,11 @@ func (m *members) of(r *dataset.Record) {
 		m.lacks = m.lacks || size == 0
 	}
 	if isFirst {
-		m.common = append(m.common[:0], '{')
+		var list []byte
 		for i, v := range m.first {
-			m.common = appendMember(m.common, i, v)
+			list = appendMember(list, i, v)
 		}
-		m.common = append(slices.Delete(m.common, 1, min(2, len(m.common))), '}') // without the first comma
+		m.common = append(append(append(m.common[:0], '{'), bytes.TrimPrefix(list, []byte(","))...), '}')
 	}
 }
 

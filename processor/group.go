@@ -23,7 +23,7 @@ const (
 	// ripeSize is the number of bytes of URLs that fill a message.
 	ripeSize = maxInline / 16 * 15
 
-	// inlineParts is how many messages a large file's domain has before further URLs wait for a list. To store a list
+	// inlineParts caps the messages of a large file's domain before further URLs wait for a list. To store a list
 	// takes longer than to send its URLs, but whoever collects the domain adds each message to the document.
 	inlineParts = 8
 
@@ -240,18 +240,20 @@ func (g *groups) append(d *group, u []byte, split *parts, r *dataset.Record) boo
 		d.size++ // "[]" for ","
 	}
 	g.overlong = g.overlong || d.size >= maxWaiting
-	if d.size >= ripeSize && g.fills(d) {
-		g.ripe = d
+	if d.size >= ripeSize {
+		g.large = g.large || g.used() > g.limit/4
+		if g.large && g.fills(d) {
+			g.ripe = d
+		}
 	}
 	return true
 }
 
-// fills reports whether a group is to be sent because its URLs fill a message. A file that is not large has one message
-// for each domain.
+// fills reports whether a group of a large file is to be sent because its URLs fill a message. In other files each
+// domain has one message.
 func (g *groups) fills(d *group) bool {
-	g.large = g.large || g.used() > g.limit/4
 	size := g.inlineSize(d)
-	return g.large && size >= ripeSize && size <= maxInline && d.parts < inlineParts && !g.crowded()
+	return size >= ripeSize && size <= maxInline && d.parts < inlineParts && !g.crowded()
 }
 
 // lookUp finds the group of an authority that is new in the file: its index in list, or ^index in problems.

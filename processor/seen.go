@@ -30,23 +30,30 @@ func (s *seen) of(domain string) uint64 {
 func (s *seen) add(domain uint64, url []byte) bool {
 	hash := max(maphash.Bytes(s.seed, url)^domain, 1)
 	mask := len(s.slots) - 1
-	home := int(hash) & mask
-	for i := home; s.slots[i].before != 0; i = (i + 1) & mask {
+	for i := int(hash) & mask; s.slots[i].before != 0; i = (i + 1) & mask {
 		if s.slots[i].before == hash {
 			return false
 		}
 	}
-	i := home
-	for ; s.slots[i].now != 0; i = (i + 1) & mask {
-		if s.slots[i].now == hash {
-			return false
-		}
+	g := s.slot(hash)
+	if g.now == hash {
+		return false
 	}
-	s.slots[i].now = hash
+	g.now = hash
 	if s.count++; 2*s.count == len(s.slots) {
 		s.grow()
 	}
 	return true
+}
+
+// slot returns the slot in which the present generation has a hash, or the free one where it belongs.
+func (s *seen) slot(hash uint64) *generations {
+	mask := len(s.slots) - 1
+	i := int(hash) & mask
+	for s.slots[i].now != hash && s.slots[i].now != 0 {
+		i = (i + 1) & mask
+	}
+	return &s.slots[i]
 }
 
 // grow doubles the table. One of the greatest size forgets the generation before, and the present one takes its place.
@@ -60,16 +67,10 @@ func (s *seen) grow() {
 	}
 	old := s.slots
 	s.slots = make([]generations, 2*len(old))
-	mask := len(s.slots) - 1
 	for _, g := range old {
-		if g.now == 0 {
-			continue
+		if g.now != 0 {
+			s.slot(g.now).now = g.now
 		}
-		i := int(g.now) & mask
-		for s.slots[i].now != 0 {
-			i = (i + 1) & mask
-		}
-		s.slots[i].now = g.now
 	}
 }
 
