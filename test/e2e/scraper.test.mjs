@@ -64,8 +64,8 @@ const web = createServer((request, response) => {
   const site = sites[url] ?? [404, {}, ""];
   const [status, headers, body] = typeof site === "function" ? site() : site;
   setTimeout(() => {
+    entry.ended = performance.now(); // before the scraper can have the answer, however long this process rests then
     response.writeHead(status, { ...headers, connection: "close" }).end(body);
-    entry.ended = performance.now();
   }, 20);
 });
 

@@ -23,6 +23,9 @@ const HOST_ERRORS = { ENOTFOUND: "unresolved", EPRIVATE: "private_address" }; //
 /** The program was stopped before a request began. */
 class Stopped extends Error {}
 
+/** ms by a clock that nobody sets, unlike Date.now(): pauses and leases stay as long as they are. */
+const now = () => performance.now();
+
 /** A lease at work. Its end is by this machine's clock, which need not agree with the engine's. */
 class Lease {
   done = []; // results that are not reported yet
@@ -42,7 +45,7 @@ class Lease {
   }
 
   fits(wait) {
-    return Date.now() + wait * 1000 < this.ends - MARGIN;
+    return now() + wait * 1000 < this.ends - MARGIN;
   }
 }
 
@@ -92,8 +95,8 @@ export class Frontier {
   /** Begins no more requests, reports what was fetched, and gives the rest back, so that others need not wait for it. */
   async stop() {
     this.#stopping.abort();
-    const ends = Date.now() + STOP;
-    while (this.#visits > 0 && Date.now() < ends) await sleep(20);
+    const ends = now() + STOP;
+    while (this.#visits > 0 && now() < ends) await sleep(20);
     this.#engine.close();
     const leases = [...this.#leases];
     const given = await Promise.allSettled(
@@ -124,7 +127,7 @@ export class Frontier {
         await this.#change(60_000); // too few for a call
         continue;
       }
-      const sent = Date.now();
+      const sent = now();
       const answer = await this.#engine.lease({
         ...wanted,
         max: Math.min(spare * perHost, MAX_ITEMS),
@@ -207,7 +210,7 @@ export class Frontier {
       if (hostError) done(item, hostError);
       else if (tired || last?.error === "not_fetched" || !(await this.#inTime(lease, this.#wait(visit)))) {
         if (this.#stopping.signal.aborted) return;
-        if (!last) await this.#pause(lease.ends - MARGIN - Date.now()); // it would only be leased once more
+        if (!last) await this.#pause(lease.ends - MARGIN - now()); // it would only be leased once more
         done(item, { error: "not_fetched" });
       } else {
         try {
@@ -272,18 +275,20 @@ export class Frontier {
 
   /** Sends a request when the host's delay is over. */
   async #asking(visit, send) {
-    await this.#pause(this.#wait(visit) * 1000);
-    if (this.#stopping.signal.aborted) throw new Stopped();
+    do {
+      await this.#pause(this.#wait(visit) * 1000);
+      if (this.#stopping.signal.aborted) throw new Stopped();
+    } while (this.#wait(visit) > 0); // a timer may be early
     try {
       return await send();
     } finally {
-      keep(this.#asked, visit.host, Date.now());
+      keep(this.#asked, visit.host, now());
     }
   }
 
   /** Seconds until a request to the host may begin. */
   #wait({ host, delay }) {
-    return Math.max((this.#asked.get(host) ?? -Infinity) / 1000 + delay - Date.now() / 1000, 0);
+    return Math.max((this.#asked.get(host) ?? -Infinity) / 1000 + delay - now() / 1000, 0);
   }
 
   /** Reads a page, has the handler see it, and says what the frontier wants to know about it. */

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { test } from "node:test";
 import { root } from "../engine.mjs";
+import { playEngine } from "./played.mjs";
 import { crawlee, hasPython, python, run, scrapy, scratch } from "./run.mjs";
 
 for (const [example, file] of [
@@ -19,6 +20,37 @@ for (const [example, file] of [
     assert.equal(shown, readFileSync(join(root, "examples", example, file), "utf8"));
     assert.ok(shown.split("\n").filter(Boolean).length <= 10, shown);
   });
+
+test("a host's delay and a lease are as long when somebody sets the clock", { timeout: 60_000 }, async () => {
+  const paths = ["/a", "/b", "/c", "/d"];
+  const engine = await playEngine([paths], {});
+  const real = Date.now;
+  const asked = [];
+  try {
+    const { Frontier } = await import("../../../clients/node/index.mjs");
+    const fetch = async (url) => {
+      const { pathname } = new URL(url);
+      asked.push({ pathname, at: performance.now() });
+      const wrong = [7_200_000, -7_200_000][asked.length % 2];
+      Date.now = () => real() + wrong;
+      if (asked.length > paths.length) frontier.stop();
+      return { status: 404, headers: {}, body: Buffer.alloc(0) };
+    };
+    const frontier = new Frontier({ url: engine.url, token: "", signals: [], log: () => {}, fetch });
+    await frontier.run();
+    assert.deepEqual(
+      asked.map(({ pathname }) => pathname),
+      ["/robots.txt", ...paths],
+    );
+    for (let i = 1; i < asked.length; i++) {
+      const pause = asked[i].at - asked[i - 1].at;
+      assert.ok(pause >= 300 && pause < 2000, `${asked[i].pathname} came after ${pause} ms`);
+    }
+  } finally {
+    Date.now = real;
+    engine.close();
+  }
+});
 
 test(
   "idle is who finds nothing twice while nothing is collected or paused",
