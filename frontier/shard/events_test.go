@@ -214,7 +214,7 @@ func TestFeed_ClockAhead(t *testing.T) {
 			put()
 			last := read(0).Next
 			w.now = began
-			for range 150 { // more than a block
+			for range 190 { // more than a block
 				w.now += 1000
 				put()
 				if page := read(last); len(page.Items) != 1 || page.Next <= last || page.Expired {

@@ -232,10 +232,9 @@ func TestTick_CostsNothing(t *testing.T) {
 // comes soon while there is more; snapshots have nothing to do with it.
 func TestTick_Prunes(t *testing.T) {
 	w := newWorld(t)
-	const blocks = 200
-	for i := range blocks {
+	for i := range 300 {
 		var pages []frontier.NewPage
-		for k := range 50 { // they fill a block
+		for k := range 50 { // they fill most of a block
 			pages = append(pages, frontier.NewPage{
 				URL:   fmt.Sprintf("https://a%d.example/%d/%s", i, k, strings.Repeat("u", 400)),
 				Title: strings.Repeat("t", frontier.MaxTitle), Fresh: true})

@@ -7,7 +7,7 @@ import { assets } from "../../worker/build.mjs";
 
 export const pagesOfADomain = 200;
 const few = 10;
-const many = 30;
+const many = 70; // blocks of the feed fill up with some six domains: fewer would be a matter of luck
 
 const web = {
   name: "anysite",

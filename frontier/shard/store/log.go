@@ -19,7 +19,7 @@ const (
 
 // Limits of a packed log.
 const (
-	maxLogBlock  = 32 << 10  // bytes, but for its first record: an append rewrites a block
+	maxLogBlock  = 48 << 10  // bytes, but for its first record: an append rewrites a block
 	maxLogAge    = epoch.Day // after which a block is not added to, so that it can be deleted when it is old
 	logBatch     = 4         // blocks that are read at once
 	maxLogBlocks = 64        // blocks that one operation reads
